@@ -1,0 +1,218 @@
+"""A model on disk: a folder that explains itself, written whole or not at all, never pickle.
+
+    bundle.json         format, name, languages (BCP-47), architecture, data, scores, sha256 and size of every file
+    README.md           the model card
+    config.toml         the run that made it
+    model.safetensors   the weights
+    tokenizer/          SentencePiece models
+
+Reading checks format, names, sizes and hashes before anything is used. Opening a bundle needs no torch; loading
+its weights does.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from dragoman.config import RunConfig
+from dragoman.configfile import build_config, dump_config
+from dragoman.errors import ConfigError, DragomanError, ModelError
+from dragoman.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dragoman.model.transformer import Transformer
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """An opened, verified model folder."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    config: RunConfig
+    tokenizer: Tokenizer
+
+    def load_model(self) -> "Transformer":
+        """The network with its weights, on the CPU, ready to translate. Raises ModelError."""
+        try:
+            from dragoman.model.transformer import Transformer
+        except ImportError:
+            raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
+        model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
+        load_weights(model, self.folder / "model.safetensors")
+        return model.eval()
+
+
+def open_bundle(folder: Path) -> Bundle:
+    """Read and verify the bundle in `folder`. Raises ModelError, naming the file that is wrong."""
+    manifest = _read_manifest(folder)
+    for name, expected in manifest["files"].items():
+        _verify(folder, name, expected)
+    where = folder / "config.toml"
+    try:
+        config = build_config(tomllib.loads(where.read_text(encoding="utf-8")), str(where), folder)
+    except ConfigError as error:
+        raise ModelError(f"{error}; it was written by another version of dragoman") from None
+    return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer"))
+
+
+def write_bundle(
+    folder: Path,
+    *,
+    config: RunConfig,
+    tokenizer: Tokenizer,
+    model: "Transformer",
+    card: str,
+    facts: Mapping[str, Any],
+) -> None:
+    """Write a bundle in place of whatever `folder` held; `facts` (data, scores, …) go into `bundle.json`.
+
+    Raises DragomanError if the disk refuses; an earlier bundle is then still there.
+    """
+    with whole_folder(folder) as partial:
+        (partial / "tokenizer").mkdir()
+        tokenizer.save(partial / "tokenizer")
+        save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
+        (partial / "config.toml").write_text(dump_config(config, portable=True), encoding="utf-8")
+        (partial / "README.md").write_text(card, encoding="utf-8")
+        files = sorted(path for path in partial.rglob("*") if path.is_file())
+        manifest = {
+            "format": FORMAT,
+            "name": config.project.name,
+            "languages": {"source": config.project.source, "target": config.project.target},
+            "architecture": "transformer",
+            "parameters": model.parameter_count,
+            **facts,
+            "files": {path.relative_to(partial).as_posix(): _fingerprint(path) for path in files},
+        }
+        text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+        (partial / "bundle.json").write_text(text, encoding="utf-8")
+
+
+def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
+    """Write named tensors as safetensors."""
+    from safetensors.torch import save
+
+    path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
+
+
+def load_tensors(path: Path) -> dict[str, "Tensor"]:
+    """Read named tensors. Raises ModelError."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
+
+
+def load_weights(model: "Transformer", path: Path) -> None:
+    """Fill `model` from `path`. Raises ModelError if a tensor is missing, surplus or of another shape."""
+    import torch
+
+    tensors = load_tensors(path)
+    parameters = dict(model.named_parameters())
+    if tensors.keys() != parameters.keys():
+        odd = sorted(tensors.keys() ^ parameters.keys())[0]
+        raise ModelError(f"{path}: tensor {odd} is not on both sides; weights and configuration do not belong together")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            if parameter.shape != tensors[name].shape:
+                shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
+                raise ModelError(f"{path}: tensor {name} is {shapes}; weights and configuration differ")
+            parameter.copy_(tensors[name])
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
+
+    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses.
+    """
+    partial, old = (folder.with_name(f".{folder.name}.{stage}") for stage in ("partial", "old"))
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+        for path in partial.rglob("*"):
+            _flush(path)
+        shutil.rmtree(old, ignore_errors=True)
+        if folder.exists():
+            folder.rename(old)
+        partial.rename(folder)
+        _flush(folder.parent)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def storage_error(path: Path, error: OSError) -> DragomanError:
+    """What the disk refused, for a person."""
+    remedy = {
+        errno.ENOSPC: "free some space and go on with --resume",
+        errno.EDQUOT: "free some of your quota and go on with --resume",
+        errno.EACCES: "make the folder writable or choose another",
+        errno.EROFS: "the file system is read-only; choose another folder",
+    }.get(error.errno or 0, "check the path")
+    return DragomanError(f"{path}: cannot be written: {error.strerror}; {remedy}; what was saved before is intact")
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "bundle.json"
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{folder}: no bundle.json, so not a model; give the folder that holds it") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}; copy the bundle again") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+        raise ModelError(f"{path}: not a bundle's manifest; copy the bundle again")
+    if manifest.get("format") != FORMAT:
+        raise ModelError(f"{path}: format {manifest.get('format')}, this version reads {FORMAT}; update dragoman")
+    missing = {"config.toml", "model.safetensors"} - manifest["files"].keys()
+    if missing:
+        raise ModelError(f"{path}: does not list {min(missing)}; copy the bundle again")
+    return manifest
+
+
+def _verify(folder: Path, name: str, expected: Any) -> None:
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
+        raise ModelError(f"{folder}/bundle.json: {name!r} leaves the folder; do not trust this bundle")
+    path = folder / name
+    if not path.is_file():
+        raise ModelError(f"{path}: missing; copy the bundle again")
+    if not isinstance(expected, dict) or path.stat().st_size != expected.get("bytes"):
+        raise ModelError(f"{path}: {path.stat().st_size:,} bytes is not what was written; copy the bundle again")
+    if _fingerprint(path)["sha256"] != expected.get("sha256"):
+        raise ModelError(f"{path}: its sha256 differs from bundle.json; the file was altered, copy the bundle again")

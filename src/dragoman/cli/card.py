@@ -1,0 +1,77 @@
+"""The model card: what the model is, what it was made of, how well it does, what it does not do."""
+
+from collections.abc import Sequence
+
+from dragoman import __version__
+from dragoman.config import RunConfig
+from dragoman.data.check import CorpusReport
+from dragoman.evaluation import Score
+from dragoman.train.loop import Outcome
+
+
+def model_card(
+    config: RunConfig,
+    parameters: int,
+    outcome: Outcome,
+    reports: Sequence[CorpusReport],
+    scores: Sequence[Score],
+    copying: Sequence[Score],
+) -> str:
+    """Markdown with the YAML header that model hubs read."""
+    project = config.project
+    scored_on = "test" if config.data.test else "valid"
+    header = f"---\nlanguage: [{project.source}, {project.target}]\nlicense: {project.license}\npipeline_tag: translation\n---\n"
+    return f"""{header}
+# {project.name}: {project.source} → {project.target}
+
+A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
+{parameters:,} parameters, {config.model.encoder_layers} + {config.model.decoder_layers} layers of width \
+{config.model.d_model}, {"one vocabulary" if config.tokenizer.joint else "two vocabularies"} of \
+{config.tokenizer.vocab_size:,} pieces ({config.tokenizer.kind}).
+
+## Data
+
+{_table(("corpus", "pairs", "files"), [(r.name, f"{r.pairs:,}", _files(r)) for r in reports])}
+
+## Training
+
+{outcome.step:,} steps, {outcome.target_tokens:,} target tokens, {outcome.seconds / 60:.1f} minutes; ended because \
+{outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats a token.
+
+## Scores on {scored_on}
+
+{_table(("metric", "score", "copying the source", "signature"), _rows(scores, copying))}
+
+Beam {config.decode.beam}, length penalty {config.decode.length_penalty:g}; raw text against detokenised output.
+
+## Limits
+
+It knows the kind of text it was trained on and no other. It may leave out, add or mistake words, names and
+numbers, most of all in sentences longer or of another subject than its data. Have a person read what matters.
+
+## Licence
+
+{project.license}
+"""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _rows(scores: Sequence[Score], copying: Sequence[Score]) -> list[tuple[str, str, str, str]]:
+    return [
+        (score.name, f"{score.value:.1f}", f"{copied.value:.1f}", f"`{score.signature}`")
+        for score, copied in zip(scores, copying, strict=True)
+    ]
+
+
+def _files(report: CorpusReport) -> str:
+    return ", ".join(name.rsplit("/", 1)[-1] for name in report.files)
+
+
+def _weights(outcome: Outcome) -> str:
+    if len(outcome.averaged) == 1:
+        return f"those of step {outcome.averaged[0]:,}"
+    return f"the mean of {len(outcome.averaged)} checkpoints (steps {outcome.averaged[0]:,}–{outcome.averaged[-1]:,})"

@@ -1,0 +1,29 @@
+"""Talk goes to stderr, data to stdout. Colours follow the terminal and NO_COLOR."""
+
+import json
+import sys
+from dataclasses import asdict, is_dataclass
+from functools import cache
+from typing import Any
+
+from rich.console import Console
+
+
+@cache
+def console() -> Console:
+    """Where people are spoken to."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str = "", style: str | None = None) -> None:
+    """One line for a person."""
+    console().print(text, style=style, markup=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on a line of stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

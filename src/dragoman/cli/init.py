@@ -1,0 +1,75 @@
+"""`dragoman init`: a folder with a commented configuration."""
+
+import re
+from pathlib import Path
+
+from dragoman.bundle import storage_error
+from dragoman.cli.console import say
+from dragoman.errors import ConfigError
+
+TEMPLATE = """\
+# A Dragoman run. Check the text with `dragoman data check {file}`, train with `dragoman train {file}`.
+# Any key can be given for one time on the command line: `dragoman train {file} train.max_steps=1000`.
+version = 1
+
+[project]
+name = "{name}"
+source = "{source}"          # language translated from (BCP-47)
+target = "{target}"          # language translated into
+license = "private"    # of the trained model, for its card
+
+[data]
+# Two files of lines, or one .tsv (two columns) or .jsonl file; .gz and .zst are read as they are.
+# Several corpora: repeat [[data.train]]; `weight = 3` shows its pairs three times an epoch.
+valid = {{source = "data/valid.{source}", target = "data/valid.{target}"}}   # watched during training
+test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # scored once, at the end
+max_length = 200       # longer pairs (in tokens) are counted and skipped
+
+[[data.train]]
+source = "data/train.{source}"
+target = "data/train.{target}"
+
+[tokenizer]
+kind = "unigram"       # or "bpe"
+vocab_size = 8000      # about 2000 for 10 thousand pairs, 8000 for 100 thousand, 32000 for millions
+joint = true           # one vocabulary for both languages
+
+[model]
+preset = "small"       # tiny | small | base | big, or exactly 2017: paper-base | paper-big
+# dropout = 0.3        # more of it when there is little text
+
+[train]
+batch_tokens = 4096    # per micro-batch; raise it on a GPU
+accumulate = 1         # micro-batches per update
+max_steps = 20000      # or an end by the clock: max_minutes = 120
+warmup = 4000
+validate_every = 1000
+patience = 10          # validations without a better `watch` before it stops
+watch = "loss"         # or "bleu", "chrf" of real translations
+
+[decode]
+beam = 4
+length_penalty = 0.6
+"""
+
+
+def write_project(folder: Path, pair: str) -> None:
+    """Write `folder`/run.toml and an empty `folder`/data. Raises ConfigError."""
+    match = re.fullmatch(r"([A-Za-z]{2,3}(?:-\w+)*):([A-Za-z]{2,3}(?:-\w+)*)|([A-Za-z]{2,3})-([A-Za-z]{2,3})", pair)
+    if not match:
+        raise ConfigError(f'--pair {pair}: not two languages; write "ko-en", or "pt-BR:en" for longer tags')
+    source, target = (group for group in match.groups() if group)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", folder.name):
+        raise ConfigError(f"{folder.name!r}: not a name; use letters, digits, dots and dashes")
+    path = folder / "run.toml"
+    text = TEMPLATE.format(file=path, name=folder.name, source=source, target=target)
+    try:
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{path}: exists already; edit it, or choose another name") from None
+    except OSError as error:
+        raise storage_error(path, error) from None
+    say(f"{path} is written. Put your text into {folder}/data (see [data] in it), then:")
+    say(f"  dragoman data check {path}\n  dragoman train {path}")

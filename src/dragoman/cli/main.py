@@ -1,0 +1,187 @@
+"""`dragoman`: the verbs, and the one place where an exception becomes a line and an exit code.
+
+Heavy imports happen inside the verbs, so that `--help` answers at once.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.errors import DragomanError, ResourceError
+
+app = typer.Typer(
+    name="dragoman",
+    help="Two files of parallel text in, a Transformer translation system of your own out.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+data_app = typer.Typer(help="Look after parallel text.", no_args_is_help=True)
+model_app = typer.Typer(help="Look at trained models.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+app.add_typer(model_app, name="model")
+
+Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(help="Values for this time, as in train.max_steps=1000.", metavar="[KEY=VALUE]..."),
+]
+Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
+Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept per sentence; 1 is greedy.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", help="Print the version.", is_eager=True, callback=lambda v: _version(v)),
+    ] = False,
+) -> None:
+    if debug:
+        os.environ["DRAGOMAN_DEBUG"] = "1"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Where the demo writes.")] = Path("dragoman-demo"),
+    minutes: Annotated[float, typer.Option(min=0.05, help="Minutes of training.")] = 4.0,
+) -> None:
+    """Check, learn, train, score and translate on the embedded English-Korean text, in about 5 minutes."""
+    from dragoman.cli.demo import run_demo
+
+    run_demo(folder, minutes)
+
+
+@app.command()
+def init(
+    name: Annotated[str, typer.Argument(help="Name of the project; its folder is made here.")],
+    pair: Annotated[str, typer.Option(help="Languages, source-target, as in ko-en or pt-BR:en.")] = "ko-en",
+) -> None:
+    """Write NAME/run.toml, commented, ready for `dragoman train`."""
+    from dragoman.cli.init import write_project
+
+    write_project(Path(name), pair)
+
+
+@data_app.command("check")
+def data_check(config: Config, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Read all text of a run once and tell what is wrong or doubtful in it."""
+    from dragoman.cli.data import check
+
+    check(config, overrides or [], as_json)
+
+
+@app.command()
+def train(
+    config: Config,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on exactly where the run stopped.")] = False,
+) -> None:
+    """Check the text, learn the pieces, train, score, and write the model."""
+    from dragoman.cli.train import train_from_file
+
+    train_from_file(config, overrides or [], resume)
+
+
+@app.command()
+def translate(
+    model: Model,
+    text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
+    input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write lines to this file.")] = None,
+    beam: Beam = None,
+    n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Translate lines: as many come out as went in, in order."""
+    from dragoman.cli.translate import Request, run_translate
+
+    changes = {"beam": beam, "n_best": n_best, "length_penalty": length_penalty}
+    run_translate(Request(model, tuple(text or ()), input, output, device, as_json), changes)
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    reference: Annotated[Path | None, typer.Argument(help="Their reference translations, line by line.")] = None,
+    beam: Beam = None,
+    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
+    tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Translate a test set and score it: BLEU, chrF and TER with signatures, beside copying the source."""
+    from dragoman.cli.evaluate import run_evaluate
+
+    changes = {"beam": beam, "length_penalty": length_penalty}
+    run_evaluate(model, source, reference, changes, tokenize, output, device, as_json)
+
+
+@model_app.command("show")
+def model_show(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")], as_json: Json = False
+) -> None:
+    """Verify a model's files and tell what it is."""
+    from dragoman.cli.model import show
+
+    show(model, as_json)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code of `dragoman.errors` tells how it ended."""
+    try:
+        code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except typer.Exit as ended:
+        return ended.exit_code
+    except typer.Abort:
+        return _say("interrupted", 130)
+    except DragomanError as error:
+        return _fail(error, str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _say("interrupted", 130)
+    except BrokenPipeError:  # the reader of our stdout went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError as error:
+        return _fail(error, "out of memory; lower train.batch_tokens or decode.batch_tokens", ResourceError.exit_code)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
+            return _say(f"{error.format_message()}; see `dragoman --help`", 2)
+        return _fail(error, f"internal error: {type(error).__name__}: {error}; run again with --debug and report it", 1)
+
+
+def _fail(error: BaseException, message: str, code: int) -> int:
+    if os.environ.get("DRAGOMAN_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    return _say(message, code)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"dragoman: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,34 @@
+"""`dragoman model show`: a verified look at a bundle."""
+
+from pathlib import Path
+
+from dragoman.bundle import open_bundle
+from dragoman.cli.console import print_json
+
+
+def show(folder: Path, as_json: bool) -> None:
+    """Verify every file of the bundle and print what it is. It is data: stdout."""
+    bundle = open_bundle(folder)
+    manifest, model, tokenizer = bundle.manifest, bundle.config.model, bundle.tokenizer
+    if as_json:
+        print_json({"schema": "dragoman.model.show/1", **manifest})
+        return
+    languages = manifest["languages"]
+    pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" source, {len(tokenizer.target):,} target")
+    size = sum(file["bytes"] for file in manifest["files"].values())
+    rows = {
+        "name": manifest["name"],
+        "languages": f"{languages['source']} → {languages['target']}",
+        "architecture": f"Transformer, {manifest['parameters']:,} parameters, preset {model.preset or 'none'}",
+        "layers": f"{model.encoder_layers} encoder, {model.decoder_layers} decoder, {model.norm_order}-LN",
+        "widths": f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}",
+        "pieces": f"{pieces} ({bundle.config.tokenizer.kind})",
+        "search": f"beam {bundle.config.decode.beam}, length penalty {bundle.config.decode.length_penalty:g}",
+        "data": "; ".join(f"{corpus['corpus']} {corpus['pairs']:,} pairs" for corpus in manifest.get("data", [])),
+        "files": f"{len(manifest['files'])} verified, {size / 1e6:.1f} MB",
+        "licence": bundle.config.project.license,
+    }
+    for key, value in rows.items():
+        print(f"{key:13} {value}")
+    for score in manifest.get("scores", []):
+        print(f"{score['metric']:13} {score['value']:.1f} on {score['on']}  {score['signature']}")

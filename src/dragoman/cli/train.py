@@ -1,0 +1,226 @@
+"""`dragoman train`: the composition of a whole run, from text files to a model bundle.
+
+OUTPUT/config.toml, data.json     what the run is made of, compared on --resume
+OUTPUT/tokenizer/                 pieces
+OUTPUT/checkpoints/               see `dragoman.train.checkpoint`
+OUTPUT/metrics.jsonl              numbers over time
+OUTPUT/model/                     the finished bundle
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from dragoman.bundle import storage_error, whole_folder, write_bundle
+from dragoman.cli.card import model_card
+from dragoman.cli.console import say
+from dragoman.cli.data import say_reports
+from dragoman.cli.evaluate import score_all
+from dragoman.cli.progress import TrainingDisplay
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.configfile import build_config, differences, dump_config, load_config
+from dragoman.data.check import check_data, summary
+from dragoman.data.corpus import read_pairs, sample_pairs
+from dragoman.data.stream import BatchStream, validation_batches
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError, ResumeError
+from dragoman.evaluation import bleu, chrf
+from dragoman.model.device import pick_device
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.train.checkpoint import checkpoint_steps
+from dragoman.train.log import MetricsLog, TensorBoardLog
+from dragoman.train.loop import Trainer
+from dragoman.train.validation import TranslationScores
+from dragoman.translator import Translator
+
+if TYPE_CHECKING:
+    from dragoman.data.check import CorpusReport
+
+# Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
+MAY_CHANGE = ("train.max_steps", "train.max_minutes", "train.patience", "train.tensorboard", "train.log_every",
+              "train.output", "project.license", "data.test", "decode.")  # fmt: skip
+
+
+def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
+    """Run `path` and say what to type next."""
+    config = load_config(path, overrides)
+    model = train_run(config, resume=resume)
+    say(f"\nThe model is in {model}. Next:")
+    say(f'  dragoman translate -m {model} "…"\n  dragoman model show {model}')
+
+
+def train_run(config: RunConfig, *, resume: bool = False) -> Path:
+    """Check, learn pieces, train, score, write the bundle; the bundle's folder."""
+    folder = _output(config)
+    if config.train.threads:
+        torch.set_num_threads(config.train.threads)
+    device = pick_device(config.train.device)
+    _refuse_mix_up(folder, config, resume)
+    reports = check_data(config.data)
+    say_reports(reports)
+    _open_folder(folder, config, reports, resume)
+    tokenizer = _tokenizer(folder, config)
+
+    trainer = _trainer(config, tokenizer, folder, device)
+    _describe(config, tokenizer, trainer.model, device)
+    if resume:
+        trainer.resume()
+        say(f"resumed at step {trainer.step:,}")
+    with TrainingDisplay(config.train) as display:
+        trainer.listeners += [display, MetricsLog(folder / "metrics.jsonl", trainer.step)]
+        if config.train.tensorboard:
+            trainer.listeners.append(TensorBoardLog(folder / "tensorboard"))
+        outcome = trainer.fit()
+    say(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
+
+    translator = Translator(tokenizer, TorchEngine(trainer.model, device), config.decode)
+    scores, copying = _score(translator, config.data.test or config.data.valid)
+    for score, copied in zip(scores, copying, strict=True):
+        say(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}")
+    write_bundle(
+        folder / "model",
+        config=config,
+        tokenizer=tokenizer,
+        model=trainer.model,
+        card=model_card(config, trainer.model.parameter_count, outcome, reports, scores, copying),
+        facts={"data": summary(reports), "training": asdict(outcome), "scores": [
+            {"on": "test" if config.data.test else "valid", "metric": s.name, "value": s.value, "signature": s.signature}
+            for s in scores
+        ]},
+    )  # fmt: skip
+    return folder / "model"
+
+
+def validator(
+    tokenizer: Tokenizer, config: RunConfig, device: torch.device
+) -> Callable[[Transformer], TranslationScores] | None:
+    """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines."""
+    pairs = [pair for pair, _ in zip(read_pairs(config.data.valid), range(config.train.translate_lines), strict=False)]
+    if not pairs:
+        return None
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    greedy = config.decode.model_copy(update={"beam": 1, "n_best": 1})
+
+    def translate(model: Transformer) -> TranslationScores:
+        found = Translator(tokenizer, TorchEngine(model, device), greedy).translate(sources)
+        texts = [translation.text for translation in found]
+        sample = len(texts) // 2
+        return TranslationScores(
+            bleu(texts, references).value,
+            chrf(texts, references).value,
+            sources[sample],
+            texts[sample],
+            references[sample],
+        )
+
+    return translate
+
+
+def _trainer(config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device) -> Trainer:
+    torch.manual_seed(config.train.seed)
+    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    stream = BatchStream(config.data, tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
+    valid, skipped = validation_batches(
+        config.data.valid,
+        tokenizer,
+        max_length=config.data.max_length,
+        batch_tokens=config.train.batch_tokens,
+    )
+    if skipped.count:
+        say(f"valid: {skipped.count:,} pairs over data.max_length are not watched, the first at {skipped.first}")
+    return Trainer(
+        config,
+        model,
+        stream,
+        valid,
+        folder=folder / "checkpoints",
+        device=device,
+        translate=validator(tokenizer, config, device),
+    )
+
+
+def _score(translator: Translator, corpus: CorpusConfig):  # type: ignore[no-untyped-def]
+    pairs = list(read_pairs(corpus))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    translations = [translation.text for translation in translator.stream(sources)]
+    return score_all(translations, references), score_all(sources, references)
+
+
+def _output(config: RunConfig) -> Path:
+    assert config.train.output is not None  # load_config fills it
+    return config.train.output
+
+
+def _refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
+    """No run is overwritten, and none is resumed with another configuration."""
+    steps = checkpoint_steps(folder / "checkpoints")
+    if steps and not resume:
+        raise ConfigError(
+            f"{folder}: holds a run at step {steps[-1]:,}; go on with --resume, or choose another train.output"
+        )
+    if resume and not steps:
+        raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
+    if not resume:
+        return
+    before = folder / "config.toml"
+    try:
+        old = build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ResumeError(f"{before}: cannot be read: {error}; the run cannot be compared with its beginning") from None
+    changed = [key for key in differences(old, config) if not key.startswith(MAY_CHANGE)]
+    if changed:
+        raise ResumeError(
+            f"{folder}: was begun with another {changed[0]} ({_value(old, changed[0])}, now {_value(config, changed[0])}); "
+            f"set it back, or start anew with another train.output"
+        )
+
+
+def _value(config: RunConfig, key: str) -> object:
+    value: object = config
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _open_folder(folder: Path, config: RunConfig, reports: "Sequence[CorpusReport]", resume: bool) -> None:
+    """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
+    note = folder / "data.json"
+    hashes = {name: sha for report in reports for name, sha in zip(report.files, report.sha256, strict=True)}
+    try:
+        if resume:
+            before = json.loads(note.read_text(encoding="utf-8"))
+            test = {str(path) for path in config.data.test.files} if config.data.test else set()
+            changed = sorted(name for name in hashes if before.get(name) != hashes[name] and name not in test)
+            if changed:
+                raise ResumeError(f"{changed[0]}: has changed since the run began; restore it, or start a new run")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(dump_config(config), encoding="utf-8")
+        note.write_text(json.dumps(hashes, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise storage_error(folder, error) from None
+
+
+def _tokenizer(folder: Path, config: RunConfig) -> Tokenizer:
+    where = folder / "tokenizer"
+    if where.exists():
+        return Tokenizer.load(where)
+    tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
+    with whole_folder(where) as partial:
+        tokenizer.save(partial)
+    return tokenizer
+
+
+def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, device: torch.device) -> None:
+    shape = config.model
+    pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
+    say(
+        f"{config.project.source} → {config.project.target}: {model.parameter_count / 1e6:.1f} M parameters, "
+        f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces, "
+        f"{device} with {torch.get_num_threads()} threads, {config.train.precision}, seed {config.train.seed}"
+    )

@@ -1,0 +1,92 @@
+"""`dragoman translate`: lines in, as many lines out, in order."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from dragoman.bundle import open_bundle, storage_error
+from dragoman.cli.console import print_json, say
+from dragoman.configfile import build_section
+from dragoman.data.corpus import decode_lines, read_lines
+from dragoman.errors import ConfigError
+from dragoman.translator import Translation, Translator
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for."""
+
+    model: Path
+    text: tuple[str, ...]
+    input: Path | None
+    output: Path | None
+    device: str
+    as_json: bool
+
+
+def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
+    """Translate and write, line by line."""
+    lines = _lines(request)
+    translator = load_translator(request.model, request.device, changes)
+    n_best = translator.options.n_best
+    with _destination(request.output) as out:
+        for number, translation in enumerate(translator.stream(lines), 1):
+            out.writelines(_render(number, translation, n_best, request.as_json))
+            if not request.output:
+                out.flush()
+
+
+def load_translator(model: Path, device: str, changes: Mapping[str, Any]) -> Translator:
+    """The translator of a bundle with some of its search options changed (those that are not None)."""
+    bundle = open_bundle(model)
+    changed = {key: value for key, value in changes.items() if value is not None}
+    if "n_best" in changed and "beam" not in changed:  # as many hypotheses as are asked for
+        changed["beam"] = max(changed["n_best"], bundle.config.decode.beam)
+    options = build_section(bundle.config.decode, changed, "decode")
+    return Translator.of_bundle(bundle, device=device, options=options)
+
+
+def _lines(request: Request) -> Iterable[str]:
+    if request.text and request.text != ("-",):
+        if request.input:
+            raise ConfigError("give sentences or --input, not both")
+        return [line for text in request.text for line in text.split("\n")]
+    if request.input and str(request.input) != "-":
+        return read_lines(request.input)
+    if sys.stdin.isatty():
+        say("reading lines from the terminal; end with Ctrl-D")
+    return decode_lines(sys.stdin.buffer, "stdin")
+
+
+@contextmanager
+def _destination(output: Path | None) -> Iterator[IO[str]]:
+    if output is None:
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        yield sys.stdout
+        return
+    partial = output.with_name(output.name + ".partial")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            yield file
+        partial.replace(output)
+    except OSError as error:
+        raise storage_error(output, error) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _render(number: int, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:
+    import json
+
+    if as_json:
+        candidates = [{"text": c.text, "score": c.score, "log_prob": c.log_prob} for c in translation.candidates]
+        record = {"line": number, "source": translation.source, "translations": candidates}
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+    elif n_best == 1:
+        yield translation.text + "\n"
+    else:
+        for candidate in translation.candidates:
+            yield f"{number}\t{candidate.score:.4f}\t{candidate.text}\n"

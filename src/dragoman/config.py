@@ -1,0 +1,278 @@
+"""What a run is made of: frozen, self-checking values. No torch and no file is touched here.
+
+Enters: plain dictionaries (see `dragoman.configfile`). Leaves: a `RunConfig`. Every key is documented by the
+docstring below it; an unknown key is an error, never ignored. Model names are those of "Attention Is All You
+Need" (Vaswani et al. 2017), section 3 and table 3.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[int, Field(gt=0)]
+NonNegative = Annotated[int, Field(ge=0)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+
+# 2017 exactly: table 3, rows "base" and "big".
+PAPER_BASE = dict(layers=6, d_model=512, d_ff=2048, heads=8, dropout=0.1, norm_order="post", tie="all")
+PAPER_BIG = dict(PAPER_BASE, d_model=1024, d_ff=4096, heads=16, dropout=0.3)
+# Today: Pre-LN trains without a fragile warm-up (Xiong et al. 2020); a deep encoder and a shallow decoder
+# translate as well and decode faster (Kasai et al. 2021).
+TODAY = dict(dropout=0.1, norm_order="pre", tie="all")
+MODEL_PRESETS: dict[str, dict[str, Any]] = {
+    "paper-base": PAPER_BASE,
+    "paper-big": PAPER_BIG,
+    "tiny": dict(TODAY, encoder_layers=4, decoder_layers=2, d_model=192, d_ff=768, heads=4),
+    "small": dict(TODAY, encoder_layers=6, decoder_layers=3, d_model=256, d_ff=1024, heads=4),
+    "base": dict(TODAY, encoder_layers=8, decoder_layers=4, d_model=512, d_ff=2048, heads=8),
+    "big": dict(TODAY, encoder_layers=12, decoder_layers=4, d_model=1024, d_ff=4096, heads=16),
+}
+
+
+def _both_depths(model: dict[str, Any]) -> dict[str, Any]:
+    """`layers = N` spelled out as the two depths, which win where they are given too."""
+    rest = {key: value for key, value in model.items() if key != "layers"}
+    return {"encoder_layers": model["layers"], "decoder_layers": model["layers"]} | rest if "layers" in model else rest
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class ProjectConfig(Section):
+    """What the system is called and which languages it joins."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """Name of the run and of its model; letters, digits, dots, dashes."""
+    source: Annotated[str, Field(min_length=1)]
+    """Language translated from, as a BCP-47 tag (`ko`, `en`, `pt-BR`)."""
+    target: Annotated[str, Field(min_length=1)]
+    """Language translated into, as a BCP-47 tag."""
+    license: str = "private"
+    """Licence of the trained model, for its card."""
+
+
+class CorpusConfig(Section):
+    """Parallel text: two files of lines, or one `.tsv` or `.jsonl` file; each may end in `.gz` or `.zst`."""
+
+    source: Path
+    """File of source sentences, or a `.tsv` (two columns) or `.jsonl` file that holds both sides."""
+    target: Path | None = None
+    """File of target sentences, line by line the translations of `source`."""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    """How many times an epoch shows each pair: 3 repeats, 0.5 draws half of them."""
+    fields: tuple[str, str] = ("source", "target")
+    """Names of the two fields of a `.jsonl` file."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_alone(cls, given: Any) -> Any:
+        return {"source": given} if isinstance(given, str | Path) else given
+
+    @property
+    def single_file(self) -> Literal["tsv", "jsonl"] | None:
+        """The format of a file that holds both sides, by its name without `.gz` or `.zst`."""
+        name = self.source.name.removesuffix(".gz").removesuffix(".zst")
+        if name.endswith(".tsv"):
+            return "tsv"
+        return "jsonl" if name.endswith(".jsonl") else None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The one or two files of this corpus."""
+        return (self.source,) if self.target is None else (self.source, self.target)
+
+    @model_validator(mode="after")
+    def _two_sides(self) -> Self:
+        if self.single_file and self.target is not None:
+            raise ValueError(f"target: {self.source.name} holds both sides already; remove `target`")
+        if not self.single_file and self.target is None:
+            raise ValueError(f"target: missing; {self.source.name} holds one side, name the file of the other")
+        return self
+
+
+class DataConfig(Section):
+    """Which text is learned from, watched and tested on."""
+
+    train: Annotated[tuple[CorpusConfig, ...], Field(min_length=1)]
+    """One corpus or more to learn from."""
+    valid: CorpusConfig
+    """Held-out pairs watched during training."""
+    test: CorpusConfig | None = None
+    """Held-out pairs scored once, after training, for the model card."""
+    max_length: Positive = 200
+    """Pairs with more tokens than this on a side are counted, reported and skipped in training."""
+    shuffle_buffer: Positive = 500_000
+    """Pairs held in memory at once: a corpus up to this size is shuffled whole, a larger one by parts."""
+
+
+class TokenizerConfig(Section):
+    """How SentencePiece cuts text into pieces (Kudo and Richardson 2018)."""
+
+    kind: Literal["unigram", "bpe"] = "unigram"
+    """Unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
+    vocab_size: Annotated[int, Field(ge=16)] = 8000
+    """Pieces in the vocabulary; with `joint = false`, in each of the two."""
+    joint: bool = True
+    """One vocabulary for both languages, as in the paper, section 5.1."""
+    byte_fallback: bool = True
+    """Spell characters never seen in training as UTF-8 bytes, so that nothing is unknown."""
+    character_coverage: Annotated[float, Field(gt=0, le=1)] = 0.9995
+    """Share of the characters that get pieces of their own."""
+    user_defined_symbols: tuple[str, ...] = ()
+    """Strings that always stay one piece."""
+    sample: Positive = 1_000_000
+    """Pairs drawn from the training text, at the most, to learn from."""
+
+
+class ModelConfig(Section):
+    """The shape of the Transformer, section 3. `preset` fills what is not given."""
+
+    preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big"] | None = None
+    """`paper-base` and `paper-big` are exactly 2017; the others are what we recommend today."""
+    encoder_layers: Positive
+    """N of the encoder; `layers` sets both depths at once."""
+    decoder_layers: Positive
+    """N of the decoder."""
+    d_model: Positive
+    """Width of embeddings and of every sub-layer's output."""
+    d_ff: Positive
+    """Inner width of the position-wise feed-forward networks."""
+    heads: Positive
+    """h, the number of parallel attention heads."""
+    d_k: Positive
+    """Width of a head's queries and keys; d_model / h unless given."""
+    d_v: Positive
+    """Width of a head's values; d_model / h unless given."""
+    dropout: Fraction = 0.1
+    """P_drop of section 5.4: on each sub-layer's output and on embedding + position."""
+    norm_order: Literal["post", "pre"] = "pre"
+    """`post`: LayerNorm(x + Sublayer(x)), the paper. `pre`: x + Sublayer(LayerNorm(x)), Xiong et al. 2020."""
+    tie: Literal["all", "target", "none"] = "all"
+    """`all`: source, target embeddings and the output projection are one matrix (section 3.4);
+    `target`: the latter two only; `none`: three matrices."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        preset = given.get("preset", None if given else "small")
+        filled = _both_depths(MODEL_PRESETS.get(str(preset), {})) | _both_depths(given)
+        if preset:
+            filled["preset"] = preset
+        d_model, heads = filled.get("d_model"), filled.get("heads")
+        if isinstance(d_model, int) and isinstance(heads, int) and heads > 0:
+            if d_model % heads and not {"d_k", "d_v"} <= set(filled):
+                raise ValueError(
+                    f"heads: {heads} does not divide d_model = {d_model}; "
+                    f"make d_model {d_model // heads * heads or heads} or {(d_model // heads + 1) * heads}"
+                )
+            filled = {"d_k": d_model // heads, "d_v": d_model // heads} | filled
+        return filled
+
+
+class TrainConfig(Section):
+    """How the weights are learned, section 5."""
+
+    output: Path | None = None
+    """Folder of the run; `runs/NAME` beside the configuration unless given."""
+    seed: NonNegative = 1
+    """Seed of initialisation, dropout and data order."""
+    device: str = "auto"
+    """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Arithmetic of the matrix products; weights and sums stay float32."""
+    threads: Positive | None = None
+    """CPU threads; all that this process may use unless given."""
+    batch_tokens: Positive = 4096
+    """Sentences × longest side of a micro-batch, padding counted."""
+    accumulate: Positive = 1
+    """Micro-batches summed into one update."""
+    max_steps: Positive = 100_000
+    """Updates after which training ends."""
+    max_minutes: Annotated[float, Field(gt=0)] | None = None
+    """Minutes of training, resumed parts added up, after which it ends."""
+    learning_rate: Annotated[float, Field(gt=0)] | None = None
+    """Peak of Eq. (3)'s curve; d_model^-0.5 · warmup^-0.5, the paper's own, unless given."""
+    warmup: Positive = 4000
+    """Steps of linear increase, Eq. (3)."""
+    betas: tuple[Fraction, Fraction] = (0.9, 0.98)
+    """Adam's β₁ and β₂, section 5.3."""
+    epsilon: Annotated[float, Field(gt=0)] = 1e-9
+    """Adam's ε, section 5.3."""
+    label_smoothing: Fraction = 0.1
+    """ε_ls of section 5.4."""
+    clip_norm: Annotated[float, Field(gt=0)] | None = None
+    """Gradients longer than this are shortened to it."""
+    validate_every: Positive = 1000
+    """Steps between validations; each saves a checkpoint."""
+    translate_lines: NonNegative = 200
+    """Validation sentences translated (greedily) at each validation for BLEU and chrF; 0 for none."""
+    watch: Literal["loss", "bleu", "chrf"] = "loss"
+    """What early stopping and the best checkpoint go by, on the validation set."""
+    patience: NonNegative = 0
+    """Validations without a better `watch` after which training ends; 0 for never."""
+    average: Literal["last", "best"] = "last"
+    """Which checkpoints the final model averages, section 6.1."""
+    average_count: Positive = 5
+    """How many checkpoints the final model averages."""
+    log_every: Positive = 50
+    """Steps between lines in `metrics.jsonl`."""
+    tensorboard: bool = False
+    """Also write TensorBoard event files into the run's folder."""
+
+    @model_validator(mode="after")
+    def _watchable(self) -> Self:
+        if self.watch != "loss" and not self.translate_lines:
+            raise ValueError(f'watch: "{self.watch}" needs translations; set translate_lines above 0')
+        return self
+
+
+class DecodeConfig(Section):
+    """How translations are searched for, section 6.1."""
+
+    beam: Positive = 4
+    """Hypotheses kept per sentence; 1 is greedy search."""
+    length_penalty: Annotated[float, Field(ge=0)] = 0.6
+    """α of Wu et al. 2016, Eq. (14): scores are log P / ((5 + length) / 6)^α."""
+    extra_length: Positive = 50
+    """A translation has at most this many tokens more than its source."""
+    n_best: Positive = 1
+    """Hypotheses returned per sentence."""
+    batch_tokens: Positive = 4096
+    """Sentences × longest source of a batch."""
+
+    @model_validator(mode="after")
+    def _enough_hypotheses(self) -> Self:
+        if self.n_best > self.beam:
+            raise ValueError(f"n_best: {self.n_best} is more than beam = {self.beam}; widen the beam")
+        return self
+
+
+class RunConfig(Section):
+    """One run, whole: from text files to a model."""
+
+    version: Literal[1] = 1
+    """Version of this format."""
+    project: ProjectConfig
+    """Name and languages."""
+    data: DataConfig
+    """Text."""
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    """Pieces."""
+    model: ModelConfig = Field(default_factory=lambda: ModelConfig.model_validate({}))
+    """Architecture."""
+    train: TrainConfig = TrainConfig()
+    """Optimisation."""
+    decode: DecodeConfig = DecodeConfig()
+    """Search."""
+
+    @model_validator(mode="after")
+    def _tied_vocabularies(self) -> Self:
+        if self.model.tie == "all" and not self.tokenizer.joint:
+            raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
+        return self

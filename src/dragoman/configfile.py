@@ -1,0 +1,161 @@
+"""TOML text and `key=value` overrides → `RunConfig`, and back.
+
+Every error names the file, the key, the cause and the remedy, in one line.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from dragoman.config import CorpusConfig, ModelConfig, RunConfig
+from dragoman.errors import ConfigError
+
+Section = TypeVar("Section", bound=BaseModel)
+
+
+def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a run's configuration; relative paths in it start at its folder.
+
+    `overrides` are `section.key=value` with the value in TOML (a bare word is a string).
+    Raises ConfigError.
+    """
+    path = Path(path)
+    tree = _read_toml(path)
+    for override in overrides:
+        _apply(tree, override)
+    return build_config(tree, where=str(path), folder=path.parent)
+
+
+def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig:
+    """A `RunConfig` from nested dictionaries; `where` opens the message of a ConfigError."""
+    try:
+        config = RunConfig.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {_explain(error)}") from None
+    return _rooted(config, folder.absolute())
+
+
+def build_section(section: Section, changes: Mapping[str, Any], where: str) -> Section:
+    """`section` with some keys changed and checked again. Raises ConfigError."""
+    try:
+        return type(section).model_validate({**section.model_dump(), **changes})
+    except ValidationError as error:
+        raise ConfigError(f"{where}.{_explain(error)}") from None
+
+
+def dump_config(config: RunConfig, *, portable: bool = False) -> str:
+    """The configuration as TOML, every default written out; `portable` keeps only the names of files."""
+    import tomli_w
+
+    tree = config.model_dump(mode="json", exclude_none=True)
+    if portable:
+        tree["train"].pop("output", None)
+        corpora = [*tree["data"]["train"], tree["data"]["valid"], tree["data"].get("test") or {}]
+        for corpus in corpora:
+            corpus.update({side: Path(corpus[side]).name for side in ("source", "target") if side in corpus})
+    return tomli_w.dumps(tree)
+
+
+def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
+    """The dotted keys in which two configurations differ."""
+    found: list[str] = []
+    for name in type(old).model_fields:
+        a, b = getattr(old, name), getattr(new, name)
+        if isinstance(a, BaseModel) and isinstance(b, BaseModel) and not isinstance(a, CorpusConfig):
+            found += differences(a, b, f"{prefix}{name}.")
+        elif a != b:
+            found.append(prefix + name)
+    return found
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; write one with `dragoman init NAME --pair ko-en`") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+
+
+def _apply(tree: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    sections = key.strip().split(".")
+    if not equals or not all(sections):
+        raise ConfigError(f"{override}: not an override; write section.key=value, as in train.max_steps=1000")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    for section in sections[:-1]:
+        tree = tree.setdefault(section, {})
+        if not isinstance(tree, dict):
+            raise ConfigError(f"{override}: {section} is not a section")
+    tree[sections[-1]] = value
+
+
+def _rooted(config: RunConfig, folder: Path) -> RunConfig:
+    def root(corpus: CorpusConfig) -> CorpusConfig:
+        target = None if corpus.target is None else folder / corpus.target.expanduser()
+        return corpus.model_copy(update={"source": folder / corpus.source.expanduser(), "target": target})
+
+    data = config.data
+    rooted = {
+        "train": tuple(root(corpus) for corpus in data.train),
+        "valid": root(data.valid),
+        "test": None if data.test is None else root(data.test),
+    }
+    output = folder / (config.train.output or Path("runs") / config.project.name).expanduser()
+    return config.model_copy(
+        update={
+            "data": data.model_copy(update=rooted),
+            "train": config.train.model_copy(update={"output": output}),
+        }
+    )
+
+
+def _explain(error: ValidationError) -> str:
+    """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one."""
+    first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+    key = _dotted(first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"{key}: unknown key{_did_you_mean(first['loc'])}"
+    if first["type"] == "missing":
+        remedy = "give it, or a model.preset" if first["loc"][0] == "model" else "this key has no default"
+        return f"{key}: missing; {remedy}"
+    cause = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "value_error":  # our own validators open with the key's name
+        return f"{key}.{cause}" if key else cause
+    return f"{key}: {cause[:1].lower()}{cause[1:]}, not {first['input']!r}"
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return key.removeprefix(".")
+
+
+def _did_you_mean(loc: Sequence[str | int]) -> str:
+    section: type[BaseModel] = RunConfig
+    for part in loc[:-1]:
+        if isinstance(part, str):
+            section = _section_of(section.model_fields[part].annotation) or section
+    known = [*section.model_fields, *(["layers"] if section is ModelConfig else [])]
+    close = difflib.get_close_matches(str(loc[-1]), known, n=1)
+    if close:
+        return f"; did you mean {_dotted([*loc[:-1], close[0]])}?"
+    return f"; known here: {', '.join(known)}"
+
+
+def _section_of(annotation: Any) -> type[BaseModel] | None:
+    """The section class inside an annotation such as `tuple[CorpusConfig, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_section_of(argument) for argument in get_args(annotation))
+    return next((section for section in inner if section), None)

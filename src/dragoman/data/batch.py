@@ -1,0 +1,63 @@
+"""Pairs of token ids → one rectangle of tensors.
+
+The source ends in EOS; the decoder reads BOS y and is to say y EOS (section 3.1: outputs shifted right).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from dragoman.text.tokenizer import BOS, EOS, PAD
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A tokenised pair, without marks, and where it came from (`file:line`)."""
+
+    source: list[int]
+    target: list[int]
+    place: str
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Tokens of source and target with their end marks."""
+        return len(self.source) + 1, len(self.target) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """B examples: `src` (B, S), `tgt_in` and `tgt_out` (B, T), padded with PAD on the right."""
+
+    src: Tensor
+    tgt_in: Tensor
+    tgt_out: Tensor
+    places: tuple[str, ...]
+
+    @property
+    def target_tokens(self) -> int:
+        """Positions of `tgt_out` that count in the loss."""
+        return int((self.tgt_out != PAD).sum())
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on `device`."""
+        src, tgt_in, tgt_out = (x.to(device, non_blocking=True) for x in (self.src, self.tgt_in, self.tgt_out))
+        return type(self)(src, tgt_in, tgt_out, self.places)
+
+
+def collate(examples: Sequence[Example]) -> Batch:
+    """The batch of these examples, in their order."""
+    return Batch(
+        src=pad([[*example.source, EOS] for example in examples]),
+        tgt_in=pad([[BOS, *example.target] for example in examples]),
+        tgt_out=pad([[*example.target, EOS] for example in examples]),
+        places=tuple(example.place for example in examples),
+    )
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids as one (B, longest) tensor, PAD on the right."""
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])

@@ -1,0 +1,151 @@
+"""Corpora → what is wrong with them, in one pass, before hours are spent on training.
+
+What cannot be trained on stops the pass (a DataError from `corpus`: unequal lines, not UTF-8, an empty side).
+What can, but probably should not, is counted here with the first place it was seen.
+"""
+
+import hashlib
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dragoman.config import CorpusConfig, DataConfig
+from dragoman.data.corpus import Pair, read_pairs
+from dragoman.errors import DataError
+
+# Sentences whose fingerprints are remembered, to find repeats: about 60 bytes each.
+REMEMBERED = 2_000_000
+# A pair is called lopsided when its lengths differ from the corpus's usual ratio by more than this.
+LOPSIDED = 4.0
+
+_DIGITS = re.compile(r"\d+")
+_ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);")
+_MOJIBAKE = re.compile("\ufffd|Ã[\x80-\xbf]|â€|[ìíëê][\x80-\xbf\u2018-\u201d]")
+
+
+@dataclass(slots=True)
+class Finding:
+    """One kind of doubt: how often, and where first."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, place: str) -> None:
+        """Count one more."""
+        self.count += 1
+        self.first = self.first or place
+
+
+@dataclass(slots=True)
+class CorpusReport:
+    """What one corpus holds and what is doubtful in it."""
+
+    name: str
+    files: tuple[str, ...]
+    sha256: tuple[str, ...]
+    pairs: int = 0
+    source_characters: int = 0
+    target_characters: int = 0
+    longest: int = 0
+    """Characters of the longest side."""
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+    def found(self, kind: str, place: str) -> None:
+        """Count a doubt of this kind."""
+        self.findings.setdefault(kind, Finding()).add(place)
+
+
+def check_data(data: DataConfig, progress: Callable[[int], None] = lambda pairs: None) -> list[CorpusReport]:
+    """Read every corpus once. Raises DataError where training could not go on.
+
+    Order of the reports: valid, test if there is one, then the training corpora. `progress` hears the pairs read
+    so far, now and then.
+    """
+    held_out = [("valid", data.valid), *([("test", data.test)] if data.test else [])]
+    training = [(f"train[{number}]", corpus) for number, corpus in enumerate(data.train)]
+    guarded: dict[int, str] = {}
+    seen: set[int] = set()
+    reports, total = [], 0
+    for name, corpus in [*held_out, *training]:
+        report = _new_report(name, corpus)
+        for pair in read_pairs(corpus):
+            place = f"{corpus.source}:{pair.line}"
+            _doubt(pair, report, place)
+            if name in ("valid", "test"):
+                guarded.setdefault(hash(pair.source.casefold()), name)
+            else:
+                _doubt_repeats(pair, report, place, seen, guarded)
+            total += 1
+            if total % 10_000 == 0:
+                progress(total)
+        if not report.pairs:
+            raise DataError(f"{corpus.source}: no lines; {name} needs text")
+        reports.append(report)
+    return reports
+
+
+def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, str, Finding]]:
+    """Every finding, most frequent first within its corpus."""
+    for report in reports:
+        for kind, finding in sorted(report.findings.items(), key=lambda item: -item[1].count):
+            yield report, kind, finding
+
+
+def _new_report(name: str, corpus: CorpusConfig) -> CorpusReport:
+    return CorpusReport(name, tuple(map(str, corpus.files)), tuple(_sha256(path) for path in corpus.files))
+
+
+def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
+    source, target = pair.source, pair.target
+    report.pairs += 1
+    report.source_characters += len(source)
+    report.target_characters += len(target)
+    report.longest = max(report.longest, len(source), len(target))
+    usual = report.target_characters / report.source_characters
+    ratio = len(target) / len(source) / usual
+    if report.pairs > 100 and len(source) + len(target) > 20 and not 1 / LOPSIDED < ratio < LOPSIDED:
+        report.found("lengths far apart", place)
+    if source == target and len(source.split()) > 3:
+        report.found("target copies the source", place)
+    if Counter(_DIGITS.findall(source)) != Counter(_DIGITS.findall(target)):
+        report.found("numbers differ", place)
+    if any(html.unescape(entity) != entity for entity in _ENTITY.findall(source + target)):
+        report.found("HTML entities", place)
+    if _MOJIBAKE.search(source + target):
+        report.found("damaged characters", place)
+
+
+def _doubt_repeats(pair: Pair, report: CorpusReport, place: str, seen: set[int], guarded: dict[int, str]) -> None:
+    fingerprint = hash((pair.source, pair.target))
+    if fingerprint in seen:
+        report.found("repeated pairs", place)
+    elif len(seen) < REMEMBERED:
+        seen.add(fingerprint)
+    if leaked := guarded.get(hash(pair.source.casefold())):
+        report.found(f"source also in {leaked}", place)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; check the path") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def summary(reports: Sequence[CorpusReport]) -> list[dict[str, object]]:
+    """What a model's manifest keeps of its data: names of files, sizes and hashes, no text and no folders."""
+    return [
+        {
+            "corpus": report.name,
+            "files": [Path(name).name for name in report.files],
+            "sha256": list(report.sha256),
+            "pairs": report.pairs,
+        }
+        for report in reports
+    ]

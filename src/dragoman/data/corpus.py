@@ -1,0 +1,171 @@
+"""Parallel text on disk → pairs of lines, one after the other, never the whole file.
+
+Plain lines in two files, or one `.tsv` (two columns) or `.jsonl` file; each may be compressed (`.gz`, `.zst`).
+Lines end at `\\n` alone, as `wc -l` counts them. Every error names file and line.
+"""
+
+import gzip
+import json
+import random
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+from math import log
+from pathlib import Path
+from typing import IO, cast
+
+from dragoman.config import CorpusConfig
+from dragoman.errors import DataError
+from dragoman.text.normalise import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation as written in the files, and their line, counted from 1."""
+
+    source: str
+    target: str
+    line: int
+
+
+def read_pairs(corpus: CorpusConfig) -> Iterator[Pair]:
+    """The pairs of `corpus` in their order.
+
+    Raises DataError: a file that is missing, not UTF-8 or of unequal length, a side that is empty.
+    """
+    if corpus.single_file == "tsv":
+        pairs = _read_tsv(corpus.source)
+    elif corpus.single_file == "jsonl":
+        pairs = _read_jsonl(corpus.source, corpus.fields)
+    else:
+        pairs = _read_two(corpus)
+    for pair in pairs:
+        _refuse_empty(pair, corpus)
+        yield pair
+
+
+def sample_pairs(corpora: Sequence[CorpusConfig], size: int, seed: int) -> list[tuple[str, str]]:
+    """Up to `size` pairs of normalised text, drawn evenly from all corpora (Vitter 1985, algorithm R)."""
+    rng = random.Random(f"{seed}/sample")
+    kept: list[tuple[str, str]] = []
+    everything = (pair for corpus in corpora for pair in read_pairs(corpus))
+    for seen, pair in enumerate(everything):
+        place = seen if seen < size else rng.randrange(seen + 1)
+        if place < size:
+            text = (normalise(pair.source), normalise(pair.target))
+            if place == len(kept):
+                kept.append(text)
+            else:
+                kept[place] = text
+    return kept
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file without their ends. Raises DataError."""
+    try:
+        with _open(path) as file:
+            yield from decode_lines(file, str(path))
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; check the path") from None
+    except (OSError, EOFError) as error:
+        cause = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"{path}: cannot be read: {cause}") from None
+
+
+def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
+    """The lines of an open file called `name`, without their ends. Raises DataError at the first bad byte."""
+    offset = 0
+    for number, line in enumerate(file, 1):
+        try:
+            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{name}:{number}: not UTF-8 at byte {offset + error.start} of the text "
+                f"(0x{line[error.start]:02x}); convert the file to UTF-8, with iconv for example"
+            ) from None
+        offset += len(line)
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if path.suffix != ".zst":
+        return path.open("rb")
+    try:
+        import zstandard
+    except ImportError:
+        raise DataError(f"{path}: reading .zst needs `pip install zstandard`, or decompress the file") from None
+    return cast("IO[bytes]", zstandard.open(path, "rb"))
+
+
+def _read_two(corpus: CorpusConfig) -> Iterator[Pair]:
+    assert corpus.target is not None
+    sides = zip_longest(read_lines(corpus.source), read_lines(corpus.target))
+    for line, (source, target) in enumerate(sides, 1):
+        if source is None or target is None:
+            raise _unequal(corpus)
+        yield Pair(source, target, line)
+
+
+def _read_tsv(path: Path) -> Iterator[Pair]:
+    for line, text in enumerate(read_lines(path), 1):
+        columns = text.split("\t")
+        if len(columns) != 2:
+            raise DataError(f"{path}:{line}: {len(columns)} columns; a line is source, one tab, target")
+        yield Pair(columns[0], columns[1], line)
+
+
+def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
+    for line, text in enumerate(read_lines(path), 1):
+        try:
+            record = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path}:{line}: not JSON ({error.msg}); a line is one object") from None
+        sides = [record.get(field) if isinstance(record, dict) else None for field in fields]
+        for field, side in zip(fields, sides, strict=True):
+            if not isinstance(side, str):
+                raise DataError(f'{path}:{line}: no text under "{field}"; name the two `fields` of the corpus')
+        yield Pair(cast("str", sides[0]), cast("str", sides[1]), line)
+
+
+def _refuse_empty(pair: Pair, corpus: CorpusConfig) -> None:
+    for side, path, other in (
+        (pair.source, corpus.source, corpus.target),
+        (pair.target, corpus.target or corpus.source, corpus.source),
+    ):
+        if not side.strip():
+            partner = f"the same line of {other.name}" if other and other != path else "the other side"
+            raise DataError(
+                f"{path}:{pair.line}: empty line; each line must translate {partner}: fill it or remove the pair"
+            )
+
+
+def _unequal(corpus: CorpusConfig) -> DataError:
+    assert corpus.target is not None
+    source, target = (array("I", map(len, read_lines(path))) for path in corpus.files)
+    line = first_suspicious_line(source, target)
+    return DataError(
+        f"{corpus.source}: {len(source):,} lines, but {corpus.target}: {len(target):,}; "
+        f"they seem to part at line {line:,}: look there for a line missing on one side"
+    )
+
+
+def first_suspicious_line(source: Sequence[int], target: Sequence[int]) -> int:
+    """Where two files of unequal length stop translating each other, from the lengths of their lines.
+
+    Supposes that the missing lines are missing in one place: before it line i pairs with line i, after it with
+    line i + (the difference). The place at which the lengths agree best is returned, counted from 1.
+    """
+    shorter, longer = sorted((source, target), key=len)
+    shift = len(longer) - len(shorter)
+    scale = log((sum(shorter) + 1) / len(shorter)) - log((sum(longer) + 1) / len(longer)) if shorter else 0.0
+
+    def misfit(short: int, long: int) -> float:
+        return min(abs(log(short + 1) - log(long + 1) - scale), 2.0)
+
+    before = accumulate((misfit(*pair) for pair in zip(shorter, longer, strict=False)), initial=0.0)
+    shifted: Iterable[float] = (misfit(*pair) for pair in zip(shorter, longer[shift:], strict=True))
+    passed = accumulate(shifted, initial=0.0)  # what the shifted pairing would cost up to here
+    gain = [straight - moved for straight, moved in zip(before, passed, strict=True)]
+    return 1 + gain.index(min(gain))

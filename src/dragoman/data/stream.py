@@ -1,0 +1,153 @@
+"""Corpora → an endless, seeded, resumable sequence of batches.
+
+Never more than `data.shuffle_buffer` pairs are in memory: each epoch is read in parts of that size, and each part
+is tokenised, shuffled and packed. A corpus that fits is thus shuffled whole. The order depends on the seed, the
+epoch and the data alone, so a position of three numbers is enough to go on exactly where a run stopped.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from dragoman.config import CorpusConfig, DataConfig
+from dragoman.data.batch import Batch, Example, collate
+from dragoman.data.batching import pack
+from dragoman.data.corpus import Pair, read_pairs
+from dragoman.errors import DataError
+from dragoman.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The next batch to give: the `batch`-th of the `part`-th buffer of an epoch, each counted from 0."""
+
+    epoch: int = 0
+    part: int = 0
+    batch: int = 0
+
+
+@dataclass(slots=True)
+class Skipped:
+    """Pairs passed over because a side has more tokens than `data.max_length`."""
+
+    count: int = 0
+    first: str | None = None
+
+
+class BatchStream:
+    """The training text as batches of this process's share.
+
+    `weights` of the corpora repeat or thin them within an epoch. With `world` processes each update takes
+    `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them.
+    """
+
+    def __init__(
+        self,
+        data: DataConfig,
+        tokenizer: Tokenizer,
+        *,
+        batch_tokens: int,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.data, self.tokenizer = data, tokenizer
+        self.batch_tokens, self.seed = batch_tokens, seed
+        self.rank, self.world = rank, world
+        self.position = Position()
+        self.skipped = Skipped()
+        self._batches = self._run()
+
+    def next_update(self, accumulate: int) -> list[Batch]:
+        """This process's micro-batches of the next update."""
+        drawn = [next(self._batches) for _ in range(accumulate * self.world)]
+        return [collate(examples) for examples in drawn[self.rank :: self.world]]
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the stream stands, for a checkpoint."""
+        return asdict(self.position)
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on from `state`."""
+        self.position = Position(**state)
+        self._batches = self._run()
+
+    def _run(self) -> Iterator[list[Example]]:
+        while True:
+            before = self.position
+            for part, examples in self._parts(before.epoch, start=before.part):
+                first = self.position.batch
+                rng = random.Random(f"{self.seed}/{before.epoch}/{part}")
+                groups = pack([example.lengths for example in examples], self.batch_tokens, rng)
+                for number, group in enumerate(groups[first:], first + 1):
+                    self.position = Position(before.epoch, part, number)
+                    yield [examples[index] for index in group]
+                self.position = Position(before.epoch, part + 1)
+            if self.position == Position(before.epoch):
+                raise DataError("the training text has no pair within data.max_length; raise it or add text")
+            self.position = Position(before.epoch + 1)
+
+    def _parts(self, epoch: int, start: int) -> Iterator[tuple[int, list[Example]]]:
+        pairs = self._epoch(epoch)
+        part = 0
+        while chunk := list(islice(pairs, self.data.shuffle_buffer)):
+            if part >= start:
+                counting = self.skipped if epoch == 0 else Skipped()
+                if examples := tokenise(chunk, self.tokenizer, self.data.max_length, counting):
+                    yield part, examples
+            part += 1
+
+    def _epoch(self, epoch: int) -> Iterator[tuple[Path, Pair]]:
+        """The pairs of one epoch, corpora mixed evenly: each is drawn from in proportion to its size on disk."""
+        rng = random.Random(f"{self.seed}/{epoch}")
+        passes: list[tuple[Iterator[tuple[Path, Pair]], float]] = []
+        sizes: list[int] = []
+        for corpus in self.data.train:
+            whole, rest = divmod(corpus.weight, 1)
+            shares = [1.0] * int(whole) + [rest] * (rest > 0)
+            passes += [(placed(corpus), share) for share in shares]
+            sizes += [1 + corpus.source.stat().st_size] * len(shares)
+        while passes:
+            index = rng.choices(range(len(passes)), sizes)[0] if len(passes) > 1 else 0
+            pairs, share = passes[index]
+            pair = next(pairs, None)
+            if pair is None:
+                del passes[index], sizes[index]
+            elif share == 1.0 or rng.random() < share:
+                yield pair
+
+
+def placed(corpus: CorpusConfig) -> Iterator[tuple[Path, Pair]]:
+    """The pairs of a corpus, each with the file that an error about it should name."""
+    return ((corpus.source, pair) for pair in read_pairs(corpus))
+
+
+def tokenise(
+    pairs: Sequence[tuple[Path, Pair]], tokenizer: Tokenizer, max_length: int, skipped: Skipped
+) -> list[Example]:
+    """The examples of `pairs`, in order, without those over `max_length`, which `skipped` counts."""
+    sources = tokenizer.encode([pair.source for _, pair in pairs], "source")
+    targets = tokenizer.encode([pair.target for _, pair in pairs], "target")
+    examples = []
+    for (path, pair), source, target in zip(pairs, sources, targets, strict=True):
+        place = f"{path}:{pair.line}"
+        if max(len(source), len(target)) > max_length:
+            skipped.count += 1
+            skipped.first = skipped.first or place
+        else:
+            examples.append(Example(source, target, place))
+    return examples
+
+
+def validation_batches(
+    corpus: CorpusConfig, tokenizer: Tokenizer, *, max_length: int, batch_tokens: int
+) -> tuple[list[Batch], Skipped]:
+    """A held-out corpus as batches in a fixed order, and what was skipped in it."""
+    skipped = Skipped()
+    examples = tokenise(list(placed(corpus)), tokenizer, max_length, skipped)
+    if not examples:
+        raise DataError(f"{corpus.source}: no pair within data.max_length = {max_length}; nothing to validate on")
+    groups: Iterable[list[int]] = pack([example.lengths for example in examples], batch_tokens, random.Random(0))
+    return [collate([examples[index] for index in group]) for group in groups], skipped

@@ -1,0 +1,1 @@
+"""Decoding: model + state → hypotheses, section 6.1."""

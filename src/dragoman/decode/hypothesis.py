@@ -1,0 +1,17 @@
+"""What a finished hypothesis is and what it is worth. No torch: every engine speaks of these."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished translation: token ids without marks, log P in nats (the end mark counted), its score."""
+
+    tokens: tuple[int, ...]
+    log_prob: float
+    score: float
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^α, Wu et al. 2016, Eq. (14); |Y| counts the end mark."""
+    return float(((5 + length) / 6) ** alpha)

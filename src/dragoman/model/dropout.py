@@ -1,0 +1,32 @@
+"""Dropout (Srivastava et al. 2014), section 5.4, with random bits drawn sparingly.
+
+PyTorch draws one random number per element on a CPU, which costs a sixth of a small model's step. Sixteen bits
+decide as well: one 64-bit draw serves four elements, and the rate is right to 1 / 65,536.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Each element is 0 with probability `rate`, else divided by 1 − rate; the identity outside training."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+        """`x` with elements dropped."""
+        if not self.training or self.rate == 0:
+            return x
+        if x.device.type != "cpu":
+            return nn.functional.dropout(x, self.rate)
+        bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        draws = bits.view(torch.int16)[: x.numel()].view(x.shape)  # even on −32,768 … 32,767
+        kept = draws >= round(self.rate * 65536) - 32768
+        return x * kept.to(x.dtype).mul_(1 / (1 - self.rate))
+
+    def extra_repr(self) -> str:
+        """The rate, when the model is printed."""
+        return f"{self.rate}"

@@ -1,0 +1,41 @@
+"""Embeddings scaled by √d_model (section 3.4) plus sinusoidal positions (section 3.5)."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dragoman.model.dropout import Dropout
+
+
+def positional_encoding(
+    start: int, length: int, d_model: int, device: torch.device | None = None
+) -> Float[Tensor, "T D"]:
+    """PE of positions start … start + length − 1, section 3.5, computed in double precision.
+
+    PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d_model)).
+    """
+    positions = torch.arange(start, start + length, dtype=torch.float64)[:, None]
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = positions / 10000 ** (even / d_model)
+    encoding = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :d_model]
+    return encoding.to(device=device, dtype=torch.float32)
+
+
+class Embedding(nn.Module):
+    """Token ids → vectors: dropout(E[token] · √d_model + PE(pos)), sections 3.4, 3.5 and 5.4."""
+
+    def __init__(self, vocab: int, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab, d_model))
+        self.dropout = Dropout(dropout)
+        self.scale = math.sqrt(d_model)
+        # √d_model times this deviation is 1: scaled embeddings start as large as the positions.
+        nn.init.normal_(self.weight, std=d_model**-0.5)
+
+    def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
+        """Embed `ids`, the first of which stands at position `start` of its sentence."""
+        position = positional_encoding(start, ids.size(1), self.weight.size(1), ids.device)
+        embedded = nn.functional.embedding(ids, self.weight) * self.scale
+        return self.dropout(embedded + position)

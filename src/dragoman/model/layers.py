@@ -1,0 +1,117 @@
+"""Encoder and decoder layers, section 3.1 and Figure 1: sub-layers inside residual connections with LayerNorm."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from dragoman.config import ModelConfig
+from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.dropout import Dropout
+
+Memory = tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]
+Past = tuple[Float[Tensor, "R H _ K"], Float[Tensor, "R H _ W"]]
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, Eq. (2), section 3.3."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """The same two layers at every position."""
+        return self.w_2(self.w_1(x).relu())
+
+
+class AddNorm(nn.Module):
+    """A residual connection around a sub-layer, with LayerNorm and dropout, sections 3.1 and 5.4.
+
+    Post-LN, the paper: LayerNorm(x + Dropout(Sublayer(x))).
+    Pre-LN, Xiong et al. (2020): x + Dropout(Sublayer(LayerNorm(x))).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.post = config.norm_order == "post"
+
+    def forward(self, x: Float[Tensor, "B T D"], sublayer: Callable[[Tensor], Tensor]) -> Float[Tensor, "B T D"]:
+        """`x` with what the sub-layer adds to it."""
+        if self.post:
+            return self.norm(x + self.dropout(sublayer(x)))
+        return x + self.dropout(sublayer(self.norm(x)))
+
+
+class EncoderLayer(nn.Module):
+    """Figure 1 left: self-attention, then the feed-forward network."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(2))
+
+    def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 1 S"]) -> Float[Tensor, "B S D"]:
+        """Every source position looks at every other."""
+
+        def look(y: Tensor) -> Tensor:
+            attention = self.self_attention
+            return attention(attention.queries(y), *attention.keys_values(y), mask)
+
+        x = self.add_norm[0](x, look)
+        return self.add_norm[1](x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Figure 1 right: masked self-attention, encoder-decoder attention, then the feed-forward network."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.cross_attention = _attention(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(3))
+
+    def forward(
+        self,
+        x: Float[Tensor, "R T D"],
+        past: Past | None,
+        memory: Memory,
+        mask: Bool[Tensor, "1 1 T _"] | None,
+        memory_mask: Bool[Tensor, "B 1 1 S"],
+    ) -> tuple[Float[Tensor, "R T D"], Past]:
+        """New positions `x` look at the `past` and at themselves, then at the `memory`.
+
+        Also returns the keys and values of past and new positions together. The R hypotheses of B sentences
+        stand grouped by sentence; those of one sentence share its memory.
+        """
+        seen: list[Past] = []
+
+        def look_back(y: Tensor) -> Tensor:
+            new = self.self_attention.keys_values(y)
+            seen.append(new if past is None else (_append(past[0], new[0]), _append(past[1], new[1])))
+            return self.self_attention(self.self_attention.queries(y), *seen[0], mask)
+
+        def look_at_source(y: Tensor) -> Tensor:
+            # The hypotheses of one sentence ask as if they were positions of one: the memory is not copied.
+            sentences = memory_mask.size(0)
+            together = y.reshape(sentences, -1, y.size(-1))
+            attention = self.cross_attention
+            return attention(attention.queries(together), *memory, memory_mask).view_as(y)
+
+        x = self.add_norm[0](x, look_back)
+        x = self.add_norm[1](x, look_at_source)
+        return self.add_norm[2](x, self.feed_forward), seen[0]
+
+
+def _append(past: Tensor, new: Tensor) -> Tensor:
+    return torch.cat((past, new), dim=2)
+
+
+def _attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.heads, config.d_k, config.d_v)

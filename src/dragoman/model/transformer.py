@@ -1,0 +1,117 @@
+"""The Transformer, section 3: encode(src) → state, decode(tokens, state) → (logits, state).
+
+Training is decoding every position from an empty past; translating is decoding one position at a time. State is
+a value: it goes in, a new one comes out, nothing stays on a module.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self, cast
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from dragoman.config import ModelConfig
+from dragoman.model.attention import look_ahead_mask
+from dragoman.model.embedding import Embedding
+from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory, Past
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderState:
+    """What the decoder knows of B sentences and the R hypotheses about them, grouped by sentence."""
+
+    memory: tuple[Memory, ...]
+    """Per layer, the keys and values of the encoder's output: (B, H, S, K) and (B, H, S, W)."""
+    memory_mask: Bool[Tensor, "B 1 1 S"]
+    """Which source positions may be seen."""
+    past: tuple[Past, ...] = ()
+    """Per layer, the keys and values of the positions decoded so far, (R, H, P, K) and (R, H, P, W); or empty."""
+
+    @property
+    def position(self) -> int:
+        """How many target positions have been decoded."""
+        return self.past[0][0].size(2) if self.past else 0
+
+    def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> Self:
+        """The state of these hypotheses, in this order and as often as named.
+
+        They must stay grouped by sentence, equally many for each. `sentences` names those that remain when
+        some are finished.
+        """
+        past = tuple((k[rows], v[rows]) for k, v in self.past)
+        if sentences is None:
+            return type(self)(self.memory, self.memory_mask, past)
+        memory = tuple((k[sentences], v[sentences]) for k, v in self.memory)
+        return type(self)(memory, self.memory_mask[sentences], past)
+
+
+class Transformer(nn.Module):
+    """Figure 1, for vocabularies of the given sizes."""
+
+    def __init__(self, config: ModelConfig, source_vocab: int, target_vocab: int) -> None:
+        super().__init__()
+        assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
+        self.config = config
+        self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout)
+        self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        # Pre-LN leaves the last sum un-normalised; Post-LN has just normalised it.
+        pre = config.norm_order == "pre"
+        self.encoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
+        self.projection = nn.Parameter(self.target_embedding.weight.detach().clone())
+        for module in [*self.encoder.modules(), *self.decoder.modules()]:
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        if config.tie != "none":
+            self.projection = self.target_embedding.weight
+        if config.tie == "all":
+            self.source_embedding.weight = self.target_embedding.weight
+
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> DecoderState:
+        """The memory of each source sentence, projected once for every decoder layer; an empty past."""
+        x = self.source_embedding(src)
+        for layer in cast("Iterable[EncoderLayer]", self.encoder):
+            x = layer(x, src_mask)
+        memory = self.encoder_norm(x)
+        decoder = cast("Iterable[DecoderLayer]", self.decoder)
+        return DecoderState(tuple(layer.cross_attention.keys_values(memory) for layer in decoder), src_mask)
+
+    def decode(self, tokens: Int[Tensor, "R T"], state: DecoderState) -> tuple[Float[Tensor, "R T V"], DecoderState]:
+        """Logits of what follows each of T more tokens of R hypotheses, and the state after them."""
+        x, state = self.decode_features(tokens, state)
+        return self.project(x), state
+
+    def decode_features(
+        self, tokens: Int[Tensor, "R T"], state: DecoderState
+    ) -> tuple[Float[Tensor, "R T D"], DecoderState]:
+        """`decode` before the projection onto the vocabulary."""
+        start, length = state.position, tokens.size(1)
+        x = self.target_embedding(tokens, start)
+        # A single new position may see everything before it: no mask.
+        mask = look_ahead_mask(length, start + length, tokens.device) if length > 1 else None
+        past: list[Past] = []
+        for number, layer in enumerate(self.decoder):
+            layer_past = state.past[number] if state.past else None
+            x, seen = layer(x, layer_past, state.memory[number], mask, state.memory_mask)
+            past.append(seen)
+        return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past))
+
+    def project(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any V"]:
+        """Decoder output → logits, section 3.4: the pre-softmax linear transformation."""
+        return F.linear(x, self.projection)
+
+    def forward(
+        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"], tgt: Int[Tensor, "B T"]
+    ) -> Float[Tensor, "B T V"]:
+        """Logits of every target position at once, each from the positions before it."""
+        return self.decode(tgt, self.encode(src, src_mask))[0]
+
+    @property
+    def parameter_count(self) -> int:
+        """Trained numbers, tied matrices counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())

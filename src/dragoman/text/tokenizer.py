@@ -1,0 +1,154 @@
+"""SentencePiece (Kudo and Richardson 2018): learning, loading, text ↔ token ids.
+
+Enters normalised or raw text (`encode` normalises), leaves ids without begin and end marks; the marks belong to
+whoever builds a batch or a search. One processor serves both languages when the vocabulary is joint.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import sentencepiece
+
+from dragoman.config import TokenizerConfig
+from dragoman.errors import ConfigError, DataError, ModelError
+from dragoman.text.normalise import normalise
+
+# Fixed in every vocabulary, so that no tensor needs to be told.
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+
+Side = Literal["source", "target"]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """One SentencePiece model: the bytes it is saved as and the processor that runs it."""
+
+    serialized: bytes
+    processor: Any
+
+    @classmethod
+    def load(cls, serialized: bytes, where: str) -> "Vocabulary":
+        """Raises ModelError if the bytes are no SentencePiece model with our special ids."""
+        processor = sentencepiece.SentencePieceProcessor()
+        try:
+            processor.LoadFromSerializedProto(serialized)
+        except (RuntimeError, TypeError):
+            raise ModelError(f"{where}: not a SentencePiece model; copy the bundle again") from None
+        marks = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if marks != (PAD, UNK, BOS, EOS):
+            raise ModelError(f"{where}: pad, unk, bos, eos are {marks}, expected {(PAD, UNK, BOS, EOS)}")
+        return cls(serialized, processor)
+
+    def __len__(self) -> int:
+        return int(self.processor.GetPieceSize())
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """The two vocabularies of a translation system; joint when they are the same object."""
+
+    source: Vocabulary
+    target: Vocabulary
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share one vocabulary."""
+        return self.source is self.target
+
+    def encode(self, texts: Sequence[str], side: Side) -> list[list[int]]:
+        """The token ids of each text, without begin and end marks."""
+        ids: list[list[int]] = getattr(self, side).processor.EncodeAsIds([normalise(text) for text in texts])
+        return ids
+
+    def decode(self, sentences: Sequence[Sequence[int]], side: Side) -> list[str]:
+        """The text of each list of ids; begin, end and padding marks write nothing."""
+        clean = [[token for token in tokens if token > EOS or token == UNK] for tokens in sentences]
+        texts: list[str] = getattr(self, side).processor.DecodeIds(clean) if clean else []
+        return texts
+
+    def pieces(self, tokens: Sequence[int], side: Side) -> list[str]:
+        """The text of each token, as SentencePiece writes it."""
+        processor = getattr(self, side).processor
+        return [processor.IdToPiece(int(token)) for token in tokens]
+
+    def save(self, folder: Path) -> None:
+        """Write `joint.model`, or `source.model` and `target.model`, into an existing folder."""
+        for name, vocabulary in self._files().items():
+            (folder / name).write_bytes(vocabulary.serialized)
+
+    def _files(self) -> dict[str, Vocabulary]:
+        if self.joint:
+            return {"joint.model": self.source}
+        return {"source.model": self.source, "target.model": self.target}
+
+    @classmethod
+    def load(cls, folder: Path) -> "Tokenizer":
+        """Read what `save` wrote. Raises ModelError."""
+        joint = folder / "joint.model"
+        if joint.exists():
+            vocabulary = Vocabulary.load(_read(joint), str(joint))
+            return cls(vocabulary, vocabulary)
+        source, target = folder / "source.model", folder / "target.model"
+        return cls(Vocabulary.load(_read(source), str(source)), Vocabulary.load(_read(target), str(target)))
+
+
+def learn(pairs: Sequence[tuple[str, str]], config: TokenizerConfig) -> Tokenizer:
+    """Learn the vocabularies from sample pairs of normalised text.
+
+    Raises ConfigError when the text cannot fill `tokenizer.vocab_size` pieces.
+    """
+    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    if config.joint:
+        joint = _learn_one([*sources, *targets], config, "both sides")
+        return Tokenizer(joint, joint)
+    return Tokenizer(_learn_one(sources, config, "the source side"), _learn_one(targets, config, "the target side"))
+
+
+def _learn_one(lines: Iterable[str], config: TokenizerConfig, which: str) -> Vocabulary:
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.Train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.vocab_size,
+            character_coverage=config.character_coverage,
+            byte_fallback=config.byte_fallback,
+            user_defined_symbols=list(config.user_defined_symbols),
+            normalization_rule_name="identity",  # `normalise` has done it, in a way that keeps the text
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            max_sentence_length=1 << 16,
+            num_threads=4,  # fixed: the pieces must not depend on the machine
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise _cannot_learn(str(error), config, which) from None
+    return Vocabulary.load(model.getvalue(), which)
+
+
+def _cannot_learn(message: str, config: TokenizerConfig, which: str) -> ConfigError | DataError:
+    """SentencePiece's own words, read and turned into the key to change."""
+    size = f"tokenizer.vocab_size: {config.vocab_size}"
+    if too_high := re.search(r"<= (\d+)", message):
+        return ConfigError(f"{size} pieces are more than {which} of the text can fill; set {too_high[1]} or less")
+    if "smaller than required_chars" in message:
+        required = re.search(r"required_chars_size. (\d+)|vs (\d+)", message)
+        least = f" {next(group for group in required.groups() if group)}" if required else ""
+        return ConfigError(f"{size} pieces cannot hold every character of {which}; set more than{least}")
+    if "sentences" in message and "empty" in message:
+        return DataError(f"{which} of the training text is empty; there is nothing to learn pieces from")
+    return ConfigError(f"{size}: SentencePiece cannot learn from {which}: {message.splitlines()[-1]}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror}; the tokenizer belongs to the bundle, copy it again") from None

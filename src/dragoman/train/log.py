@@ -1,0 +1,115 @@
+"""What a run says while it runs: reports, and the listeners that write them to `metrics.jsonl` or TensorBoard."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from dragoman.bundle import storage_error
+from dragoman.errors import ConfigError
+from dragoman.train.validation import TranslationScores
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """The updates since the last report."""
+
+    step: int
+    epoch: int
+    loss: float
+    """Mean label-smoothed loss of a target token, in nats."""
+    learning_rate: float
+    gradient_norm: float
+    tokens_per_second: float
+    """Target tokens, padding not counted."""
+    target_tokens: int
+    """Target tokens seen since the run began."""
+    seconds: float
+    """Training time since the run began, resumed parts added up."""
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """One look at the validation set."""
+
+    step: int
+    epoch: int
+    seconds: float
+    loss: float
+    """Mean negative log-likelihood of a target token, in nats."""
+    best: bool
+    """Whether the watched value is the best so far."""
+    translations: TranslationScores | None
+    skipped: int
+    """Training pairs passed over in the first epoch because they are longer than `data.max_length`."""
+
+
+class Listener(Protocol):
+    """Hears of a run's progress."""
+
+    def on_step(self, report: StepReport) -> None:
+        """Called every `train.log_every` steps."""
+
+    def on_validation(self, report: ValidationReport) -> None:
+        """Called after each validation."""
+
+
+class MetricsLog:
+    """`metrics.jsonl`: one object a line, `"event": "step"` or `"validation"`."""
+
+    def __init__(self, path: Path, resumed_step: int) -> None:
+        """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again."""
+        self.path = path
+        if path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if _step_of(line) <= resumed_step]
+            self._write(kept, "w")
+
+    def on_step(self, report: StepReport) -> None:
+        """Append a step."""
+        self._write([json.dumps({"event": "step", **asdict(report)}, ensure_ascii=False)])
+
+    def on_validation(self, report: ValidationReport) -> None:
+        """Append a validation."""
+        self._write([json.dumps({"event": "validation", **asdict(report)}, ensure_ascii=False)])
+
+    def _write(self, lines: Iterable[str], mode: str = "a") -> None:
+        try:
+            with self.path.open(mode, encoding="utf-8") as file:
+                file.writelines(line + "\n" for line in lines)
+        except OSError as error:
+            raise storage_error(self.path, error) from None
+
+
+class TensorBoardLog:
+    """The same numbers as TensorBoard event files."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard.writer import SummaryWriter
+        except ImportError:
+            raise ConfigError('train.tensorboard: needs `pip install "dragoman[tensorboard]"`') from None
+        self.writer: Any = SummaryWriter(str(folder))
+
+    def on_step(self, report: StepReport) -> None:
+        """Add a step's scalars."""
+        for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
+            self.writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
+
+    def on_validation(self, report: ValidationReport) -> None:
+        """Add a validation's scalars and its sample."""
+        self.writer.add_scalar("valid/loss", report.loss, report.step)
+        if scores := report.translations:
+            self.writer.add_scalar("valid/bleu", scores.bleu, report.step)
+            self.writer.add_scalar("valid/chrf", scores.chrf, report.step)
+            sample = f"{scores.source}\n\n→ {scores.translation}\n\n= {scores.reference}"
+            self.writer.add_text("valid/sample", sample, report.step)
+        self.writer.flush()
+
+
+def _step_of(line: str) -> float:
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")  # torn by a kill

@@ -1,0 +1,69 @@
+"""What is watched on held-out text: the loss, the best value so far, and when to give up."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, Self
+
+import torch
+
+from dragoman.data.batch import Batch
+from dragoman.model.attention import padding_mask
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import PAD
+from dragoman.train.loss import projected_loss
+
+
+@dataclass(frozen=True)
+class TranslationScores:
+    """Scores of real translations of the validation set, and one of them to look at."""
+
+    bleu: float
+    chrf: float
+    source: str
+    translation: str
+    reference: str
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The best value of what is watched, and how many validations have passed without a better one."""
+
+    kind: Literal["loss", "bleu", "chrf"]
+    best: float | None = None
+    best_step: int = 0
+    waited: int = 0
+
+    def better(self, value: float) -> bool:
+        """Whether `value` beats the best so far."""
+        if self.best is None:
+            return not math.isnan(value)
+        return value < self.best if self.kind == "loss" else value > self.best
+
+    def after(self, value: float, step: int) -> Self:
+        """This watch once `value` has been measured at `step`."""
+        if self.better(value):
+            return replace(self, best=value, best_step=step, waited=0)
+        return replace(self, waited=self.waited + 1)
+
+    def state_dict(self) -> dict[str, object]:
+        """For a checkpoint."""
+        return asdict(self)
+
+
+@torch.inference_mode()
+def validation_loss(model: Transformer, batches: Sequence[Batch], device: torch.device) -> float:
+    """Mean negative log-likelihood of a target token, in nats, without label smoothing; `model` in eval mode."""
+    total, tokens = 0.0, 0
+    for batch in batches:
+        total += float(batch_loss(model, batch.to(device), smoothing=0.0))
+        tokens += batch.target_tokens
+    return total / tokens
+
+
+def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tensor:
+    """The summed loss of a batch; padded positions are never projected onto the vocabulary."""
+    state = model.encode(batch.src, padding_mask(batch.src, PAD))
+    features, _ = model.decode_features(batch.tgt_in, state)
+    said = batch.tgt_out != PAD
+    return projected_loss(features[said], model.projection, batch.tgt_out[said], smoothing)
