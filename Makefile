@@ -1,0 +1,39 @@
+# Two commands do everything: `make demo` and `make test`. `make install` makes the environment they share.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow install check format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/dragoman demo
+
+test: $(VENV)/.installed
+	$(BIN)/pytest
+
+test-slow: $(VENV)/.installed
+	$(BIN)/pytest -m slow
+
+install: $(VENV)/.installed
+
+check: $(VENV)/.installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# torch first and by its exact version: a version left open may bring gigabytes of GPU libraries.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt pip
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache dragoman-demo

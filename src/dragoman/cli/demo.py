@@ -1,0 +1,114 @@
+"""`dragoman demo`: the whole journey on the embedded English-Korean text, without a network.
+
+It leaves an ordinary project behind (text, `run.toml`, run), so that everything it did can be done again by hand.
+"""
+
+import math
+from importlib.resources import files
+from pathlib import Path
+
+from dragoman.bundle import storage_error
+from dragoman.cli.console import say
+from dragoman.cli.train import train_run
+from dragoman.config import CorpusConfig
+from dragoman.configfile import load_config
+from dragoman.data.corpus import read_pairs
+from dragoman.train.checkpoint import checkpoint_steps
+from dragoman.translator import Translator
+
+# Longest English sentence of the demo, in words: short ones are learned within minutes.
+WORDS = 10
+SHOWN = 6
+
+CONFIG = """\
+# The demo's run: everything in it is explained in the file that `dragoman init NAME --pair en-ko` writes.
+version = 1
+
+[project]
+name = "demo"
+source = "en"
+target = "ko"
+license = "MPL-2.0"
+
+[data]
+train = ["data/train.tsv"]
+valid = "data/valid.tsv"
+test = "data/test.tsv"
+
+[tokenizer]
+vocab_size = 4000
+
+[model]
+layers = 3
+d_model = 128
+d_ff = 512
+heads = 4
+dropout = 0.1
+norm_order = "pre"
+
+[train]
+batch_tokens = 1024
+learning_rate = 4e-3
+warmup = 400
+max_minutes = {minutes}
+validate_every = 250
+translate_lines = 100
+average_count = 3
+
+[decode]
+beam = 4
+length_penalty = 1.0
+"""
+
+
+def run_demo(folder: Path, minutes: float) -> None:
+    """Write the project, train for `minutes`, show what came of it."""
+    say(f"Dragoman's demo: English → Korean in about {math.ceil(minutes + 1)} minutes, on this machine alone.")
+    config_file = _write_project(folder, minutes)
+    config = load_config(config_file)
+    say(f"Text: sentences of at most {WORDS} words from LibreOffice's help (MPL-2.0), written to {folder / 'data'}.\n")
+    begun = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
+    model = train_run(config, resume=begun)
+
+    assert config.data.test is not None
+    say("\nTest sentences it has never seen, with the human translation below:")
+    _show(model, config.data.test)
+    say(
+        f"\nThis is a very small model ({minutes:g} minutes, one kind of text, short sentences): it gets many phrases\n"
+        "right, and invents words where it does not know them. More text and hours, not minutes, make a translator.\n"
+    )
+    say("What to type next:")
+    say(f'  dragoman translate -m {model} "Click the OK button."')
+    say(f"  dragoman model show {model}")
+    say(f"  dragoman train {config_file} train.max_minutes=30 --resume      # go on from here for longer")
+    say("  dragoman init mine --pair en-ko                                 # begin with your own text")
+
+
+def _write_project(folder: Path, minutes: float) -> Path:
+    """The short sentences of the embedded text and a run.toml; a file that is there already stays."""
+    try:
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        for split in ("train", "valid", "test"):
+            path = folder / "data" / f"{split}.tsv"
+            if not path.exists():
+                path.write_text(_short_pairs(split), encoding="utf-8")
+        config = folder / "run.toml"
+        config.write_text(CONFIG.format(minutes=minutes), encoding="utf-8")
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    return config
+
+
+def _short_pairs(split: str) -> str:
+    corpus = CorpusConfig(source=Path(str(files("dragoman.data") / "embedded" / f"{split}.tsv.gz")))
+    return "".join(
+        f"{pair.source}\t{pair.target}\n" for pair in read_pairs(corpus) if len(pair.source.split()) <= WORDS
+    )
+
+
+def _show(model: Path, test: CorpusConfig) -> None:
+    pairs = list(read_pairs(test))
+    chosen = pairs[:: max(1, len(pairs) // SHOWN)][:SHOWN]
+    translations = Translator.load(model).translate([pair.source for pair in chosen])
+    for pair, translation in zip(chosen, translations, strict=True):
+        say(f"  {pair.source}\n  → {translation.text}\n  = {pair.target}\n")
