@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from dragoman.config import RunConfig
-from dragoman.configfile import build_config, dump_config
+from dragoman.configfile import build_config, dump_config, portable
 from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.text.tokenizer import Tokenizer
 
@@ -85,7 +85,7 @@ def write_bundle(
         (partial / "tokenizer").mkdir()
         tokenizer.save(partial / "tokenizer")
         save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
-        (partial / "config.toml").write_text(dump_config(config, portable=True), encoding="utf-8")
+        (partial / "config.toml").write_text(dump_config(portable(config)), encoding="utf-8")
         (partial / "README.md").write_text(card, encoding="utf-8")
         files = sorted(path for path in partial.rglob("*") if path.is_file())
         manifest = {

@@ -15,18 +15,33 @@ NonNegative = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 # 2017 exactly: table 3, rows "base" and "big".
-PAPER_BASE = dict(layers=6, d_model=512, d_ff=2048, heads=8, dropout=0.1, norm_order="post", tie="all")
-PAPER_BIG = dict(PAPER_BASE, d_model=1024, d_ff=4096, heads=16, dropout=0.3)
+PAPER_BASE = {
+    "layers": 6,
+    "d_model": 512,
+    "d_ff": 2048,
+    "heads": 8,
+    "dropout": 0.1,
+    "norm_order": "post",
+    "tie": "all",
+}
+PAPER_BIG = PAPER_BASE | {"d_model": 1024, "d_ff": 4096, "heads": 16, "dropout": 0.3}
 # Today: Pre-LN trains without a fragile warm-up (Xiong et al. 2020); a deep encoder and a shallow decoder
 # translate as well and decode faster (Kasai et al. 2021).
-TODAY = dict(dropout=0.1, norm_order="pre", tie="all")
+TODAY = {"dropout": 0.1, "norm_order": "pre", "tie": "all"}
+
+
+def _today(encoder: int, decoder: int, d_model: int, d_ff: int, heads: int) -> dict[str, Any]:
+    depths = {"encoder_layers": encoder, "decoder_layers": decoder}
+    return TODAY | depths | {"d_model": d_model, "d_ff": d_ff, "heads": heads}
+
+
 MODEL_PRESETS: dict[str, dict[str, Any]] = {
     "paper-base": PAPER_BASE,
     "paper-big": PAPER_BIG,
-    "tiny": dict(TODAY, encoder_layers=4, decoder_layers=2, d_model=192, d_ff=768, heads=4),
-    "small": dict(TODAY, encoder_layers=6, decoder_layers=3, d_model=256, d_ff=1024, heads=4),
-    "base": dict(TODAY, encoder_layers=8, decoder_layers=4, d_model=512, d_ff=2048, heads=8),
-    "big": dict(TODAY, encoder_layers=12, decoder_layers=4, d_model=1024, d_ff=4096, heads=16),
+    "tiny": _today(4, 2, 192, 768, 4),
+    "small": _today(6, 3, 256, 1024, 4),
+    "base": _today(8, 4, 512, 2048, 8),
+    "big": _today(12, 4, 1024, 4096, 16),
 }
 
 

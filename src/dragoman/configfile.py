@@ -5,7 +5,7 @@ Every error names the file, the key, the cause and the remedy, in one line.
 
 import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -47,17 +47,16 @@ def build_section(section: Section, changes: Mapping[str, Any], where: str) -> S
         raise ConfigError(f"{where}.{_explain(error)}") from None
 
 
-def dump_config(config: RunConfig, *, portable: bool = False) -> str:
-    """The configuration as TOML, every default written out; `portable` keeps only the names of files."""
+def dump_config(config: RunConfig) -> str:
+    """The configuration as TOML, every default written out."""
     import tomli_w
 
-    tree = config.model_dump(mode="json", exclude_none=True)
-    if portable:
-        tree["train"].pop("output", None)
-        corpora = [*tree["data"]["train"], tree["data"]["valid"], tree["data"].get("test") or {}]
-        for corpus in corpora:
-            corpus.update({side: Path(corpus[side]).name for side in ("source", "target") if side in corpus})
-    return tomli_w.dumps(tree)
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
+
+
+def portable(config: RunConfig) -> RunConfig:
+    """The same run with files by name only: fit to be given away, or compared after its folder has moved."""
+    return _with_paths(config, lambda path: Path(path.name), output=None)
 
 
 def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
@@ -102,20 +101,26 @@ def _apply(tree: dict[str, Any], override: str) -> None:
 
 
 def _rooted(config: RunConfig, folder: Path) -> RunConfig:
-    def root(corpus: CorpusConfig) -> CorpusConfig:
-        target = None if corpus.target is None else folder / corpus.target.expanduser()
-        return corpus.model_copy(update={"source": folder / corpus.source.expanduser(), "target": target})
+    output = config.train.output or Path("runs") / config.project.name
+    return _with_paths(config, lambda path: folder / path.expanduser(), output=folder / output.expanduser())
+
+
+def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path | None) -> RunConfig:
+    """`config` with every file of its corpora changed, and another output folder."""
+
+    def moved(corpus: CorpusConfig) -> CorpusConfig:
+        target = None if corpus.target is None else change(corpus.target)
+        return corpus.model_copy(update={"source": change(corpus.source), "target": target})
 
     data = config.data
-    rooted = {
-        "train": tuple(root(corpus) for corpus in data.train),
-        "valid": root(data.valid),
-        "test": None if data.test is None else root(data.test),
+    corpora = {
+        "train": tuple(moved(corpus) for corpus in data.train),
+        "valid": moved(data.valid),
+        "test": None if data.test is None else moved(data.test),
     }
-    output = folder / (config.train.output or Path("runs") / config.project.name).expanduser()
     return config.model_copy(
         update={
-            "data": data.model_copy(update=rooted),
+            "data": data.model_copy(update=corpora),
             "train": config.train.model_copy(update={"output": output}),
         }
     )

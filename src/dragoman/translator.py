@@ -65,7 +65,7 @@ class Translator:
         return cls(bundle.tokenizer, engine, options or bundle.config.decode)
 
     @overload
-    def translate(self, text: str) -> Translation: ...
+    def translate(self, text: str) -> Translation: ...  # type: ignore[overload-overlap]  # a str is a Sequence too
     @overload
     def translate(self, text: Sequence[str]) -> list[Translation]: ...
     def translate(self, text: str | Sequence[str]) -> Translation | list[Translation]:

@@ -20,8 +20,12 @@ def model_card(
     """Markdown with the YAML header that model hubs read."""
     project = config.project
     scored_on = "test" if config.data.test else "valid"
-    header = f"---\nlanguage: [{project.source}, {project.target}]\nlicense: {project.license}\npipeline_tag: translation\n---\n"
-    return f"""{header}
+    return f"""---
+language: [{project.source}, {project.target}]
+license: {project.license}
+pipeline_tag: translation
+---
+
 # {project.name}: {project.source} → {project.target}
 
 A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:

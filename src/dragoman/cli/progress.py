@@ -32,9 +32,7 @@ class TrainingDisplay:
     def on_step(self, report: StepReport) -> None:
         """Move the bar, or print a line."""
         done = max(report.step / self.train.max_steps, report.seconds / (60 * (self.train.max_minutes or 1e9)))
-        speed = f"{report.tokens_per_second:,.0f} tokens/s"
-        speed = report.tokens_per_second
-        line = LINE.format(step=report.step, epoch=report.epoch + 1, loss=report.loss, speed=speed)
+        line = LINE.format(step=report.step, epoch=report.epoch + 1, loss=report.loss, speed=report.tokens_per_second)
         self.bar.update(self.task, description=line, completed=min(done, 1.0), refresh=True)
         if self.bar.disable:
             left = report.seconds / done - report.seconds

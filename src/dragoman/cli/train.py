@@ -9,10 +9,9 @@ OUTPUT/model/                     the finished bundle
 
 import json
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -23,13 +22,13 @@ from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import build_config, differences, dump_config, load_config
-from dragoman.data.check import check_data, summary
+from dragoman.configfile import build_config, differences, dump_config, load_config, portable
+from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ResumeError
-from dragoman.evaluation import bleu, chrf
+from dragoman.evaluation import Score, bleu, chrf
 from dragoman.model.device import pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
@@ -38,9 +37,6 @@ from dragoman.train.log import MetricsLog, TensorBoardLog
 from dragoman.train.loop import Trainer
 from dragoman.train.validation import TranslationScores
 from dragoman.translator import Translator
-
-if TYPE_CHECKING:
-    from dragoman.data.check import CorpusReport
 
 # Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
 MAY_CHANGE = ("train.max_steps", "train.max_minutes", "train.patience", "train.tensorboard", "train.log_every",
@@ -65,7 +61,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
     reports = check_data(config.data)
     say_reports(reports)
     _open_folder(folder, config, reports, resume)
-    tokenizer = _tokenizer(folder, config)
+    tokenizer = _tokenizer(folder, config, resume)
 
     trainer = _trainer(config, tokenizer, folder, device)
     _describe(config, tokenizer, trainer.model, device)
@@ -89,11 +85,8 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
         tokenizer=tokenizer,
         model=trainer.model,
         card=model_card(config, trainer.model.parameter_count, outcome, reports, scores, copying),
-        facts={"data": summary(reports), "training": asdict(outcome), "scores": [
-            {"on": "test" if config.data.test else "valid", "metric": s.name, "value": s.value, "signature": s.signature}
-            for s in scores
-        ]},
-    )  # fmt: skip
+        facts={"data": summary(reports), "training": asdict(outcome), "scores": _facts(config, scores)},
+    )
     return folder / "model"
 
 
@@ -145,11 +138,17 @@ def _trainer(config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torc
     )
 
 
-def _score(translator: Translator, corpus: CorpusConfig):  # type: ignore[no-untyped-def]
+def _score(translator: Translator, corpus: CorpusConfig) -> tuple[list[Score], list[Score]]:
+    """The model's scores on a corpus, and those of copying the source."""
     pairs = list(read_pairs(corpus))
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     translations = [translation.text for translation in translator.stream(sources)]
     return score_all(translations, references), score_all(sources, references)
+
+
+def _facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]]:
+    on = "test" if config.data.test else "valid"
+    return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
 
 
 def _output(config: RunConfig) -> Path:
@@ -173,11 +172,11 @@ def _refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
         old = build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ResumeError(f"{before}: cannot be read: {error}; the run cannot be compared with its beginning") from None
-    changed = [key for key in differences(old, config) if not key.startswith(MAY_CHANGE)]
+    changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(MAY_CHANGE)]
     if changed:
         raise ResumeError(
-            f"{folder}: was begun with another {changed[0]} ({_value(old, changed[0])}, now {_value(config, changed[0])}); "
-            f"set it back, or start anew with another train.output"
+            f"{folder}: was begun with {changed[0]} = {_value(old, changed[0])}, "
+            f"now it is {_value(config, changed[0])}; set it back, or start anew with another train.output"
         )
 
 
@@ -188,27 +187,30 @@ def _value(config: RunConfig, key: str) -> object:
     return value
 
 
-def _open_folder(folder: Path, config: RunConfig, reports: "Sequence[CorpusReport]", resume: bool) -> None:
+def _open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport], resume: bool) -> None:
     """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
     note = folder / "data.json"
-    hashes = {name: sha for report in reports for name, sha in zip(report.files, report.sha256, strict=True)}
     try:
         if resume:
-            before = json.loads(note.read_text(encoding="utf-8"))
-            test = {str(path) for path in config.data.test.files} if config.data.test else set()
-            changed = sorted(name for name in hashes if before.get(name) != hashes[name] and name not in test)
-            if changed:
-                raise ResumeError(f"{changed[0]}: has changed since the run began; restore it, or start a new run")
+            _refuse_other_text(reports, json.loads(note.read_text(encoding="utf-8")))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.toml").write_text(dump_config(config), encoding="utf-8")
+        hashes = {report.name: report.sha256 for report in reports}
         note.write_text(json.dumps(hashes, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise storage_error(folder, error) from None
 
 
-def _tokenizer(folder: Path, config: RunConfig) -> Tokenizer:
+def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Mapping[str, Sequence[str]]) -> None:
+    for report in reports:
+        for name, now, before in zip(report.files, report.sha256, hashes.get(report.name, ()), strict=False):
+            if now != before and report.name != "test":
+                raise ResumeError(f"{name}: has changed since the run began; restore it, or start a new run")
+
+
+def _tokenizer(folder: Path, config: RunConfig, resume: bool) -> Tokenizer:
     where = folder / "tokenizer"
-    if where.exists():
+    if resume:
         return Tokenizer.load(where)
     tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
     with whole_folder(where) as partial:

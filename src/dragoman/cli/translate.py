@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.bundle import open_bundle, storage_error
-from dragoman.cli.console import print_json, say
+from dragoman.cli.console import say
 from dragoman.configfile import build_section
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
-from dragoman.translator import Translation, Translator
+from dragoman.translator import WINDOW, Translation, Translator
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     translator = load_translator(request.model, request.device, changes)
     n_best = translator.options.n_best
     with _destination(request.output) as out:
-        for number, translation in enumerate(translator.stream(lines), 1):
+        window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
+        for number, translation in enumerate(translator.stream(lines, window), 1):
             out.writelines(_render(number, translation, n_best, request.as_json))
             if not request.output:
                 out.flush()
@@ -56,9 +57,13 @@ def _lines(request: Request) -> Iterable[str]:
         return [line for text in request.text for line in text.split("\n")]
     if request.input and str(request.input) != "-":
         return read_lines(request.input)
-    if sys.stdin.isatty():
+    if _typed(request):
         say("reading lines from the terminal; end with Ctrl-D")
     return decode_lines(sys.stdin.buffer, "stdin")
+
+
+def _typed(request: Request) -> bool:
+    return not request.input and request.text in ((), ("-",)) and sys.stdin.isatty()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dragoman.data.batch import pad
 from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.search import beam_search
-from dragoman.errors import ResourceError
+from dragoman.model.device import within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import EOS
 
@@ -32,7 +32,8 @@ class TorchEngine:
 
     def _search(self, sources: Sequence[Sequence[int]], options: DecodeConfig) -> list[list[Hypothesis]]:
         src = pad([[*source, EOS] for source in sources]).to(self.device)
-        try:
+        what = f"{len(sources)} sentences of {src.size(1)} tokens"
+        with within_memory(what, "lower decode.batch_tokens or the beam"):
             return beam_search(
                 self.model,
                 src,
@@ -40,7 +41,3 @@ class TorchEngine:
                 alpha=options.length_penalty,
                 max_lengths=[len(source) + options.extra_length for source in sources],
             )
-        except torch.OutOfMemoryError:
-            raise ResourceError(
-                f"out of memory on {len(sources)} sentences of {src.size(1)} tokens; lower decode.batch_tokens or beam"
-            ) from None

@@ -1,6 +1,7 @@
 """Where and in which arithmetic a model runs."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Literal
 
 import torch
@@ -18,6 +19,17 @@ def pick_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError):
         raise ResourceError(f'device "{name}" is not on this machine; use "cpu" or "auto"') from None
     return device
+
+
+@contextmanager
+def within_memory(what: str, remedy: str) -> Iterator[None]:
+    """Turn the many ways of running out of memory into one ResourceError that says on `what`."""
+    try:
+        yield
+    except RuntimeError as error:  # torch.OutOfMemoryError is one, and a CPU's has no class of its own
+        if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+            raise ResourceError(f"out of memory on {what}; {remedy}") from None
+        raise
 
 
 def arithmetic(precision: Literal["float32", "bfloat16"], device: torch.device) -> AbstractContextManager[None]:

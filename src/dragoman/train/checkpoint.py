@@ -52,6 +52,8 @@ def save_checkpoint(
         save_tensors(partial / "optimizer.safetensors", state_tensors(optimizer, model) | _random_states())
         (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
     try:
+        for torn in folder.glob(".*.partial"):  # of a process that was killed while it wrote
+            shutil.rmtree(torn)
         for step in checkpoint_steps(folder):
             if step not in {progress.step, *keep}:
                 shutil.rmtree(checkpoint(folder, step))

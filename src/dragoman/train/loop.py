@@ -21,7 +21,7 @@ from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
 from dragoman.data.stream import BatchStream
 from dragoman.errors import DivergenceError, Interrupted
-from dragoman.model.device import arithmetic
+from dragoman.model.device import arithmetic, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train.checkpoint import (
     Progress,
@@ -126,9 +126,11 @@ class Trainer:
         tokens = sum(batch.target_tokens for batch in batches)
         loss = 0.0
         for batch in batches:
-            with arithmetic(train.precision, self.device):
-                summed = batch_loss(self.model, batch.to(self.device), train.label_smoothing)
-            (summed / tokens).backward()
+            what = f"a batch of {batch.src.size(0)} pairs of {batch.src.size(1)} + {batch.tgt_in.size(1)} tokens"
+            with within_memory(what, "lower train.batch_tokens, raise train.accumulate, and go on with --resume"):
+                with arithmetic(train.precision, self.device):
+                    summed = batch_loss(self.model, batch.to(self.device), train.label_smoothing)
+                (summed / tokens).backward()
             loss += summed.item()
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), train.clip_norm or math.inf))
         if not math.isfinite(loss) or not math.isfinite(norm):
