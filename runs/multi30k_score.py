@@ -62,8 +62,7 @@ def main(run: Path, data: Path, source: str, target: str) -> None:
             "bleu_lowercased_moses_signature": paper.signature,
         }
     training = json.loads((run / "model" / "bundle.json").read_text(encoding="utf-8"))["training"]
-    result |= {"steps": training["step"], "minutes": round(training["seconds"] / 60, 1),
-               "target_tokens": training["target_tokens"], "averaged_checkpoints": len(training["averaged"])}  # fmt: skip
+    result |= {key: training[key] for key in ("step", "seconds", "target_tokens", "averaged")}
     print(json.dumps(result))
 
 

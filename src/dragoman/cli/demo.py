@@ -17,7 +17,7 @@ from dragoman.train.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 
 # Longest English sentence of the demo, in words: short ones are learned within minutes.
-WORDS = 10
+WORDS = 14
 SHOWN = 6
 
 CONFIG = """\
@@ -43,11 +43,11 @@ layers = 3
 d_model = 128
 d_ff = 512
 heads = 4
-dropout = 0.1
+dropout = 0.2
 norm_order = "pre"
 
 [train]
-batch_tokens = 1024
+batch_tokens = 1280
 learning_rate = 4e-3
 warmup = 400
 max_minutes = {minutes}
