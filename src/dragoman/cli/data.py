@@ -1,11 +1,15 @@
-"""`dragoman data check`: what is wrong or doubtful in a run's text."""
+"""`dragoman data check | split`: what is doubtful in a run's text, and dividing a corpus for it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.bundle import storage_error
 from dragoman.cli.console import console, print_json, say
+from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
 from dragoman.data.check import CorpusReport, check_data, problems
+from dragoman.data.split import split_corpus
+from dragoman.errors import ConfigError
 
 
 def check(config: Path, overrides: Sequence[str], as_json: bool) -> None:
@@ -20,6 +24,30 @@ def check(config: Path, overrides: Sequence[str], as_json: bool) -> None:
     if not list(problems(reports)):
         say("nothing doubtful found")
     say(f"Next: dragoman train {config}")
+
+
+def split(config: Path, source: Path, target: Path | None, held_out: int | None) -> None:
+    """Divide a corpus into the files that the run names."""
+    data = load_config(config).data
+    if len(data.train) != 1:
+        raise ConfigError(f"{config}: names {len(data.train)} training corpora; a split fills one")
+    named = {"valid": data.valid, "test": data.test, "train": data.train[0]}
+    parts = {name: part for name, part in named.items() if part}
+    try:
+        counts = split_corpus(corpus_of(source, target), parts, held_out)
+    except OSError as error:
+        raise storage_error(data.train[0].source.parent, error) from None
+    for name, part in parts.items():
+        say(f"{name:6} {counts[name]:>10,} pairs  {part.source}")
+    say(f"Next: dragoman data check {config}")
+
+
+def corpus_of(source: Path, target: Path | None) -> CorpusConfig:
+    """The corpus that two arguments of the command line name. Raises ConfigError."""
+    try:
+        return CorpusConfig(source=source, target=target)
+    except ValueError:
+        raise ConfigError(f"{source}: give the file of the other side too, or one .tsv or .jsonl of both") from None
 
 
 def say_reports(reports: Sequence[CorpusReport]) -> None:

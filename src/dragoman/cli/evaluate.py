@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.bundle import storage_error
 from dragoman.cli.console import print_json, say
-from dragoman.config import CorpusConfig
+from dragoman.cli.data import corpus_of
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError
 from dragoman.evaluation import Score, bleu, chrf, ter
@@ -26,11 +26,7 @@ def run_evaluate(
     """Translate, score, print."""
     from dragoman.cli.translate import load_translator
 
-    try:
-        corpus = CorpusConfig(source=source, target=reference)
-    except ValueError:
-        raise ConfigError(f"{source}: give its reference file too, or one .tsv or .jsonl file of both sides") from None
-    pairs = list(read_pairs(corpus))
+    pairs = list(read_pairs(corpus_of(source, reference)))
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     translator = load_translator(model, device, changes)
     translations = [translation.text for translation in translator.stream(sources)]

@@ -22,7 +22,7 @@ license = "private"    # of the trained model, for its card
 # Two files of lines, or one .tsv (two columns) or .jsonl file; .gz and .zst are read as they are.
 # Several corpora: repeat [[data.train]]; `weight = 3` shows its pairs three times an epoch.
 valid = {{source = "data/valid.{source}", target = "data/valid.{target}"}}   # watched during training
-test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # scored once, at the end
+test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # scored once, at the end; or no line
 max_length = 200       # longer pairs (in tokens) are counted and skipped
 
 [[data.train]]
@@ -71,5 +71,6 @@ def write_project(folder: Path, pair: str) -> None:
         raise ConfigError(f"{path}: exists already; edit it, or choose another name") from None
     except OSError as error:
         raise storage_error(path, error) from None
-    say(f"{path} is written. Put your text into {folder}/data (see [data] in it), then:")
+    say(f"{path} is written. Put your text into {folder}/data (see [data] in it), or let two files be divided:")
+    say(f"  dragoman data split {path} all.{source} all.{target}")
     say(f"  dragoman data check {path}\n  dragoman train {path}")

@@ -86,6 +86,19 @@ def data_check(config: Config, overrides: Overrides = None, as_json: Json = Fals
     check(config, overrides or [], as_json)
 
 
+@data_app.command("split")
+def data_split(
+    config: Config,
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    target: Annotated[Path | None, typer.Argument(help="Their translations, line by line.")] = None,
+    held_out: Annotated[int | None, typer.Option(min=1, help="Pairs for each of valid and test.")] = None,
+) -> None:
+    """Divide two files of text into the train, valid and test files that a run names."""
+    from dragoman.cli.data import split
+
+    split(config, source, target, held_out)
+
+
 @app.command()
 def train(
     config: Config,

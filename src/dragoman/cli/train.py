@@ -212,6 +212,7 @@ def _tokenizer(folder: Path, config: RunConfig, resume: bool) -> Tokenizer:
     where = folder / "tokenizer"
     if resume:
         return Tokenizer.load(where)
+    say(f"learning {config.tokenizer.vocab_size:,} pieces")
     tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
     with whole_folder(where) as partial:
         tokenizer.save(partial)

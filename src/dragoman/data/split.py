@@ -1,0 +1,67 @@
+"""One corpus → train, validation and test files, without a sentence of one in another.
+
+A pair's part depends on its source sentence alone, so that repeats of a sentence stay together, and the same corpus
+is always split the same way. Nothing is held in memory.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+from dragoman.config import CorpusConfig
+from dragoman.data.corpus import read_pairs
+from dragoman.errors import ConfigError, DataError
+from dragoman.text.normalise import normalise
+
+# The size of a held-out part when none is asked for: enough to tell systems apart, never a tenth of the text.
+HELD_OUT = 1000
+SMALLEST_SHARE = 20
+
+
+def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_out: int | None) -> dict[str, int]:
+    """Write the pairs of `corpus` into the two files of each part; how many each got.
+
+    `parts` holds "train" and some of "valid" and "test", which get about `held_out` pairs each. Raises ConfigError
+    when a part's file exists or holds both sides, DataError when the corpus is too small or cannot be read.
+    """
+    files = {name: _two_files(part) for name, part in parts.items()}
+    total = sum(1 for _ in read_pairs(corpus))
+    size = min(HELD_OUT, total // SMALLEST_SHARE) if held_out is None else held_out
+    if size < 1 or size * len(parts) > total:
+        raise DataError(f"{corpus.source}: {total:,} pairs are too few to hold out {max(size, 1):,} for each part")
+    shares = {name: size / total for name in parts if name != "train"}
+    counts = dict.fromkeys(parts, 0)
+    with ExitStack() as stack:
+        out = {name: [stack.enter_context(_create(path)) for path in pair] for name, pair in files.items()}
+        for pair in read_pairs(corpus):
+            part = _part_of(pair.source, shares)
+            counts[part] += 1
+            for file, side in zip(out[part], (pair.source, pair.target), strict=True):
+                file.write(side + "\n")
+    return counts
+
+
+def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
+    if part.target is None:
+        raise ConfigError(f"{part.source}: holds both sides; a split is written into two files of lines, name them")
+    for path in part.files:
+        if path.exists():
+            raise ConfigError(f"{path}: exists already; remove it, or name another file in the configuration")
+    return part.source, part.target
+
+
+def _create(path: Path) -> IO[str]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("x", encoding="utf-8", newline="\n")
+
+
+def _part_of(source: str, shares: Mapping[str, float]) -> str:
+    digest = hashlib.blake2b(normalise(source).casefold().encode(), digest_size=8).digest()
+    place = int.from_bytes(digest) / 2**64
+    for name, share in shares.items():
+        if place < share:
+            return name
+        place -= share
+    return "train"
