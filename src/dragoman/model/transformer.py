@@ -6,7 +6,7 @@ a value: it goes in, a new one comes out, nothing stays on a module.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import cast
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -34,7 +34,7 @@ class DecoderState:
         """How many target positions have been decoded."""
         return self.past[0][0].size(2) if self.past else 0
 
-    def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> Self:
+    def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "DecoderState":
         """The state of these hypotheses, in this order and as often as named.
 
         They must stay grouped by sentence, equally many for each. `sentences` names those that remain when
@@ -42,9 +42,9 @@ class DecoderState:
         """
         past = tuple((k[rows], v[rows]) for k, v in self.past)
         if sentences is None:
-            return type(self)(self.memory, self.memory_mask, past)
+            return DecoderState(self.memory, self.memory_mask, past)
         memory = tuple((k[sentences], v[sentences]) for k, v in self.memory)
-        return type(self)(memory, self.memory_mask[sentences], past)
+        return DecoderState(memory, self.memory_mask[sentences], past)
 
 
 class Transformer(nn.Module):

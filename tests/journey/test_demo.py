@@ -1,0 +1,28 @@
+"""The first thing a newcomer types."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+
+def test_the_demo_trains_scores_translates_and_says_what_to_type_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "demo"
+    assert main(["demo", "--output", str(folder), "--minutes", "0.05"]) == 0
+    talk = capsys.readouterr().err
+    assert "BLEU" in talk
+    assert "copying the source" in talk
+    assert "nrefs:1" in talk
+    assert talk.count("→") > 6
+    model = folder / "runs" / "demo" / "model"
+    assert f"dragoman translate -m {model}" in talk
+
+    assert main(["translate", "-m", str(model), "Click OK.", "Save the file."]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert main(["model", "show", str(model), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["languages"] == {"source": "en", "target": "ko"}
+    assert main(["demo", "--output", str(folder), "--minutes", "0.05"]) == 0, "a second demo goes on from the first"
