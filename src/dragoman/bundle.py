@@ -17,7 +17,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,8 @@ def open_bundle(folder: Path) -> Bundle:
         config = build_config(tomllib.loads(where.read_text(encoding="utf-8")), str(where), folder)
     except ConfigError as error:
         raise ModelError(f"{error}; it was written by another version of dragoman") from None
+    except ValueError as error:
+        raise ModelError(f"{where}: not TOML: {error}; copy the bundle again") from None
     return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer"))
 
 
@@ -136,14 +138,22 @@ def load_weights(model: "Transformer", path: Path) -> None:
             parameter.copy_(tensors[name])
 
 
+def restore(folder: Path) -> None:
+    """Undo what a process killed between the two renames of `whole_folder` left."""
+    old = folder.with_name(f".{folder.name}.old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+
+
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
     """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
 
-    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses.
+    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, `also` at the end of its message.
     """
     partial, old = (folder.with_name(f".{folder.name}.{stage}") for stage in ("partial", "old"))
     try:
+        restore(folder)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         yield partial
@@ -152,24 +162,43 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
         if folder.exists():
             folder.rename(old)
-        partial.rename(folder)
+        try:
+            partial.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
         _flush(folder.parent)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise storage_error(folder, error) from None
+        raise storage_error(folder, error, f"; {also}") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def storage_error(path: Path, error: OSError) -> DragomanError:
-    """What the disk refused, for a person."""
+def whole_text(path: Path, text: str) -> None:
+    """Write a text file in place of an older one, or leave that as it is. Raises DragomanError."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        _flush(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise storage_error(path, error) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
+    """What the disk refused, and what to do, for a person."""
     remedy = {
-        errno.ENOSPC: "free some space and go on with --resume",
-        errno.EDQUOT: "free some of your quota and go on with --resume",
+        errno.ENOSPC: "free some space and try again",
+        errno.EDQUOT: "free some of your quota and try again",
         errno.EACCES: "make the folder writable or choose another",
         errno.EROFS: "the file system is read-only; choose another folder",
     }.get(error.errno or 0, "check the path")
-    return DragomanError(f"{path}: cannot be written: {error.strerror}; {remedy}; what was saved before is intact")
+    return DragomanError(f"{path}: cannot be written: {error.strerror}; {remedy}{also}")
 
 
 def _flush(path: Path) -> None:
@@ -187,6 +216,7 @@ def _fingerprint(path: Path) -> dict[str, Any]:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / "bundle.json"
+    restore(folder)
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one")
     try:
@@ -195,11 +225,14 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{folder}: no bundle.json, so not a model; give the folder that holds it") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read: {error}; copy the bundle again") from None
+    if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:
+        raise ModelError(f"{path}: format {manifest['format']}, this version reads {FORMAT}; update dragoman")
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise ModelError(f"{path}: not a bundle's manifest; copy the bundle again")
-    if manifest.get("format") != FORMAT:
-        raise ModelError(f"{path}: format {manifest.get('format')}, this version reads {FORMAT}; update dragoman")
-    missing = {"config.toml", "model.safetensors"} - manifest["files"].keys()
+    if lacking := {"format", "name", "languages", "parameters"} - manifest.keys():
+        raise ModelError(f"{path}: does not tell its {min(lacking)}; copy the bundle again")
+    present = {path.relative_to(folder).as_posix() for path in (folder / "tokenizer").glob("*")}
+    missing = ({"config.toml", "model.safetensors"} | present) - manifest["files"].keys()
     if missing:
         raise ModelError(f"{path}: does not list {min(missing)}; copy the bundle again")
     return manifest
@@ -210,6 +243,8 @@ def _verify(folder: Path, name: str, expected: Any) -> None:
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
         raise ModelError(f"{folder}/bundle.json: {name!r} leaves the folder; do not trust this bundle")
     path = folder / name
+    if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+        raise ModelError(f"{folder}/bundle.json: {name!r} leaves the folder; do not trust this bundle")
     if not path.is_file():
         raise ModelError(f"{path}: missing; copy the bundle again")
     if not isinstance(expected, dict) or path.stat().st_size != expected.get("bytes"):

@@ -45,6 +45,9 @@ MODEL_PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
+
+
 def _both_depths(model: dict[str, Any]) -> dict[str, Any]:
     """`layers = N` spelled out as the two depths, which win where they are given too."""
     rest = {key: value for key, value in model.items() if key != "layers"}
@@ -175,10 +178,13 @@ class ModelConfig(Section):
     def _fill(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        preset = given.get("preset", None if given else "small")
+        preset = given.get("preset", None if SHAPE & given.keys() else "small")
         filled = _both_depths(MODEL_PRESETS.get(str(preset), {})) | _both_depths(given)
         if preset:
             filled["preset"] = preset
+        for key in SHAPE & given.keys():
+            if not isinstance(given[key], int):
+                raise ValueError(f"{key}: input should be a whole number, not {given[key]!r}")
         d_model, heads = filled.get("d_model"), filled.get("heads")
         if isinstance(d_model, int) and isinstance(heads, int) and heads > 0:
             if d_model % heads and not {"d_k", "d_v"} <= set(filled):

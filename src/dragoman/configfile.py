@@ -73,7 +73,7 @@ def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; write one with `dragoman init NAME --pair ko-en`") from None
     except UnicodeDecodeError as error:
@@ -135,7 +135,7 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "missing":
         remedy = "give it, or a model.preset" if first["loc"][0] == "model" else "this key has no default"
         return f"{key}: missing; {remedy}"
-    cause = first["msg"].removeprefix("Value error, ")
+    cause = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list").replace("tuple", "list", 1)
     if first["type"] == "value_error":  # our own validators open with the key's name
         return f"{key}.{cause}" if key else cause
     return f"{key}: {cause[:1].lower()}{cause[1:]}, not {first['input']!r}"

@@ -9,6 +9,7 @@ from typing import Self, overload
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
+from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer
 
 # Lines searched together by `stream`: enough to fill batches of equal length, few enough to appear soon.
@@ -75,7 +76,7 @@ class Translator:
         sources = self.tokenizer.encode(text, "source")
         spoken = [index for index, source in enumerate(sources) if source]
         found = self.engine.translate([sources[index] for index in spoken], self.options)
-        texts = iter(self.tokenizer.decode([h.tokens for hypotheses in found for h in hypotheses], "target"))
+        texts = map(normalise, self.tokenizer.decode([h.tokens for hypotheses in found for h in hypotheses], "target"))
         translated = {
             index: tuple(Candidate(next(texts), h.score, h.log_prob, h.tokens) for h in hypotheses)
             for index, hypotheses in zip(spoken, found, strict=True)

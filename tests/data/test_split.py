@@ -35,7 +35,7 @@ def test_every_pair_is_in_one_part_and_no_sentence_in_two(tmp_path: Path) -> Non
     counts = split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
     written = {name: sides(part) for name, part in named.items()}
     assert counts == {name: len(pairs) for name, pairs in written.items()}
-    assert sorted(sum(written.values(), [])) == sorted(PAIRS)
+    assert sorted(pair for pairs in written.values() for pair in pairs) == sorted(PAIRS)
     sources = {name: {source for source, _ in pairs} for name, pairs in written.items()}
     assert not sources["train"] & sources["valid"]
     assert not sources["train"] & sources["test"]

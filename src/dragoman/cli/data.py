@@ -47,6 +47,8 @@ def corpus_of(source: Path, target: Path | None) -> CorpusConfig:
     try:
         return CorpusConfig(source=source, target=target)
     except ValueError:
+        if target:
+            raise ConfigError(f"{source}: holds both sides; give it alone") from None
         raise ConfigError(f"{source}: give the file of the other side too, or one .tsv or .jsonl of both") from None
 
 

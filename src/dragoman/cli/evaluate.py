@@ -9,7 +9,7 @@ from dragoman.bundle import storage_error
 from dragoman.cli.console import print_json, say
 from dragoman.cli.data import corpus_of
 from dragoman.data.corpus import read_pairs
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation import Score, bleu, chrf, ter
 
 
@@ -27,7 +27,10 @@ def run_evaluate(
     from dragoman.cli.translate import load_translator
 
     pairs = list(read_pairs(corpus_of(source, reference)))
+    if not pairs:
+        raise DataError(f"{source}: no lines; a test set needs text")
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    _refuse_unknown(tokenize)
     translator = load_translator(model, device, changes)
     translations = [translation.text for translation in translator.stream(sources)]
     if output:
@@ -43,6 +46,14 @@ def run_evaluate(
                     "copying": [_plain(score) for score in copying]})  # fmt: skip
     else:
         say_scores(scores, copying)
+
+
+def _refuse_unknown(tokenize: str | None) -> None:
+    """Before an hour is spent on translating."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    if tokenize and tokenize not in BLEU.TOKENIZERS:
+        raise ConfigError(f"--tokenize {tokenize}: sacreBLEU knows {', '.join(sorted(BLEU.TOKENIZERS))}")
 
 
 def score_all(

@@ -67,8 +67,8 @@ def write_project(folder: Path, pair: str) -> None:
         (folder / "data").mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError:
-        raise ConfigError(f"{path}: exists already; edit it, or choose another name") from None
+    except FileExistsError as error:
+        raise ConfigError(f"{error.filename}: exists already; edit it, or choose another name") from None
     except OSError as error:
         raise storage_error(path, error) from None
     say(f"{path} is written. Put your text into {folder}/data (see [data] in it), or let two files be divided:")

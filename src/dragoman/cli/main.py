@@ -5,6 +5,7 @@ Heavy imports happen inside the verbs, so that `--help` answers at once.
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,10 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.errors import DragomanError, ResourceError
+from dragoman.errors import ConfigError, DragomanError, Interrupted, ResourceError
+
+# Modules of the train extra, which a base install lacks.
+TRAIN_EXTRA = {"torch", "safetensors", "numpy", "jaxtyping", "tomli_w"}
 
 app = typer.Typer(
     name="dragoman",
@@ -46,8 +50,7 @@ def _options(
         typer.Option("--version", "-V", help="Print the version.", is_eager=True, callback=lambda v: _version(v)),
     ] = False,
 ) -> None:
-    if debug:
-        os.environ["DRAGOMAN_DEBUG"] = "1"
+    """`debug` is looked for in the arguments themselves, as an error may come before they are understood."""
 
 
 def _version(wanted: bool) -> None:
@@ -161,39 +164,48 @@ def model_show(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code of `dragoman.errors` tells how it ended."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
-        return code if isinstance(code, int) else 0
+        # Not typer's own way to run a command: it swallows a Ctrl-C and calls a closed pipe a failure.
+        command = typer.main.get_command(app)
+        with command.make_context("dragoman", list(given)) as context:
+            command.invoke(context)
+        sys.stdout.flush()
     except typer.Exit as ended:
         return ended.exit_code
-    except typer.Abort:
-        return _say("interrupted", 130)
-    except DragomanError as error:
-        return _fail(error, str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _say("interrupted", 130)
     except BrokenPipeError:  # the reader of our stdout went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except MemoryError as error:
-        return _fail(error, "out of memory; lower train.batch_tokens or decode.batch_tokens", ResourceError.exit_code)
-    except Exception as error:
-        if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
-            return _say(f"{error.format_message()}; see `dragoman --help`", 2)
-        return _fail(error, f"internal error: {type(error).__name__}: {error}; run again with --debug and report it", 1)
+    except (Exception, KeyboardInterrupt) as error:
+        if "--debug" in given:
+            traceback.print_exception(error)
+        message, code = _account_for(error)
+        print(message, file=sys.stderr)
+        return code
+    return 0
 
 
-def _fail(error: BaseException, message: str, code: int) -> int:
-    if os.environ.get("DRAGOMAN_DEBUG"):
-        import traceback
+def _account_for(error: BaseException) -> tuple[str, int]:
+    """What a person is told of an error, and the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without its verb: the help itself is the message
+        return str(getattr(error, "message", error)), ConfigError.exit_code
+    message, code = _line_for(error)
+    return f"dragoman: {' '.join(message.split())}", code
 
-        traceback.print_exception(error)
-    return _say(message, code)
 
-
-def _say(message: str, code: int) -> int:
-    print(f"dragoman: {' '.join(message.split())}", file=sys.stderr)
-    return code
+def _line_for(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, DragomanError):
+        return str(error), error.exit_code
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return "interrupted", Interrupted.exit_code
+    if isinstance(error, MemoryError):
+        return "out of memory; lower train.batch_tokens or decode.batch_tokens", ResourceError.exit_code
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in TRAIN_EXTRA:
+        return f'{error.name} is not installed; `pip install "dragoman[train]"`', DragomanError.exit_code
+    if isinstance(error, OSError):
+        return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
+    if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
+        return f"{error.format_message().rstrip('.')}; see `dragoman --help`", ConfigError.exit_code
+    return f"internal error: {type(error).__name__}: {error}; run again with --debug and report it", 1
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ class TrainingDisplay:
         terminal = console().is_terminal
         self.bar = Progress(*columns, TimeRemainingColumn(), console=console(), transient=True, disable=not terminal)
         self.task = self.bar.add_task("first steps", total=1.0)
+        self.skipped = 0
 
     def __enter__(self) -> Self:
         self.bar.start()
@@ -39,7 +40,11 @@ class TrainingDisplay:
             say(f"{line}  {100 * done:.0f} %  {left / 60:.1f} min left")
 
     def on_validation(self, report: ValidationReport) -> None:
-        """A line with the scores, and a sample translation."""
+        """A line with the scores, and a sample translation; once, what is skipped."""
+        if report.skipped > self.skipped:
+            self.skipped = report.skipped
+            pairs = "1 pair" if self.skipped == 1 else f"{self.skipped:,} pairs"
+            say(f"{pairs} over data.max_length skipped, the first at {report.first_skipped}", style="yellow")
         line = f"step {report.step:,}  {report.seconds / 60:.1f} min  valid loss {report.loss:.3f}"
         if scores := report.translations:
             line += f"  BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"

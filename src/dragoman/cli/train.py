@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import storage_error, whole_folder, write_bundle
+from dragoman.bundle import storage_error, whole_folder, whole_text, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import say
 from dragoman.cli.data import say_reports
@@ -171,7 +171,7 @@ def _refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
     try:
         old = build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ResumeError(f"{before}: cannot be read: {error}; the run cannot be compared with its beginning") from None
+        raise _unreadable(before, error) from None
     changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(MAY_CHANGE)]
     if changed:
         raise ResumeError(
@@ -180,25 +180,36 @@ def _refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
         )
 
 
-def _value(config: RunConfig, key: str) -> object:
+def _unreadable(path: Path, error: Exception) -> ResumeError:
+    cause = getattr(error, "strerror", None) or str(error)
+    return ResumeError(f"{path}: cannot be read: {cause}; the run cannot be compared with its beginning, start anew")
+
+
+def _value(config: RunConfig, key: str) -> str:
     value: object = config
     for part in key.split("."):
         value = getattr(value, part)
-    return value
+    corpora = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(corpus, CorpusConfig) for corpus in corpora):
+        return ", ".join(f"{' + '.join(path.name for path in c.files)} (weight {c.weight:g})" for c in corpora)
+    return str(value)
 
 
 def _open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport], resume: bool) -> None:
     """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
     note = folder / "data.json"
+    if resume:
+        try:
+            hashes = json.loads(note.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _unreadable(note, error) from None
+        _refuse_other_text(reports, hashes)
     try:
-        if resume:
-            _refuse_other_text(reports, json.loads(note.read_text(encoding="utf-8")))
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.toml").write_text(dump_config(config), encoding="utf-8")
-        hashes = {report.name: report.sha256 for report in reports}
-        note.write_text(json.dumps(hashes, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise storage_error(folder, error) from None
+    whole_text(folder / "config.toml", dump_config(config))
+    whole_text(note, json.dumps({report.name: report.sha256 for report in reports}, indent=2) + "\n")
 
 
 def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Mapping[str, Sequence[str]]) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -72,6 +72,10 @@ def _destination(output: Path | None) -> Iterator[IO[str]]:
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         yield sys.stdout
         return
+    if output.exists() and not output.is_file() and not output.is_dir():  # a device or a pipe is written to
+        with output.open("w", encoding="utf-8") as file:
+            yield file
+        return
     partial = output.with_name(output.name + ".partial")
     try:
         with partial.open("w", encoding="utf-8") as file:
@@ -80,7 +84,8 @@ def _destination(output: Path | None) -> Iterator[IO[str]]:
     except OSError as error:
         raise storage_error(output, error) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _render(number: int, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:

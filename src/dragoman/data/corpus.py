@@ -7,8 +7,11 @@ Lines end at `\\n` alone, as `wc -l` counts them. Every error names file and lin
 import gzip
 import json
 import random
+import sys
+import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from math import log
@@ -17,7 +20,12 @@ from typing import IO, cast
 
 from dragoman.config import CorpusConfig
 from dragoman.errors import DataError
-from dragoman.text.normalise import normalise
+from dragoman.text.normalise import is_text, normalise
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +69,14 @@ def sample_pairs(corpora: Sequence[CorpusConfig], size: int, seed: int) -> list[
     return kept
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Generator[str]:
     """The lines of a text file without their ends. Raises DataError."""
     try:
         with _open(path) as file:
             yield from decode_lines(file, str(path))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path}: cannot be read: {cause}") from None
 
@@ -78,34 +86,31 @@ def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
     offset = 0
     for number, line in enumerate(file, 1):
         try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+            text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{name}:{number}: not UTF-8 at byte {offset + error.start} of the text "
                 f"(0x{line[error.start]:02x}); convert the file to UTF-8, with iconv for example"
             ) from None
         offset += len(line)
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        yield text.removesuffix("\n").removesuffix("\r")
 
 
 def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
-    if path.suffix != ".zst":
-        return path.open("rb")
-    try:
-        import zstandard
-    except ImportError:
-        raise DataError(f"{path}: reading .zst needs `pip install zstandard`, or decompress the file") from None
-    return cast("IO[bytes]", zstandard.open(path, "rb"))
+    return cast("IO[bytes]", zstd.open(path, "rb")) if path.suffix == ".zst" else path.open("rb")
 
 
 def _read_two(corpus: CorpusConfig) -> Iterator[Pair]:
     assert corpus.target is not None
-    sides = zip_longest(read_lines(corpus.source), read_lines(corpus.target))
-    for line, (source, target) in enumerate(sides, 1):
-        if source is None or target is None:
-            raise _unequal(corpus)
-        yield Pair(source, target, line)
+    with closing(read_lines(corpus.source)) as sources, closing(read_lines(corpus.target)) as targets:
+        for line, (source, target) in enumerate(zip_longest(sources, targets), 1):
+            if source is None or target is None:
+                raise _unequal(corpus)
+            yield Pair(source, target, line)
 
 
 def _read_tsv(path: Path) -> Iterator[Pair]:
@@ -120,12 +125,14 @@ def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
     for line, text in enumerate(read_lines(path), 1):
         try:
             record = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{path}:{line}: not JSON ({error.msg}); a line is one object") from None
+        except ValueError as error:
+            raise DataError(f"{path}:{line}: not JSON ({getattr(error, 'msg', error)}); a line is one object") from None
         sides = [record.get(field) if isinstance(record, dict) else None for field in fields]
         for field, side in zip(fields, sides, strict=True):
             if not isinstance(side, str):
                 raise DataError(f'{path}:{line}: no text under "{field}"; name the two `fields` of the corpus')
+            if not is_text(side):
+                raise DataError(f'{path}:{line}: half a character under "{field}"; write it whole')
         yield Pair(cast("str", sides[0]), cast("str", sides[1]), line)
 
 
@@ -134,7 +141,7 @@ def _refuse_empty(pair: Pair, corpus: CorpusConfig) -> None:
         (pair.source, corpus.source, corpus.target),
         (pair.target, corpus.target or corpus.source, corpus.source),
     ):
-        if not side.strip():
+        if not normalise(side):
             partner = f"the same line of {other.name}" if other and other != path else "the other side"
             raise DataError(
                 f"{path}:{pair.line}: empty line; each line must translate {partner}: fill it or remove the pair"

@@ -13,6 +13,11 @@ import unicodedata
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 
 
+def is_text(text: str) -> bool:
+    """Whether every character is whole: no half of a surrogate pair, as broken JSON or a shell may give."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def normalise(text: str) -> str:
     """`text` in NFC on one line, without invisible characters, with single spaces between words."""
-    return " ".join(_INVISIBLE.sub("", unicodedata.normalize("NFC", text)).split())
+    return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).split())

@@ -15,10 +15,11 @@ import sentencepiece
 
 from dragoman.config import TokenizerConfig
 from dragoman.errors import ConfigError, DataError, ModelError
-from dragoman.text.normalise import normalise
+from dragoman.text.normalise import is_text, normalise
 
 # Fixed in every vocabulary, so that no tensor needs to be told.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
+MARKS = {"<pad>", "<unk>", "<s>", "</s>"}
 
 Side = Literal["source", "target"]
 
@@ -61,6 +62,9 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str], side: Side) -> list[list[int]]:
         """The token ids of each text, without begin and end marks."""
+        for text in texts:
+            if not is_text(text):
+                raise DataError(f"{text!r}: holds half a character, so it is not UTF-8; give the text in UTF-8")
         ids: list[list[int]] = getattr(self, side).processor.EncodeAsIds([normalise(text) for text in texts])
         return ids
 
@@ -101,6 +105,8 @@ def learn(pairs: Sequence[tuple[str, str]], config: TokenizerConfig) -> Tokenize
 
     Raises ConfigError when the text cannot fill `tokenizer.vocab_size` pieces.
     """
+    if taken := MARKS & set(config.user_defined_symbols):
+        raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a mark already; choose another string")
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.joint:
         joint = _learn_one([*sources, *targets], config, "both sides")

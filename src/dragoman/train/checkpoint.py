@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.bundle import load_tensors, load_weights, save_tensors, storage_error, whole_folder
+from dragoman.bundle import load_tensors, load_weights, restore, save_tensors, storage_error, whole_folder
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.train.optimizer import load_state_tensors, state_tensors
@@ -47,7 +47,8 @@ def save_checkpoint(
     keep: Collection[int],
 ) -> None:
     """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`."""
-    with whole_folder(folder / f"{progress.step:08d}") as partial:
+    also = "what was saved before is intact, go on with --resume"
+    with whole_folder(checkpoint(folder, progress.step), also) as partial:
         save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
         save_tensors(partial / "optimizer.safetensors", state_tensors(optimizer, model) | _random_states())
         (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
@@ -89,6 +90,8 @@ def checkpoint(folder: Path, step: int) -> Path:
 
 def checkpoint_steps(folder: Path) -> list[int]:
     """Steps of the checkpoints on disk, ascending; half-written ones do not count."""
+    for moved in folder.glob(".*.old"):
+        restore(folder / moved.name.removeprefix(".").removesuffix(".old"))
     return sorted(int(path.name) for path in folder.glob("[0-9]*") if path.name.isdecimal())
 
 

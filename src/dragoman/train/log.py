@@ -1,12 +1,11 @@
 """What a run says while it runs: reports, and the listeners that write them to `metrics.jsonl` or TensorBoard."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from dragoman.bundle import storage_error
+from dragoman.bundle import storage_error, whole_text
 from dragoman.errors import ConfigError
 from dragoman.train.validation import TranslationScores
 
@@ -42,7 +41,9 @@ class ValidationReport:
     """Whether the watched value is the best so far."""
     translations: TranslationScores | None
     skipped: int
-    """Training pairs passed over in the first epoch because they are longer than `data.max_length`."""
+    """Training pairs this process passed over in the first epoch, being longer than `data.max_length`."""
+    first_skipped: str | None
+    """Where the first of them is, as `file:line`."""
 
 
 class Listener(Protocol):
@@ -63,21 +64,20 @@ class MetricsLog:
         self.path = path
         if path.exists():
             lines = path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if _step_of(line) <= resumed_step]
-            self._write(kept, "w")
+            whole_text(path, "".join(line + "\n" for line in lines if _step_of(line) <= resumed_step))
 
     def on_step(self, report: StepReport) -> None:
         """Append a step."""
-        self._write([json.dumps({"event": "step", **asdict(report)}, ensure_ascii=False)])
+        self._append("step", report)
 
     def on_validation(self, report: ValidationReport) -> None:
         """Append a validation."""
-        self._write([json.dumps({"event": "validation", **asdict(report)}, ensure_ascii=False)])
+        self._append("validation", report)
 
-    def _write(self, lines: Iterable[str], mode: str = "a") -> None:
+    def _append(self, event: str, report: StepReport | ValidationReport) -> None:
         try:
-            with self.path.open(mode, encoding="utf-8") as file:
-                file.writelines(line + "\n" for line in lines)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"event": event, **asdict(report)}, ensure_ascii=False) + "\n")
         except OSError as error:
             raise storage_error(self.path, error) from None
 

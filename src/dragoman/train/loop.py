@@ -171,8 +171,16 @@ class Trainer:
         self.watch = self.watch.after(value, self.step)
         self.validated[self.step] = value
         self._save()
+        skipped = self.stream.skipped
         report = ValidationReport(
-            self.step, self.stream.position.epoch, self.seconds, loss, best, scores, self.stream.skipped.count
+            step=self.step,
+            epoch=self.stream.position.epoch,
+            seconds=self.seconds,
+            loss=loss,
+            best=best,
+            translations=scores,
+            skipped=skipped.count,
+            first_skipped=skipped.first,
         )
         for listener in self.listeners:
             listener.on_validation(report)

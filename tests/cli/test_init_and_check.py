@@ -1,0 +1,101 @@
+"""`init` and `data check`: the first two things a newcomer types."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.configfile import load_config
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "target"),
+    [("ko-en", "ko", "en"), ("pt-BR:en", "pt-BR", "en"), ("zh-Hans:ko", "zh-Hans", "ko"), ("gsw-de", "gsw", "de")],
+)
+def test_init_writes_a_configuration_that_loads(
+    dragoman: Any, tmp_path: Path, pair: str, source: str, target: str
+) -> None:
+    said = dragoman("init", tmp_path / "mine", "--pair", pair)
+    assert (said.code, said.out) == (0, "")
+    config = load_config(tmp_path / "mine/run.toml")
+    assert (config.project.name, config.project.source, config.project.target) == ("mine", source, target)
+    assert config.data.train[0].source == tmp_path / f"mine/data/train.{source}"
+    assert (tmp_path / "mine/data").is_dir()
+    assert f"dragoman train {tmp_path}/mine/run.toml" in said.err
+
+
+def test_init_never_overwrites(dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/run.toml").write_text("my work")
+    complaint = dragoman("init", tmp_path / "mine").refused(2)
+    assert complaint == f"{tmp_path}/mine/run.toml: exists already; edit it, or choose another name"
+    assert (tmp_path / "mine/run.toml").read_text() == "my work"
+
+
+@pytest.mark.parametrize("pair", ["nonsense", "ko", "ko_en", "ko-en-de", "-", "", "ko:", "k-e"])
+def test_a_pair_that_is_none_is_refused_with_an_example(dragoman: Any, tmp_path: Path, pair: str) -> None:
+    complaint = dragoman("init", tmp_path / "mine", "--pair", pair).refused(2)
+    assert complaint == f'--pair {pair}: not two languages; write "ko-en", or "pt-BR:en" for longer tags'
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("name", ["my project", "-x-", "한국어", ".."])
+def test_a_name_that_is_none_is_refused(dragoman: Any, tmp_path: Path, name: str) -> None:
+    complaint = dragoman("init", tmp_path / name).refused(2)
+    assert complaint == f"{name!r}: not a name; use letters, digits, dots and dashes"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_init_below_a_file_is_told(dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    complaint = dragoman("init", tmp_path / "file/new").refused(1)
+    assert complaint.startswith(f"{tmp_path}/file/new/run.toml: cannot be written: Not a directory; ")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_init_beside_a_file_called_data_names_that_file(dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/data").write_text("mine")
+    said = dragoman("init", tmp_path / "mine")
+    assert said.code in (1, 2)
+    assert f"{tmp_path}/mine/data" in said.err
+    assert (tmp_path / "mine/data").read_text() == "mine"
+
+
+def test_what_init_wrote_asks_for_the_text_it_lacks(dragoman: Any, tmp_path: Path) -> None:
+    dragoman("init", tmp_path / "mine")
+    complaint = dragoman("data", "check", tmp_path / "mine/run.toml").refused(3)
+    assert complaint == f"{tmp_path}/mine/data/valid.ko: no such file; check the path"
+
+
+# --- data check --------------------------------------------------------------------------------------------------
+
+
+def test_a_check_tells_sizes_doubts_and_what_next_and_writes_nothing(
+    dragoman: Any, project: Path, contents: Any
+) -> None:
+    train = project / "data/train.en"
+    lines = train.read_text().splitlines()
+    train.write_text("\n".join(["page 7", *lines[1:]]) + "\n")
+    before = contents(project)
+    said = dragoman("data", "check", project / "run.toml")
+    assert (said.code, said.out) == (0, "")
+    assert "300 pairs" in said.err
+    assert f"1 numbers differ, first {train}:1" in said.err
+    assert said.err.endswith(f"Next: dragoman train {project}/run.toml\n")
+    assert contents(project) == before
+
+
+def test_a_check_in_json_is_one_object_on_stdout(dragoman: Any, project: Path) -> None:
+    said = dragoman("data", "check", project / "run.toml", "--json")
+    report = json.loads(said.out)
+    assert report["schema"] == "dragoman.data.check/1"
+    assert [corpus["name"] for corpus in report["corpora"]] == ["valid", "test", "train[0]"]
+    assert report["corpora"][2]["pairs"] == 300
+    assert said.err == ""
+
+
+def test_a_check_takes_overrides(dragoman: Any, project: Path) -> None:
+    said = dragoman("data", "check", project / "run.toml", "data.test=data/none.tsv")
+    assert said.refused(3) == f"{project}/data/none.tsv: no such file; check the path"

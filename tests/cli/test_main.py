@@ -1,0 +1,188 @@
+"""The command line itself: help, flags, interruptions, pipes, and what goes to which stream."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman as package
+from dragoman.cli import main as main_module
+
+COMMAND = [sys.executable, "-m", "dragoman"]
+VERBS = [[], ["data"], ["model"], ["demo"], ["init"], ["data", "check"], ["train"], ["translate"], ["evaluate"]]
+
+
+def raising(error: BaseException) -> Any:
+    def stand_in(*_: object, **__: object) -> None:
+        raise error
+
+    return stand_in
+
+
+@pytest.mark.parametrize("verb", [*VERBS, ["model", "show"]], ids=" ".join)
+def test_every_verb_explains_itself(dragoman: Any, verb: list[str]) -> None:
+    said = dragoman(*verb, "--help")
+    assert said.code == 0
+    assert said.out.startswith("Usage: ")
+    assert said.err == ""
+
+
+@pytest.mark.parametrize("verb", [[], ["data"], ["model"]], ids=["dragoman", "data", "model"])
+def test_a_command_without_its_verb_shows_help_that_can_be_read(dragoman: Any, verb: list[str]) -> None:
+    said = dragoman(*verb)
+    assert said.code == 2
+    assert "Usage: " in said.err + said.out
+    assert len((said.err + said.out).splitlines()) > 5
+
+
+def test_the_version_is_data(dragoman: Any) -> None:
+    said = dragoman("--version")
+    assert (said.code, said.out, said.err) == (0, f"dragoman {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["trian"], "No such command 'trian'. Did you mean 'train'?", id="a mistyped verb"),
+        pytest.param(["train", "x", "--frob"], "No such option: --frob", id="an unknown flag"),
+        pytest.param(["--frob"], "No such option: --frob", id="an unknown flag before the verb"),
+        pytest.param(["train"], "Missing argument", id="a missing argument"),
+        pytest.param(["translate", "x"], "Missing option", id="a missing option"),
+        pytest.param(["translate", "-m", "x", "--beam", "many"], "Invalid value for '--beam'", id="not a number"),
+        pytest.param(["translate", "-m", "x", "--beam", "0"], "Invalid value for '--beam'", id="out of range"),
+        pytest.param(["demo", "--minutes", "0"], "Invalid value for '--minutes'", id="no time"),
+        pytest.param(["model", "show", "a", "b"], "Got unexpected extra argument", id="an argument too many"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_a_line(dragoman: Any, arguments: list[str], message: str) -> None:
+    complaint = dragoman(*arguments).refused(2)
+    assert complaint.startswith(message)
+    assert complaint.endswith("; see `dragoman --help`")
+    assert ".;" not in complaint
+
+
+@pytest.mark.parametrize("verb", ["model show", "data check", "train"])
+def test_ctrl_c_ends_with_130_and_a_line(dragoman: Any, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    from dragoman.cli import data, model, train
+
+    for module, name in ((data, "check"), (model, "show"), (train, "train_from_file")):
+        monkeypatch.setattr(module, name, raising(KeyboardInterrupt()))
+    said = dragoman(*verb.split(), "x")
+    assert (said.code, said.out, said.err) == (130, "", "dragoman: interrupted\n")
+
+
+def test_memory_that_runs_out_is_told_with_a_remedy(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dragoman.cli import model
+
+    monkeypatch.setattr(model, "show", raising(MemoryError()))
+    assert dragoman("model", "show", "x").refused(5).startswith("out of memory; lower ")
+
+
+def test_our_own_bug_is_one_line_that_asks_to_be_reported(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dragoman.cli import model
+
+    monkeypatch.setattr(model, "show", raising(ZeroDivisionError("a\nb")))
+    said = dragoman("model", "show", "x")
+    assert said.code == 1
+    assert said.err == ("dragoman: internal error: ZeroDivisionError: a b; run again with --debug and report it\n")
+
+
+def test_only_debug_shows_a_traceback(dragoman: Any, tmp_path: Path) -> None:
+    plain = dragoman("model", "show", tmp_path)
+    debug = dragoman("--debug", "model", "show", tmp_path)
+    assert "Traceback" not in plain.err
+    assert "Traceback" in debug.err
+    assert debug.err.splitlines()[-1] == plain.err.strip()
+    assert debug.code == plain.code == 4
+
+
+def test_asking_for_a_traceback_once_is_not_asking_for_ever(dragoman: Any, tmp_path: Path) -> None:
+    dragoman("--debug", "model", "show", tmp_path)
+    assert "Traceback" not in dragoman("model", "show", tmp_path).err
+
+
+# --- as a process ------------------------------------------------------------------------------------------------
+
+
+def test_python_m_dragoman_is_dragoman() -> None:
+    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"dragoman {package.__version__}\n", "")
+
+
+def test_an_exit_code_reaches_the_shell(tmp_path: Path) -> None:
+    done = subprocess.run([*COMMAND, "model", "show", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr == f"dragoman: {tmp_path}: no bundle.json, so not a model; give the folder that holds it\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(model: Path, tmp_path: Path) -> None:
+    """As `dragoman translate … | head -1`."""
+    (tmp_path / "many").write_text("red dog\n" * 5000)
+    command = [*COMMAND, "translate", "-m", str(model), "-i", str(tmp_path / "many"), "--beam", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a disk that is always full")
+@pytest.mark.parametrize("arguments", [["model", "show"], ["translate", "red dog", "-m"]], ids=["show", "translate"])
+def test_a_full_disk_under_stdout_is_told_in_a_line(model: Path, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, *arguments, str(model)], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    [line] = done.stderr.decode().splitlines()
+    assert line.startswith("dragoman: ")
+    assert "No space left on device" in line
+    assert "internal error" not in line
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["NO_COLOR", "colour"])
+def test_colour_is_for_terminals_that_want_it(project: Path, plain: bool) -> None:
+    (project / "data/train.en").write_text("page 7\n" * 300)
+    mother, child = os.openpty()
+    unset = {"NO_COLOR", "FORCE_COLOR", "COLORTERM", "TERM", "TTY_COMPATIBLE"}
+    environment = {key: value for key, value in os.environ.items() if key not in unset} | {"TERM": "xterm-256color"}
+    if plain:
+        environment["NO_COLOR"] = "1"
+    command = [*COMMAND, "data", "check", str(project / "run.toml")]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=child, env=environment, check=True)
+    os.close(child)
+    written = os.read(mother, 100_000).decode()
+    os.close(mother)
+    assert "numbers differ" in written
+    assert ("\x1b[33m" in written) is not plain
+
+
+def without_torch(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line as the base install has it."""
+    code = "import sys\nsys.modules['torch'] = None\nfrom dragoman.cli.main import main\nsys.exit(main(sys.argv[1:]))"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_without_torch_training_says_what_to_install(project: Path) -> None:
+    done = without_torch("train", str(project / "run.toml"))
+    [line] = done.stderr.splitlines()
+    assert 'pip install "dragoman[train]"' in line
+    assert "internal error" not in line
+    assert done.returncode in (1, 2)
+
+
+def test_without_torch_text_can_be_checked_and_models_shown(project: Path, model: Path) -> None:
+    for arguments in (["data", "check", str(project / "run.toml"), "--json"], ["model", "show", str(model), "--json"]):
+        done = without_torch(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["schema"].startswith("dragoman.")
+
+
+def test_main_takes_the_processs_own_arguments(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["dragoman", "--version"])
+    assert main_module.main() == 0
+    assert capsys.readouterr().out.startswith("dragoman ")

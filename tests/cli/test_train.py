@@ -1,0 +1,373 @@
+"""`train`: from text to a model; refusals before hours are spent; and going on exactly where it stopped."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+
+from dragoman.data.stream import BatchStream
+
+
+def weights_of(project: Path) -> dict[str, bytes]:
+    tensors = load_file(project / "runs/toy/model/model.safetensors")
+    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+
+
+def metrics_of(project: Path) -> list[dict[str, Any]]:
+    lines = (project / "runs/toy/metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], None]], None]:
+    """Do something in the middle of training, when the batches of that update are asked for."""
+    draw = BatchStream.next_update
+
+    def arrange(number: int, happen: Callable[[], None]) -> None:
+        calls = []
+
+        def next_update(self: BatchStream, accumulate: int) -> Any:
+            calls.append(1)
+            if len(calls) == number:
+                happen()
+            return draw(self, accumulate)
+
+        monkeypatch.setattr(BatchStream, "next_update", next_update)
+
+    return arrange
+
+
+# --- a whole run -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_what_it_promises(trained: Path) -> None:
+    run = trained / "runs/toy"
+    assert {path.name for path in run.iterdir()} == {
+        "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "tokenizer"
+    }  # fmt: skip
+    assert not list(run.rglob(".*"))
+
+
+def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path) -> None:
+    said = dragoman("train", project / "run.toml")
+    assert (said.code, said.out) == (0, "")
+    assert "step 8" in said.err
+    assert f'dragoman translate -m {project}/runs/toy/model "…"' in said.err
+
+
+def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path) -> None:
+    said = dragoman("train", project / "run.toml", "train.max_steps=1", "train.validate_every=1")
+    typed = next(line for line in said.err.splitlines() if line.strip().startswith("dragoman model show"))
+    assert dragoman(*typed.split()[1:]).code == 0
+
+
+def test_the_numbers_of_a_run_are_json_lines(trained: Path) -> None:
+    events = metrics_of(trained)
+    assert [(event["event"], event["step"]) for event in events] == [
+        ("step", 4), ("validation", 4), ("step", 8), ("validation", 8)
+    ]  # fmt: skip
+    assert events[3]["translations"]["chrf"] >= 0
+
+
+def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path) -> None:
+    model = trained / "runs/toy/model"
+    card = (model / "README.md").read_text(encoding="utf-8")
+    manifest = json.loads((model / "bundle.json").read_text(encoding="utf-8"))
+    assert card.startswith("---\nlanguage: [en, de]\nlicense: private\n")
+    for needed in ("train.en, train.de", "copying the source", "nrefs:1|", "## Limits", "## Licence"):
+        assert needed in card
+    assert [score["metric"] for score in manifest["scores"]] == ["BLEU", "chrF2", "TER"]
+    assert {score["on"] for score in manifest["scores"]} == {"test"}
+    assert [corpus["pairs"] for corpus in manifest["data"]] == [12, 10, 300]
+    assert str(trained) not in card + json.dumps(manifest)
+
+
+def test_two_runs_of_the_same_configuration_are_the_same(dragoman: Any, trained: Path, project: Path) -> None:
+    dragoman("train", project / "run.toml")
+    assert weights_of(project) == weights_of(trained)
+
+
+def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes_on(
+    dragoman: Any, project: Path
+) -> None:
+    for language, word in (("en", "dog"), ("de", "hund")):
+        path = project / f"data/train.{language}"
+        lines = path.read_text().splitlines()
+        lines[6] = " ".join([word] * 90)
+        path.write_text("\n".join(lines) + "\n")
+    said = dragoman("train", project / "run.toml", "data.max_length=50", "train.batch_tokens=2048")
+    assert said.code == 0
+    told = [line for line in said.err.splitlines() if f"{project}/data/train.en:7" in line]
+    assert told
+    assert "1 pair" in told[0]
+    assert "data.max_length" in told[0]
+
+
+# --- refused before training -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("override", "code", "message"),
+    [
+        pytest.param(
+            "train.max_step=5", 2, "train.max_step: unknown key; did you mean train.max_steps?", id="a mistyped key"
+        ),
+        pytest.param(
+            "model.heads=3", 2, "model.heads: 3 does not divide d_model = 32; make d_model 30 or 33", id="heads"
+        ),
+        pytest.param("train.device=cuda:77", 5, 'device "cuda:77" is not on this machine', id="a device"),
+        pytest.param("max_steps", 2, "max_steps: not an override; write section.key=value", id="no override"),
+        pytest.param(
+            "tokenizer.vocab_size=5000",
+            2,
+            "tokenizer.vocab_size: 5000 pieces are more than both sides",
+            id="vocabulary",
+        ),
+        pytest.param("data.max_length=1", 3, "data.max_length", id="a limit no pair keeps"),
+        pytest.param("data.valid=data/none.tsv", 3, "data/none.tsv: no such file; check the path", id="a missing file"),
+    ],
+)
+def test_a_mistake_is_refused_in_a_line(
+    dragoman: Any, project: Path, contents: Any, override: str, code: int, message: str
+) -> None:
+    before = contents(project / "data")
+    assert message in dragoman("train", project / "run.toml", override).refused(code)
+    assert contents(project / "data") == before
+    assert not (project / "runs/toy/model").exists()
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_the_vocabulary_that_fits_is_told_and_does_fit(dragoman: Any, project: Path, kind: str) -> None:
+    smallest = [f"tokenizer.kind={kind}", "train.max_steps=1", "train.output=elsewhere"]
+    complaint = dragoman("train", project / "run.toml", *smallest, "tokenizer.vocab_size=5000").refused(2)
+    fits = complaint.split("set ")[1].split()[0]
+    assert dragoman("train", project / "run.toml", *smallest, f"tokenizer.vocab_size={fits}").code == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        pytest.param(
+            lambda data: (data / "train.de").write_text((data / "train.de").read_text() + "mehr\n"),
+            "train.en: 300 lines, but {data}/train.de: 301; they seem to part at line ",
+            id="unequal lines",
+        ),
+        pytest.param(lambda data: (data / "train.de").unlink(), "train.de: no such file; check the path", id="missing"),
+        pytest.param(
+            lambda data: (data / "train.en").write_bytes(b"\xff" + (data / "train.en").read_bytes()),
+            "train.en:1: not UTF-8 at byte 0 of the text (0xff)",
+            id="not UTF-8",
+        ),
+        pytest.param(
+            lambda data: (data / "train.en").write_bytes(b"\n" + (data / "train.en").read_bytes().split(b"\n", 1)[1]),
+            "train.en:1: empty line; each line must translate the same line of train.de",
+            id="an empty side",
+        ),
+        pytest.param(
+            lambda data: [path.write_text("") for path in data.glob("train.*")], "train.en: no lines", id="no text"
+        ),
+    ],
+)
+def test_text_that_cannot_be_trained_on_is_refused_before_anything_is_written(
+    dragoman: Any, project: Path, spoil: Callable[[Path], object], message: str
+) -> None:
+    spoil(project / "data")
+    complaint = dragoman("train", project / "run.toml").refused(3)
+    assert complaint.startswith(f"{project}/data/" + message.format(data=project / "data"))
+    assert not (project / "runs").exists()
+
+
+def test_an_output_below_a_file_is_told_and_the_file_is_kept(dragoman: Any, project: Path) -> None:
+    (project / "file").write_text("mine")
+    complaint = dragoman("train", project / "run.toml", "train.output=file/run").refused(1)
+    assert complaint.startswith(f"{project}/file/run: cannot be written: Not a directory; check the path")
+    assert (project / "file").read_text() == "mine"
+
+
+def test_a_missing_configuration_says_how_to_write_one(dragoman: Any, tmp_path: Path) -> None:
+    complaint = dragoman("train", tmp_path / "run.toml").refused(2)
+    assert complaint == f"{tmp_path}/run.toml: no such file; write one with `dragoman init NAME --pair ko-en`"
+
+
+def test_a_finished_run_is_not_trained_over(dragoman: Any, resumable: Path, contents: Any) -> None:
+    before = contents(resumable)
+    complaint = dragoman("train", resumable / "run.toml").refused(2)
+    assert complaint == (
+        f"{resumable}/runs/toy: holds a run at step 8; go on with --resume, or choose another train.output"
+    )
+    assert contents(resumable) == before
+
+
+def test_a_run_that_stopped_before_its_first_checkpoint_begins_anew(dragoman: Any, project: Path) -> None:
+    """Its tokenizer and text may have been other ones."""
+    dragoman("train", project / "run.toml", "tokenizer.vocab_size=40")
+    for name in ("checkpoints", "model"):
+        shutil.rmtree(project / "runs/toy" / name)
+    assert dragoman("train", project / "run.toml").code == 0
+    shown = json.loads(dragoman("model", "show", project / "runs/toy/model", "--json").out)
+    assert shown["training"]["step"] == 8
+    assert "56 (unigram)" in dragoman("model", "show", project / "runs/toy/model").out
+    assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
+
+
+# --- going on ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize("update", [3, 4, 6], ids=lambda n: f"in update {n}")
+def test_a_stopped_run_goes_on_to_the_very_same_weights(
+    dragoman: Any,
+    trained: Path,
+    project: Path,
+    at_update: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    update: int,
+    number: int,
+) -> None:
+    at_update(update, lambda: os.kill(os.getpid(), number))
+    complaint = dragoman("train", project / "run.toml").refused(130)
+    assert complaint == f"stopped at step {update}, saved; continue with --resume"
+    monkeypatch.undo()
+    said = dragoman("train", project / "run.toml", "--resume")
+    assert said.code == 0
+    assert f"resumed at step {update}" in said.err
+    assert weights_of(project) == weights_of(trained)
+    assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
+
+
+def test_a_run_killed_between_checkpoints_goes_on_to_the_very_same_weights(
+    dragoman: Any, trained: Path, project: Path, at_update: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die() -> None:
+        raise RuntimeError("as if the power had gone")
+
+    at_update(7, die)
+    assert dragoman("train", project / "run.toml").code == 1
+    monkeypatch.undo()
+    assert "resumed at step 4" in dragoman("train", project / "run.toml", "--resume").err
+    assert weights_of(project) == weights_of(trained)
+
+
+def test_a_finished_run_goes_on_for_longer(dragoman: Any, resumable: Path) -> None:
+    said = dragoman("train", resumable / "run.toml", "train.max_steps=12", "--resume")
+    assert said.code == 0
+    assert [event["step"] for event in metrics_of(resumable)] == [4, 4, 8, 8, 12, 12]
+
+
+def test_a_project_may_be_moved_and_go_on(dragoman: Any, resumable: Path) -> None:
+    moved = resumable.rename(resumable.parent / "moved")
+    assert dragoman("train", moved / "run.toml", "train.max_steps=9", "--resume").code == 0
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "old", "new"),
+    [
+        ("train.seed=2", "train.seed", "1", "2"),
+        ("model.dropout=0.3", "model.dropout", "0.1", "0.3"),
+        ("tokenizer.vocab_size=40", "tokenizer.vocab_size", "56", "40"),
+        ("train.batch_tokens=99", "train.batch_tokens", "256", "99"),
+        ("data.max_length=9", "data.max_length", "200", "9"),
+    ],
+)
+def test_another_configuration_is_refused_with_the_key_and_both_values(
+    dragoman: Any, resumable: Path, contents: Any, override: str, key: str, old: str, new: str
+) -> None:
+    before = contents(resumable)
+    complaint = dragoman("train", resumable / "run.toml", override, "--resume").refused(2)
+    assert complaint == (
+        f"{resumable}/runs/toy: was begun with {key} = {old}, now it is {new}; "
+        "set it back, or start anew with another train.output"
+    )
+    assert contents(resumable) == before
+
+
+def test_other_files_than_before_are_refused_in_words_a_person_wrote(dragoman: Any, resumable: Path) -> None:
+    for language in ("en", "de"):
+        shutil.copy(resumable / f"data/test.{language}", resumable / f"data/other.{language}")
+    changed = ["data.valid.source=data/other.en", "data.valid.target=data/other.de"]
+    complaint = dragoman("train", resumable / "run.toml", *changed, "--resume").refused(2)
+    assert "was begun with data.valid = " in complaint
+    assert "valid.en" in complaint
+    assert "other.en" in complaint
+
+
+@pytest.mark.parametrize("name", ["train.de", "valid.en"])
+def test_changed_text_is_refused_by_file(dragoman: Any, resumable: Path, contents: Any, name: str) -> None:
+    path = resumable / "data" / name
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
+    before = contents(resumable / "runs")
+    complaint = dragoman("train", resumable / "run.toml", "--resume").refused(2)
+    assert complaint == f"{path}: has changed since the run began; restore it, or start a new run"
+    assert contents(resumable / "runs") == before
+
+
+def test_nothing_to_resume_is_told(dragoman: Any, project: Path) -> None:
+    complaint = dragoman("train", project / "run.toml", "--resume").refused(2)
+    assert complaint == f"{project}/runs/toy: holds no checkpoint to resume; start without --resume"
+    assert not (project / "runs").exists()
+
+
+@pytest.mark.parametrize("name", ["config.toml", "data.json", "tokenizer/joint.model"])
+@pytest.mark.parametrize("damage", ["missing", "torn"])
+def test_a_damaged_run_is_not_resumed_and_the_file_is_named(
+    dragoman: Any, resumable: Path, name: str, damage: str
+) -> None:
+    path = resumable / "runs/toy" / name
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:20])
+    said = dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume")
+    assert said.code in (2, 4)
+    complaint = said.refused(said.code)
+    assert complaint.startswith(str(path.parent if path.parent.name == "tokenizer" else path))
+    assert "cannot be written" not in complaint
+
+
+def test_a_damaged_checkpoint_is_named(dragoman: Any, resumable: Path) -> None:
+    path = resumable / "runs/toy/checkpoints/00000008/optimizer.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    complaint = dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").refused(4)
+    assert complaint.startswith(f"{path}: cannot be read")
+
+
+# --- a full disk -------------------------------------------------------------------------------------------------
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_at_a_checkpoint_is_told_and_the_run_goes_on_once_there_is_room(
+    dragoman: Any, trained: Path, project: Path, at_update: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_update(6, lambda: monkeypatch.setattr(Path, "write_bytes", full))
+    complaint = dragoman("train", project / "run.toml").refused(1)
+    assert complaint.startswith(
+        f"{project}/runs/toy/checkpoints/00000008: cannot be written: No space left on device; "
+    )
+    assert "go on with --resume" in complaint
+    monkeypatch.undo()
+    assert dragoman("train", project / "run.toml", "--resume").code == 0
+    assert weights_of(project) == weights_of(trained)
+
+
+def test_a_full_disk_while_a_run_is_resumed_does_not_spoil_it(
+    dragoman: Any, resumable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def torn(self: Path, *_: object, **__: object) -> None:
+        with self.open("w"):
+            full()
+
+    monkeypatch.setattr(Path, "write_text", torn)
+    dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").refused(1)
+    monkeypatch.undo()
+    assert dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").code == 0

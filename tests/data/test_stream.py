@@ -1,0 +1,201 @@
+"""The stream: every pair once an epoch, mixed, bounded in memory, and resumable at every batch."""
+
+import random
+from collections import Counter
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from dragoman.config import CorpusConfig, DataConfig, TokenizerConfig
+from dragoman.data import stream as stream_module
+from dragoman.data.batch import Batch
+from dragoman.data.stream import BatchStream, Skipped, tokenise, validation_batches
+from dragoman.errors import DataError
+from dragoman.text.tokenizer import Tokenizer, learn
+
+WORDS = ["dog", "cat", "bird", "tree", "red", "small"]
+
+
+def corpus(folder: Path, name: str, count: int, weight: float = 1.0) -> CorpusConfig:
+    rng = random.Random(name)
+    lines = [" ".join(rng.choices(WORDS, k=rng.randint(1, 6))) for _ in range(count)]
+    (folder / name).write_text("".join(f"{line}\t{line}\n" for line in lines))
+    return CorpusConfig(source=folder / name, weight=weight)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    lines = [(f"{a} {b}", f"{b} {a}") for a in WORDS for b in WORDS]
+    return learn(lines, TokenizerConfig(vocab_size=24, byte_fallback=False))
+
+
+def data_of(*train: CorpusConfig, **changes: object) -> DataConfig:
+    return DataConfig.model_validate({"train": train, "valid": train[0], **changes})
+
+
+def stream_of(data: DataConfig, tokenizer: Tokenizer, *, seed: int = 1, **changes: int) -> BatchStream:
+    return BatchStream(data, tokenizer, batch_tokens=60, seed=seed, **changes)
+
+
+def epoch(stream: BatchStream, number: int = 0) -> list[tuple[str, ...]]:
+    """The places of each batch of one epoch, the stream standing at its beginning."""
+    batches = []
+    while True:
+        batch = stream.next_update(1)[0]
+        if stream.position.epoch != number:
+            return batches
+        batches.append(batch.places)
+
+
+def epochs(stream: BatchStream, count: int) -> list[list[str]]:
+    """The places of the pairs of the first epochs, in their order."""
+    found: list[list[str]] = [[] for _ in range(count)]
+    drawn = (stream.next_update(1)[0] for _ in iter(int, 1))
+    for batch in takewhile(lambda _: stream.position.epoch < count, drawn):
+        found[stream.position.epoch] += batch.places
+    return found
+
+
+def same(a: Batch, b: Batch) -> bool:
+    return a.places == b.places and a.src.equal(b.src) and a.tgt_in.equal(b.tgt_in) and a.tgt_out.equal(b.tgt_out)
+
+
+@pytest.mark.parametrize("buffer", [1, 7, 50, 1000], ids=lambda n: f"buffer {n}")
+def test_an_epoch_gives_every_pair_exactly_once(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 50), shuffle_buffer=buffer)
+    every = sorted(f"{tmp_path}/a.tsv:{n}" for n in range(1, 51))
+    for places in epochs(stream_of(data, tokenizer), 3):
+        assert sorted(places) == every
+
+
+@pytest.mark.parametrize("buffer", [8, 25])
+def test_never_more_than_the_buffer_is_in_memory(
+    tmp_path: Path, tokenizer: Tokenizer, buffer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+
+    def watched(pairs: list, *rest: object) -> list:  # type: ignore[type-arg]
+        sizes.append(len(pairs))
+        return tokenise(pairs, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(stream_module, "tokenise", watched)
+    epochs(stream_of(data_of(corpus(tmp_path, "a.tsv", 60), shuffle_buffer=buffer), tokenizer), 2)
+    assert max(sizes) == buffer
+
+
+def test_epochs_hold_the_same_pairs_in_another_order(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    first, second = epochs(stream_of(data_of(corpus(tmp_path, "a.tsv", 60)), tokenizer), 2)
+    assert sorted(first) == sorted(second)
+    assert first != second
+
+
+def test_the_same_seed_gives_the_same_batches_and_another_seed_others(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 60), corpus(tmp_path, "b.tsv", 30, weight=1.5))
+    assert epoch(stream_of(data, tokenizer)) == epoch(stream_of(data, tokenizer))
+    assert epoch(stream_of(data, tokenizer)) != epoch(stream_of(data, tokenizer, seed=2))
+
+
+def test_batches_respect_the_budget(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    stream = stream_of(data_of(corpus(tmp_path, "a.tsv", 80)), tokenizer)
+    for _ in range(30):
+        [batch] = stream.next_update(1)
+        rows = len(batch.places)
+        assert rows * max(batch.src.size(1), batch.tgt_in.size(1)) <= 60 or rows == 1
+
+
+# --- weights -----------------------------------------------------------------------------------------------------
+
+
+def shown(places: list[str]) -> Counter[str]:
+    return Counter(place.rsplit(":", 1)[0].rsplit("/", 1)[1] for place in places)
+
+
+def test_a_corpus_of_weight_three_is_shown_thrice(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 20, weight=3), corpus(tmp_path, "b.tsv", 40))
+    [places] = epochs(stream_of(data, tokenizer), 1)
+    assert shown(places) == {"a.tsv": 60, "b.tsv": 40}
+    assert set(Counter(place for place in places if "a.tsv" in place).values()) == {3}
+
+
+@pytest.mark.parametrize(("weight", "low", "high"), [(0.5, 160, 240), (1.5, 560, 640), (0.1, 20, 60)])
+def test_a_fraction_draws_about_that_share_and_another_one_each_epoch(
+    tmp_path: Path, tokenizer: Tokenizer, weight: float, low: int, high: int
+) -> None:
+    first, second = epochs(stream_of(data_of(corpus(tmp_path, "a.tsv", 400, weight=weight)), tokenizer), 2)
+    assert low <= len(first) <= high
+    assert sorted(first) != sorted(second)
+    assert max(Counter(first).values()) == -(-weight // 1)
+
+
+def test_corpora_are_mixed_rather_than_read_one_after_the_other(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 100), corpus(tmp_path, "b.tsv", 300), shuffle_buffer=40)
+    places = epochs(stream_of(data, tokenizer), 1)[0]
+    quarters = [shown(places[start : start + 100])["a.tsv"] for start in range(0, 400, 100)]
+    assert all(8 <= quarter <= 50 for quarter in quarters), quarters
+
+
+# --- positions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("buffer", [13, 1000], ids=["by parts", "whole"])
+def test_the_stream_goes_on_exactly_from_every_position(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
+    first, second = corpus(tmp_path, "a.tsv", 30), corpus(tmp_path, "b.tsv", 20, weight=1.5)
+    data = data_of(first, second, shuffle_buffer=buffer)
+    stream = stream_of(data, tokenizer)
+    states, batches = [stream.state_dict()], []
+    for _ in range(30):
+        batches += stream.next_update(1)
+        states.append(stream.state_dict())
+    assert stream.position.epoch >= 1
+    for number, state in enumerate(states[:-1]):
+        resumed = stream_of(data, tokenizer)
+        resumed.load_state_dict(state)
+        assert all(same(a, b) for a, b in zip(batches[number : number + 4], resumed.next_update(4), strict=False))
+
+
+@pytest.mark.parametrize("world", [2, 3])
+def test_processes_share_each_update_without_overlap(tmp_path: Path, tokenizer: Tokenizer, world: int) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 60))
+    alone = stream_of(data, tokenizer).next_update(2 * world)
+    shares = [stream_of(data, tokenizer, rank=rank, world=world).next_update(2) for rank in range(world)]
+    assert [batch.places for batch in alone] == [shares[n % world][n // world].places for n in range(2 * world)]
+
+
+# --- length limit ------------------------------------------------------------------------------------------------
+
+
+def long_line(folder: Path) -> CorpusConfig:
+    lines = ["dog\tcat", "red " * 40 + "\tdog", "bird\ttree", "dog\t" + "small " * 40]
+    (folder / "l.tsv").write_text("\n".join(lines) + "\n")
+    return CorpusConfig(source=folder / "l.tsv")
+
+
+def too_long(folder: Path) -> CorpusConfig:
+    (folder / "o.tsv").write_text("red " * 40 + "\tdog\n")
+    return CorpusConfig(source=folder / "o.tsv")
+
+
+def test_pairs_over_the_limit_are_skipped_counted_and_placed(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    stream = stream_of(data_of(long_line(tmp_path), max_length=10), tokenizer)
+    for places in epochs(stream, 3):
+        assert sorted(places) == [f"{tmp_path}/l.tsv:1", f"{tmp_path}/l.tsv:3"]
+    assert stream.skipped == Skipped(2, f"{tmp_path}/l.tsv:2")
+
+
+def test_training_text_all_over_the_limit_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    stream = stream_of(data_of(too_long(tmp_path), max_length=10), tokenizer)
+    with pytest.raises(DataError, match=r"no pair within data.max_length; raise it or add text"):
+        epochs(stream, 2)
+
+
+def test_held_out_text_comes_in_a_fixed_order_without_what_is_too_long(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    first, skipped = validation_batches(long_line(tmp_path), tokenizer, max_length=10, batch_tokens=60)
+    again, _ = validation_batches(long_line(tmp_path), tokenizer, max_length=10, batch_tokens=60)
+    assert skipped == Skipped(2, f"{tmp_path}/l.tsv:2")
+    assert all(same(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_held_out_text_all_over_the_limit_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    with pytest.raises(DataError, match=r"o\.tsv: no pair within data.max_length = 10; nothing to validate on$"):
+        validation_batches(too_long(tmp_path), tokenizer, max_length=10, batch_tokens=60)

@@ -1,0 +1,105 @@
+"""The package's shape: imports run one way, importing is light, every module says what it is."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dragoman
+
+PACKAGE = Path(dragoman.__file__).parent
+ROOT = PACKAGE.parents[1]
+MODULES = sorted(PACKAGE.rglob("*.py"))
+NAMES = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
+HEAVY = {"torch", "ctranslate2", "sacrebleu", "sentencepiece", "numpy", "safetensors"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Which of the heavy packages a fresh interpreter has loaded after `code`."""
+    probe = f"import sys\n{code}\nprint(*({HEAVY!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_import_contracts_hold() -> None:
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    done = subprocess.run([*command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    assert "sentencepiece" in loaded_by("import sentencepiece")
+
+
+def test_importing_dragoman_loads_nothing_heavy() -> None:
+    assert loaded_by("import dragoman") == set()
+
+
+@pytest.mark.parametrize("verb", ["--help", "--version", "translate --help", "train --help", "data check --help"])
+def test_help_loads_nothing_heavy(verb: str) -> None:
+    quiet = "with contextlib.redirect_stdout(io.StringIO()):"
+    code = f"import contextlib, io\nfrom dragoman.cli.main import main\n{quiet}\n    assert main({verb.split()!r}) == 0"
+    assert loaded_by(code) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "allowed"),
+    [
+        ("dragoman.errors", set()),
+        ("dragoman.config", set()),
+        ("dragoman.configfile", set()),
+        ("dragoman.data.corpus", set()),
+        ("dragoman.data.check", set()),
+        ("dragoman.text.tokenizer", {"sentencepiece", "numpy"}),
+        ("dragoman.bundle", {"sentencepiece", "numpy"}),
+        ("dragoman.translator", {"sentencepiece", "numpy"}),
+        ("dragoman.evaluation", set()),
+        ("dragoman.cli.translate", {"sentencepiece", "numpy"}),
+        ("dragoman.cli.evaluate", {"sentencepiece", "numpy"}),
+        ("dragoman.cli.data", {"sentencepiece", "numpy"}),
+    ],
+)
+def test_using_a_model_or_checking_text_loads_no_torch(module: str, allowed: set[str]) -> None:
+    assert loaded_by(f"import {module}") <= allowed
+
+
+def test_every_public_name_can_be_had() -> None:
+    for name in dragoman.__all__:
+        assert getattr(dragoman, name) is not None
+    assert dir(dragoman) == dragoman.__all__
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'dragoman' has no attribute 'Tranlsator'"):
+        dragoman.Tranlsator  # noqa: B018
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_every_module_opens_by_saying_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_public_names_are_listed_in_order(path: Path) -> None:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names = ast.literal_eval(node.value)
+            assert names == sorted(names)
+            assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_no_pickle_is_read_or_written(path: Path) -> None:
+    """torch.load and torch.save are pickle too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert not calls & {"torch.load", "torch.save"}
+    assert not imports & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=NAMES)
+def test_no_file_is_too_long_to_be_read_at_once(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 320

@@ -1,0 +1,82 @@
+"""Scores: sacreBLEU's own numbers, each with the signature that says how it was made."""
+
+import math
+
+import pytest
+import sacrebleu
+
+from dragoman.evaluation import Score, bleu, chrf, ter
+
+TRANSLATIONS = [
+    "the dog sees a bird .",
+    "two big cats",
+    "다시 한 번 말해 주세요.",
+    "",
+    "small trees are green , red or blue",
+]
+REFERENCES = [
+    "the dog saw a bird .",
+    "two big cats sleep",
+    "한 번 더 말해 주세요.",
+    "empty",
+    "small trees are green or blue",
+]
+
+METRICS = {
+    "BLEU": (bleu, sacrebleu.corpus_bleu),
+    "chrF2": (chrf, sacrebleu.corpus_chrf),
+    "TER": (ter, sacrebleu.corpus_ter),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_score_is_sacrebleus_own(name: str) -> None:
+    ours, theirs = METRICS[name]
+    score = ours(TRANSLATIONS, REFERENCES)
+    assert score.name == name
+    assert score.value == theirs(TRANSLATIONS, [REFERENCES]).score
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none", "char", "intl"])
+def test_bleu_takes_the_tokeniser_that_is_asked_for(tokenize: str) -> None:
+    score = bleu(TRANSLATIONS, REFERENCES, tokenize=tokenize)
+    assert score.value == sacrebleu.corpus_bleu(TRANSLATIONS, [REFERENCES], tokenize=tokenize).score
+    assert f"tok:{tokenize}" in score.signature
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_score_says_how_it_was_made(name: str) -> None:
+    signature = METRICS[name][0](TRANSLATIONS, REFERENCES).signature
+    assert signature.startswith("nrefs:1|")
+    assert f"version:{sacrebleu.__version__}" in signature
+
+
+def test_a_perfect_translation_scores_the_best_of_each() -> None:
+    assert bleu(REFERENCES, REFERENCES).value == pytest.approx(100)
+    assert chrf(REFERENCES, REFERENCES).value == pytest.approx(100)
+    assert ter(REFERENCES, REFERENCES).value == 0
+
+
+@pytest.mark.parametrize("metric", [bleu, chrf], ids=["BLEU", "chrF"])
+def test_an_interval_holds_the_score_and_leaves_it_as_it_was(metric) -> None:  # type: ignore[no-untyped-def]
+    alone = metric(TRANSLATIONS, REFERENCES)
+    drawn = metric(TRANSLATIONS, REFERENCES, bootstrap=200)
+    assert drawn.value == alone.value
+    assert drawn.low < drawn.high
+    assert drawn.low <= drawn.value <= drawn.high
+    assert "bs:200" in drawn.signature
+
+
+def test_the_same_interval_is_drawn_every_time() -> None:
+    assert bleu(TRANSLATIONS, REFERENCES, bootstrap=100) == bleu(TRANSLATIONS, REFERENCES, bootstrap=100)
+
+
+def test_without_resampling_there_is_no_interval() -> None:
+    score = bleu(TRANSLATIONS, REFERENCES)
+    assert math.isnan(score.low)
+    assert math.isnan(score.high)
+
+
+def test_a_score_is_a_value() -> None:
+    with pytest.raises(AttributeError):
+        Score("BLEU", 1.0, "").value = 2.0  # type: ignore[misc]

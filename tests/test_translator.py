@@ -1,0 +1,152 @@
+"""Translator: as many translations as lines, in their order, whatever is in the lines."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import DataError, ModelError, ResourceError
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.translator import Translator
+
+WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
+LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return learn(LINES, TokenizerConfig(vocab_size=282))
+
+
+@pytest.fixture(scope="module")
+def translator(tokenizer: Tokenizer) -> Translator:
+    """An untrained model: what it says is nonsense, and the same nonsense every time."""
+    torch.manual_seed(3)
+    shape = ModelConfig.model_validate({"layers": 1, "d_model": 16, "d_ff": 16, "heads": 2})
+    model = Transformer(shape, len(tokenizer.source), len(tokenizer.target))
+    engine = TorchEngine(model, torch.device("cpu"))
+    return Translator(tokenizer, engine, DecodeConfig(beam=3, n_best=1, extra_length=3, batch_tokens=64))
+
+
+class Echo:
+    """An engine that says what it hears, `n_best` times, each time worse."""
+
+    def translate(self, sources: Sequence[Sequence[int]], options: DecodeConfig) -> list[list[Hypothesis]]:
+        assert all(sources)
+        return [[Hypothesis(tuple(source), -1.0 - n, -1.0 - n) for n in range(options.n_best)] for source in sources]
+
+
+@pytest.fixture(scope="module")
+def echo(tokenizer: Tokenizer) -> Translator:
+    return Translator(tokenizer, Echo(), DecodeConfig())
+
+
+LINE = st.text(alphabet="dogcatré 한👩\t\u200b", max_size=15)
+
+
+@settings(deadline=None)
+@given(st.lists(LINE, max_size=12))
+def test_as_many_lines_come_out_as_went_in_and_in_their_order(echo: Translator, lines: list[str]) -> None:
+    found = echo.translate(lines)
+    assert [translation.source for translation in found] == lines
+    assert [translation.text for translation in found] == [
+        " ".join(line.replace("\u200b", "").split()) for line in lines
+    ]
+
+
+def test_a_line_translates_the_same_in_any_company(translator: Translator) -> None:
+    lines = ["red dog", "", "two cats see a small bird", "é 한", "tree", "tree"]
+    assert [found.text for found in translator.translate(lines)] == [translator.translate(line).text for line in lines]
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 100])
+def test_streaming_gives_what_translating_at_once_gives(translator: Translator, window: int) -> None:
+    lines = ["red dog", "", "two cats see a small bird", "  ", "tree", "\u200b", "dog"]
+    streamed = list(translator.stream(iter(lines), window))
+    assert [(found.source, found.text) for found in streamed] == [
+        (found.source, found.text) for found in translator.translate(lines)
+    ]
+
+
+def test_a_stream_gives_before_all_has_come(echo: Translator) -> None:
+    def endless():  # type: ignore[no-untyped-def]
+        while True:
+            yield "red dog"
+
+    assert next(echo.stream(endless(), window=2)).text == "red dog"
+
+
+@pytest.mark.parametrize("blank", ["", "   ", "\t", "\u200b", "\ufeff "], ids=ascii)
+def test_a_blank_line_stays_where_it_is(echo: Translator, blank: str) -> None:
+    found = echo.translate(["red dog", blank, "two"])
+    assert [translation.text for translation in found] == ["red dog", "", "two"]
+    assert (found[1].score, len(found[1].candidates)) == (0.0, 1)
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["", "  "]], ids=repr)
+def test_nothing_to_say_needs_no_engine(translator: Translator, lines: list[str]) -> None:
+    assert [found.text for found in translator.translate(lines)] == [""] * len(lines)
+    assert list(translator.stream([])) == []
+
+
+def test_one_line_gives_one_translation_and_not_a_list(translator: Translator) -> None:
+    assert translator.translate("red dog") == translator.translate(["red dog"])[0]
+
+
+def test_the_best_comes_first(translator: Translator, tokenizer: Tokenizer) -> None:
+    options = translator.options.model_copy(update={"n_best": 3})
+    many = Translator(tokenizer, translator.engine, options).translate(["red dog", "two small cats"])
+    for found, alone in zip(many, translator.translate(["red dog", "two small cats"]), strict=True):
+        scores = [candidate.score for candidate in found.candidates]
+        assert 1 <= len(scores) <= 3
+        assert scores == sorted(scores, reverse=True)
+        assert len({candidate.tokens for candidate in found.candidates}) == len(scores)
+        assert (found.text, found.score) == (alone.text, pytest.approx(alone.score))
+
+
+def test_a_line_break_within_a_text_does_not_make_two_lines(echo: Translator) -> None:
+    assert echo.translate("red\ndog").text == "red dog"
+
+
+@pytest.mark.parametrize("byte", [0x0A, 0x0D, 0x09, 0x0B, 0x00], ids=hex)
+def test_what_a_model_spells_in_bytes_cannot_break_a_line(tokenizer: Tokenizer, byte: int) -> None:
+    """With byte fallback a model may say any byte, yet a line stays a line and a column a column."""
+    [dog] = tokenizer.encode(["dog"], "target")
+    control = tokenizer.target.processor.PieceToId(f"<0x{byte:02X}>")
+
+    class Breaking:
+        def translate(self, sources: Sequence[Sequence[int]], options: DecodeConfig) -> list[list[Hypothesis]]:
+            return [[Hypothesis((*dog, control, *dog), -1.0, -1.0)] for _ in sources]
+
+    text = Translator(tokenizer, Breaking(), DecodeConfig()).translate("dog").text
+    assert not set("\n\r\t\x0b\x00") & set(text)
+    assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", ["☃ 龘 é", "<s> </s> <pad>", "\u2581", "dog " * 60], ids=lambda t: ascii(t[:9]))
+def test_strange_and_long_lines_are_translated(translator: Translator, text: str) -> None:
+    greedy = translator.options.model_copy(update={"beam": 1, "extra_length": 1})
+    assert isinstance(Translator(translator.tokenizer, translator.engine, greedy).translate(text).text, str)
+
+
+def test_half_a_character_is_refused_rather_than_crashing(translator: Translator) -> None:
+    with pytest.raises(DataError, match="UTF-8"):
+        translator.translate(["red dog", "caf\udce9"])
+
+
+def test_a_model_that_is_not_there_is_told_so() -> None:
+    with pytest.raises(ModelError, match=r"^/nowhere/model: no such model folder"):
+        Translator.load("/nowhere/model")
+
+
+def test_a_device_that_is_not_there_is_told_so() -> None:
+    from dragoman.model.device import pick_device
+
+    with pytest.raises(ResourceError, match=r'^device "cuda:99" is not on this machine; use "cpu" or "auto"$'):
+        pick_device("cuda:99")
