@@ -149,7 +149,8 @@ def restore(folder: Path) -> None:
 def whole_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
     """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
 
-    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, `also` at the end of its message.
+    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, with
+    `also` at the end of its message.
     """
     partial, old = (folder.with_name(f".{folder.name}.{stage}") for stage in ("partial", "old"))
     try:

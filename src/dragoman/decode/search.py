@@ -30,7 +30,7 @@ def beam_search(
     search = _Search(model.encode(src, padding_mask(src, PAD)), beam, alpha, max_lengths, src.device)
     while search.sentences:
         search.advance(model)
-    return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
+    return [sorted(found, key=lambda hypothesis: -hypothesis.score)[:beam] for found in search.finished]
 
 
 @dataclass

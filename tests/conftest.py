@@ -1,0 +1,112 @@
+"""What many tests need: tiny models, random sentences, a run small enough to be trained whole many times."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.config import CorpusConfig, ModelConfig, RunConfig, TokenizerConfig
+from dragoman.configfile import build_config
+from dragoman.data.corpus import sample_pairs
+from dragoman.data.stream import BatchStream, validation_batches
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.train.loop import Trainer
+
+Build = Callable[..., Transformer]
+MakeTrainer = Callable[..., Trainer]
+WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
+
+
+@pytest.fixture
+def build() -> Build:
+    """A tiny model in eval mode; keys of the configuration as arguments."""
+
+    def make(vocab: int = 13, seed: int = 0, **keys: object) -> Transformer:
+        torch.manual_seed(seed)
+        shape = {"layers": 2, "d_model": 16, "d_ff": 24, "heads": 4, "dropout": 0.0, **keys}
+        model = Transformer(ModelConfig.model_validate(shape), vocab, vocab)
+        with torch.no_grad():  # larger than at birth, so that predictions differ clearly
+            for parameter in model.parameters():
+                if parameter.dim() > 1:
+                    parameter.mul_(2.0)
+                else:
+                    parameter.add_(0.1 * torch.randn_like(parameter))
+        return model.eval()
+
+    return make
+
+
+@pytest.fixture(params=["post", "pre"])
+def model(request: pytest.FixtureRequest, build: Build) -> Transformer:
+    """The paper's order of normalisation, and today's."""
+    return build(norm_order=request.param)
+
+
+@pytest.fixture
+def sentences() -> Callable[[list[int], int], list[list[int]]]:
+    """Random ids, without marks, of the given lengths."""
+
+    def draw(lengths: list[int], vocab: int = 13, seed: int = 1) -> list[list[int]]:
+        rng = torch.Generator().manual_seed(seed)
+        return [ids(torch.randint(4, vocab, (length,), generator=rng)) for length in lengths]
+
+    def ids(tensor: Tensor) -> list[int]:
+        return tensor.tolist()
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def toy_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Word-for-word translations in `train.tsv` and `valid.tsv`."""
+    folder, rng = tmp_path_factory.mktemp("corpus"), random.Random(3)
+    for name, count in (("train", 200), ("valid", 20)):
+        rows = [[rng.choice(list(WORDS)) for _ in range(rng.randint(1, 9))] for _ in range(count)]
+        lines = [f"{' '.join(row)}\t{' '.join(WORDS[word] for word in row)}\n" for row in rows]
+        (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
+    """The configuration of a toy run; keys of [train] as arguments."""
+
+    def make(**train: object) -> RunConfig:
+        tree = {
+            "project": {"name": "toy", "source": "en", "target": "de"},
+            "data": {
+                "train": [str(toy_corpus / "train.tsv")],
+                "valid": str(toy_corpus / "valid.tsv"),
+                "shuffle_buffer": 90,
+            },
+            "tokenizer": {"vocab_size": 285},
+            "model": {"layers": 1, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.2},
+            "train": {"batch_tokens": 150, "warmup": 10, "validate_every": 4, "log_every": 3, "max_steps": 12, **train},
+        }
+        return build_config(tree, "toy", toy_corpus)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def toy_tokenizer(toy_corpus: Path) -> Tokenizer:
+    text = sample_pairs([CorpusConfig(source=toy_corpus / "train.tsv")], 1000, 1)
+    return learn(text, TokenizerConfig(vocab_size=285))
+
+
+@pytest.fixture
+def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
+    """A trainer as a new process would build it, whatever was random before."""
+
+    def make(config: RunConfig, folder: Path) -> Trainer:
+        torch.manual_seed(config.train.seed)
+        model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
+        stream = BatchStream(config.data, toy_tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
+        valid, _ = validation_batches(config.data.valid, toy_tokenizer, max_length=50, batch_tokens=200)
+        return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device("cpu"))
+
+    return make

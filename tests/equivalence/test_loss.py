@@ -1,0 +1,65 @@
+"""The loss's laws: chunked = plain, accumulated = one batch."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dragoman.data.batch import Example, collate
+from dragoman.model.transformer import Transformer
+from dragoman.train.loss import CHUNK, projected_loss, smoothed_cross_entropy
+from dragoman.train.validation import batch_loss
+
+Draw = Callable[..., list[list[int]]]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("count", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 7])
+def test_the_loss_in_pieces_is_the_loss_at_once_and_so_are_its_gradients(count: int, smoothing: float) -> None:
+    torch.manual_seed(0)
+    features = torch.randn(count, 12, requires_grad=True)
+    projection = torch.randn(40, 12, requires_grad=True)
+    gold = torch.randint(0, 40, (count,))
+    plain = smoothed_cross_entropy(features @ projection.T, gold, smoothing)
+    pieces = projected_loss(features, projection, gold, smoothing)
+    assert_close(pieces, plain)
+    for mine, torchs in zip(
+        torch.autograd.grad(3 * pieces, (features, projection)),
+        torch.autograd.grad(3 * plain, (features, projection)),
+        strict=True,
+    ):
+        assert_close(mine, torchs, atol=1e-4, rtol=1e-4)
+
+
+def test_very_large_logits_do_not_overflow() -> None:
+    features = torch.tensor([[200.0, 0.0]], requires_grad=True)
+    loss = projected_loss(features, torch.eye(2), torch.tensor([1]), 0.0)
+    assert loss.item() == pytest.approx(200)
+    loss.backward()
+    assert features.grad is not None
+    assert_close(features.grad, torch.tensor([[1.0, -1.0]]))
+
+
+def test_micro_batches_of_unequal_size_sum_to_the_gradient_of_one_batch(model: Transformer, sentences: Draw) -> None:
+    sources, targets = sentences([3, 8, 5, 2]), sentences([9, 2, 4, 6], seed=2)
+    examples = [Example(s, t, "") for s, t in zip(sources, targets, strict=True)]
+    tokens = sum(len(target) + 1 for target in targets)
+
+    def gradients(parts: list[list[Example]]) -> list[torch.Tensor]:
+        model.zero_grad()
+        for part in parts:
+            (batch_loss(model, collate(part), 0.1) / tokens).backward()
+        return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+
+    whole = gradients([examples])
+    for split in ([examples[:1], examples[1:]], [[example] for example in examples]):
+        for accumulated, once in zip(gradients(split), whole, strict=True):
+            assert_close(accumulated, once, atol=1e-5, rtol=1e-4)
+
+
+def test_padding_costs_nothing(model: Transformer, sentences: Draw) -> None:
+    examples = [Example(s, t, "") for s, t in zip(sentences([3, 8]), sentences([9, 2], seed=2), strict=True)]
+    together = batch_loss(model, collate(examples), 0.1)
+    apart = sum(batch_loss(model, collate([example]), 0.1) for example in examples)
+    assert_close(together, apart, atol=1e-4, rtol=1e-5)

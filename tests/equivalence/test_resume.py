@@ -1,0 +1,133 @@
+"""Resumed = uninterrupted, bit for bit; accumulated = one batch; the processes of one run share its text."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.config import RunConfig
+from dragoman.data.stream import BatchStream
+from dragoman.errors import Interrupted
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.train.log import StepReport, ValidationReport
+from dragoman.train.loop import Trainer
+from dragoman.train.optimizer import state_tensors
+from dragoman.train.validation import validation_loss
+
+Run = Callable[..., RunConfig]
+MakeTrainer = Callable[[RunConfig, Path], Trainer]
+
+
+def same_bits(one: Trainer, other: Trainer) -> bool:
+    """Weights and Adam's moments."""
+    pairs = [
+        (dict(one.model.named_parameters()), dict(other.model.named_parameters())),
+        (state_tensors(one.optimizer, one.model), state_tensors(other.optimizer, other.model)),
+    ]
+    return all(a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a) for a, b in pairs)
+
+
+class StopAt:
+    """A listener that sends this process a signal after a step."""
+
+    def __init__(self, step: int, number: signal.Signals) -> None:
+        self.step, self.number = step, number
+
+    def on_step(self, report: StepReport) -> None:
+        if report.step == self.step:
+            os.kill(os.getpid(), self.number)
+
+    def on_validation(self, report: ValidationReport) -> None:
+        pass
+
+
+@pytest.mark.parametrize("order", ["best", "last"])
+@pytest.mark.parametrize("stops", [[4], [8], [4, 8]], ids=str)
+def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, stops: list[int], order: str
+) -> None:
+    whole = toy_trainer(toy_run(average=order, average_count=2), tmp_path / "whole")
+    outcome = whole.fit()
+    part = None
+    for stop in [*stops, 12]:
+        torch.manual_seed(stop * 1000)  # another process has another past
+        resumed = part is not None
+        part = toy_trainer(toy_run(average=order, average_count=2, max_steps=stop), tmp_path / "parts")
+        if resumed:
+            part.resume()
+        again = part.fit()
+    assert part is not None
+    assert same_bits(whole, part)
+    assert (again.averaged, again.loss) == (outcome.averaged, outcome.loss)
+    assert part.watch == whole.watch
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("step", [1, 4, 7])
+def test_a_signal_saves_at_any_step_and_the_rest_of_the_run_does_not_notice(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, step: int, number: signal.Signals
+) -> None:
+    whole = toy_trainer(toy_run(log_every=1), tmp_path / "whole")
+    whole.fit()
+    stopped = toy_trainer(toy_run(log_every=1), tmp_path / "parts")
+    stopped.listeners.append(StopAt(step, number))
+    with pytest.raises(Interrupted, match=f"step {step}, saved") as stop:
+        stopped.fit()
+    assert stop.value.exit_code == 130
+    torch.manual_seed(99)
+    resumed = toy_trainer(toy_run(log_every=1), tmp_path / "parts")
+    resumed.resume()
+    assert resumed.step == step
+    resumed.fit()
+    assert same_bits(whole, resumed)
+
+
+def test_the_seed_decides_and_nothing_else_does(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    runs = [toy_trainer(toy_run(seed=seed), tmp_path / str(number)) for number, seed in enumerate((1, 1, 2))]
+    for each in runs:
+        torch.manual_seed(each.config.train.seed)
+        each.fit()
+    assert same_bits(runs[0], runs[1])
+    assert not same_bits(runs[0], runs[2])
+
+
+def test_two_processes_share_what_one_would_see(toy_run: Run, toy_tokenizer: Tokenizer) -> None:
+    data = toy_run().data
+
+    def places(rank: int, world: int, accumulate: int, updates: int) -> list[list[tuple[str, ...]]]:
+        stream = BatchStream(data, toy_tokenizer, batch_tokens=150, seed=1, rank=rank, world=world)
+        return [[batch.places for batch in stream.next_update(accumulate)] for _ in range(updates)]
+
+    alone = places(0, 1, accumulate=4, updates=9)
+    shares = [places(rank, 2, accumulate=2, updates=9) for rank in (0, 1)]
+    for update, (one, other) in zip(alone, zip(*shares, strict=True), strict=True):
+        assert update == [batch for pair in zip(one, other, strict=True) for batch in pair]
+        assert not set(one) & set(other)
+
+
+def test_accumulated_micro_batches_train_as_one_batch_of_them_all(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without dropout, the same pairs in one update give the same weights, however they are cut up."""
+    from dragoman.data.batch import collate
+
+    config = toy_run(accumulate=2, max_steps=3)
+    config = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
+    apart, together = toy_trainer(config, tmp_path / "apart"), toy_trainer(config, tmp_path / "together")
+
+    def one_batch(accumulate: int) -> list[object]:
+        drawn = [next(together.stream._batches) for _ in range(accumulate)]
+        return [collate([example for group in drawn for example in group])]
+
+    monkeypatch.setattr(together.stream, "next_update", one_batch)
+    before = validation_loss(apart.model, apart.valid, apart.device)
+    for _ in range(3):
+        apart._update()
+        together._update()
+    # Not the weights: a key's bias has no gradient but rounding, which Adam makes as large as any other.
+    losses = [validation_loss(each.model, each.valid, each.device) for each in (apart, together)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+    assert losses[0] != pytest.approx(before, abs=1e-3)

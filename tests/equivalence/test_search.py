@@ -1,0 +1,124 @@
+"""The search's laws: beam 1 = greedy, batch = singles, wide beam = exhaustive search."""
+
+import math
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+import torch
+
+from dragoman.config import DecodeConfig
+from dragoman.data.batch import pad
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.decode.scoring import log_probabilities
+from dragoman.decode.search import NEVER, beam_search
+from dragoman.engine.torch import TorchEngine
+from dragoman.model.attention import padding_mask
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import BOS, EOS, PAD
+
+Build = Callable[..., Transformer]
+Draw = Callable[..., list[list[int]]]
+CPU = torch.device("cpu")
+
+
+def log_probs(model: Transformer, source: list[int], prefix: list[int]) -> list[float]:
+    """Of the token after `prefix`, everything computed anew; what is never said has none."""
+    src = torch.tensor([[*source, EOS]])
+    with torch.inference_mode():
+        last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *prefix]]))[0, -1].log_softmax(-1)
+    return [-math.inf if token in NEVER else value for token, value in enumerate(last.tolist())]
+
+
+def greedy(model: Transformer, source: list[int], max_length: int) -> list[int]:
+    said: list[int] = []
+    while len(said) < max_length:
+        following = log_probs(model, source, said)
+        best = max(range(len(following)), key=following.__getitem__)
+        if best == EOS:
+            break
+        said.append(best)
+    return said
+
+
+def search(model: Transformer, sources: list[list[int]], beam: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
+    src = pad([[*source, EOS] for source in sources])
+    limits = [len(source) + extra for source in sources]
+    return beam_search(model, src, beam=beam, alpha=alpha, max_lengths=limits)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("order", ["post", "pre"])
+def test_a_beam_of_one_is_greedy_search(build: Build, sentences: Draw, order: str, seed: int) -> None:
+    model = build(norm_order=order, seed=seed)
+    sources = sentences([1, 4, 7], seed=seed)
+    for source, [best] in zip(sources, search(model, sources, beam=1, alpha=0.6, extra=4), strict=True):
+        assert list(best.tokens) == greedy(model, source, len(source) + 4)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words(
+    build: Build, sentences: Draw, seed: int, alpha: float
+) -> None:
+    model, longest = build(vocab=8, seed=seed), 3
+    source = sentences([longest - 1], vocab=8, seed=seed)[0]
+    scored = []
+    for length in range(longest + 1):
+        for words in product(range(4, 8), repeat=length):
+            said = [*words, EOS]
+            total = sum(log_probs(model, source, said[:place])[token] for place, token in enumerate(said))
+            scored.append((total / length_penalty(len(said), alpha), words, total))
+    scored.sort(key=lambda entry: -entry[0])
+    found = search(model, [source], beam=len(scored), alpha=alpha, extra=1)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [words for _, words, _ in scored]
+    for hypothesis, (score, _, total) in zip(found, scored, strict=True):
+        assert hypothesis.score == pytest.approx(score, abs=1e-4)
+        assert hypothesis.log_prob == pytest.approx(total, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("batch_tokens", [1, 12, 40, 1000])
+def test_a_sentence_translates_the_same_in_any_batch(
+    model: Transformer, sentences: Draw, beam: int, batch_tokens: int
+) -> None:
+    sources = sentences([1, 9, 3, 3, 5, 12, 2, 7, 7, 1, 4])
+    options = DecodeConfig(beam=beam, n_best=beam, extra_length=6, batch_tokens=batch_tokens)
+    engine = TorchEngine(model, CPU)
+    together = engine.translate(sources, options)
+    for source, hypotheses in zip(sources, together, strict=True):
+        [alone] = engine.translate([source], options)
+        assert [h.tokens for h in hypotheses] == [h.tokens for h in alone]
+        assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone], abs=1e-4)
+
+
+def test_the_log_probability_of_a_hypothesis_is_that_of_its_tokens_given_all_at_once(
+    model: Transformer, sentences: Draw
+) -> None:
+    sources = sentences([3, 6])
+    for source, hypotheses in zip(sources, search(model, sources, beam=3, alpha=0.6, extra=5), strict=True):
+        for hypothesis in hypotheses:
+            said = list(hypothesis.tokens)
+            tensors = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *said]]), torch.tensor([[*said, EOS]])
+            total = log_probabilities(model, *tensors).sum().item()
+            assert hypothesis.log_prob == pytest.approx(total, abs=1e-4)
+            assert hypothesis.score == pytest.approx(total / length_penalty(len(said) + 1, 0.6), abs=1e-4)
+
+
+@pytest.mark.parametrize("extra", [1, 3])
+def test_no_hypothesis_is_longer_than_allowed_or_says_a_mark(model: Transformer, sentences: Draw, extra: int) -> None:
+    sources = sentences([1, 5, 2])
+    for source, hypotheses in zip(sources, search(model, sources, beam=4, alpha=0.0, extra=extra), strict=True):
+        assert 0 < len(hypotheses) <= 4
+        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+        for hypothesis in hypotheses:
+            assert len(hypothesis.tokens) <= len(source) + extra
+            assert not {*NEVER, EOS} & set(hypothesis.tokens)
+
+
+def test_a_length_penalty_never_prefers_shorter_translations(model: Transformer, sentences: Draw) -> None:
+    sources = sentences([4, 5, 6])
+    short = search(model, sources, beam=8, alpha=0.0, extra=6)
+    long = search(model, sources, beam=8, alpha=2.0, extra=6)
+    for plain, penalised in zip(short, long, strict=True):
+        assert len(penalised[0].tokens) >= len(plain[0].tokens)
