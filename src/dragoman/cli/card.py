@@ -66,7 +66,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _rows(scores: Sequence[Score], copying: Sequence[Score]) -> list[tuple[str, str, str, str]]:
     return [
-        (score.name, f"{score.value:.1f}", f"{copied.value:.1f}", f"`{score.signature}`")
+        (score.name, f"{score.value:.1f}", f"{copied.value:.1f}", f"`{score.signature}`".replace("|", "\\|"))
         for score, copied in zip(scores, copying, strict=True)
     ]
 

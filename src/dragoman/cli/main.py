@@ -64,7 +64,10 @@ def demo(
     folder: Annotated[Path, typer.Option("--output", "-o", help="Where the demo writes.")] = Path("dragoman-demo"),
     minutes: Annotated[float, typer.Option(min=0.05, help="Minutes of training.")] = 4.0,
 ) -> None:
-    """Check, learn, train, score and translate on the embedded English-Korean text, in about 5 minutes."""
+    """The whole journey on the embedded text.
+
+    English → Korean in about five minutes, without a network: check, learn pieces, train, score, translate.
+    """
     from dragoman.cli.demo import run_demo
 
     run_demo(folder, minutes)
@@ -75,7 +78,7 @@ def init(
     name: Annotated[str, typer.Argument(help="Name of the project; its folder is made here.")],
     pair: Annotated[str, typer.Option(help="Languages, source-target, as in ko-en or pt-BR:en.")] = "ko-en",
 ) -> None:
-    """Write NAME/run.toml, commented, ready for `dragoman train`."""
+    """Write NAME/run.toml, commented."""
     from dragoman.cli.init import write_project
 
     write_project(Path(name), pair)
@@ -83,7 +86,7 @@ def init(
 
 @data_app.command("check")
 def data_check(config: Config, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Read all text of a run once and tell what is wrong or doubtful in it."""
+    """Tell what is wrong or doubtful in the text."""
     from dragoman.cli.data import check
 
     check(config, overrides or [], as_json)
@@ -96,7 +99,10 @@ def data_split(
     target: Annotated[Path | None, typer.Argument(help="Their translations, line by line.")] = None,
     held_out: Annotated[int | None, typer.Option(min=1, help="Pairs for each of valid and test.")] = None,
 ) -> None:
-    """Divide two files of text into the train, valid and test files that a run names."""
+    """Divide two files into train, valid and test.
+
+    The parts are written where the configuration names them; repeats of a sentence stay together.
+    """
     from dragoman.cli.data import split
 
     split(config, source, target, held_out)
@@ -108,7 +114,10 @@ def train(
     overrides: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on exactly where the run stopped.")] = False,
 ) -> None:
-    """Check the text, learn the pieces, train, score, and write the model."""
+    """From text files to a model.
+
+    Checks the text, learns the pieces, trains, scores, writes the model. Ctrl-C saves; --resume goes on.
+    """
     from dragoman.cli.train import train_from_file
 
     train_from_file(config, overrides or [], resume)
@@ -126,7 +135,10 @@ def translate(
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Translate lines: as many come out as went in, in order."""
+    """Translate lines.
+
+    As many come out as went in, in order; an empty line stays empty.
+    """
     from dragoman.cli.translate import Request, run_translate
 
     changes = {"beam": beam, "n_best": n_best, "length_penalty": length_penalty}
@@ -145,7 +157,10 @@ def evaluate(
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Translate a test set and score it: BLEU, chrF and TER with signatures, beside copying the source."""
+    """Score a model on a test set.
+
+    BLEU, chrF and TER by sacreBLEU, with signatures and 95 % intervals, beside copying the source.
+    """
     from dragoman.cli.evaluate import run_evaluate
 
     changes = {"beam": beam, "length_penalty": length_penalty}
@@ -156,7 +171,7 @@ def evaluate(
 def model_show(
     model: Annotated[Path, typer.Argument(help="Folder of a trained model.")], as_json: Json = False
 ) -> None:
-    """Verify a model's files and tell what it is."""
+    """Verify a model and tell what it is."""
     from dragoman.cli.model import show
 
     show(model, as_json)
