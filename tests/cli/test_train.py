@@ -81,7 +81,7 @@ def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path
     card = (model / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((model / "bundle.json").read_text(encoding="utf-8"))
     assert card.startswith("---\nlanguage: [en, de]\nlicense: private\n")
-    for needed in ("train.en, train.de", "copying the source", "nrefs:1|", "## Limits", "## Licence"):
+    for needed in ("train.en, train.de", "copying the source", "nrefs:1\\|", "## Limits", "## Licence"):
         assert needed in card
     assert [score["metric"] for score in manifest["scores"]] == ["BLEU", "chrF2", "TER"]
     assert {score["on"] for score in manifest["scores"]} == {"test"}
