@@ -7,40 +7,34 @@ OUTPUT/metrics.jsonl              numbers over time
 OUTPUT/model/                     the finished bundle
 """
 
-import json
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 
 import torch
 
-from dragoman.bundle import storage_error, whole_folder, whole_text, write_bundle
+from dragoman.bundle import whole_folder, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import say
 from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
+from dragoman.cli.runfolder import open_folder, output_of, refuse_mix_up
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import build_config, differences, dump_config, load_config, portable
-from dragoman.data.check import CorpusReport, check_data, summary
+from dragoman.configfile import load_config
+from dragoman.data.check import check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError, ResumeError
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.model.device import pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.train.checkpoint import checkpoint_steps
 from dragoman.train.log import MetricsLog, TensorBoardLog
 from dragoman.train.loop import Trainer
 from dragoman.train.validation import TranslationScores
 from dragoman.translator import Translator
-
-# Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
-MAY_CHANGE = ("train.max_steps", "train.max_minutes", "train.patience", "train.tensorboard", "train.log_every",
-              "train.output", "project.license", "data.test", "decode.")  # fmt: skip
 
 
 def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
@@ -53,14 +47,14 @@ def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
 
 def train_run(config: RunConfig, *, resume: bool = False) -> Path:
     """Check, learn pieces, train, score, write the bundle; the bundle's folder."""
-    folder = _output(config)
+    folder = output_of(config)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     device = pick_device(config.train.device)
-    _refuse_mix_up(folder, config, resume)
+    refuse_mix_up(folder, config, resume)
     reports = check_data(config.data)
     say_reports(reports)
-    _open_folder(folder, config, reports, resume)
+    open_folder(folder, config, reports, resume)
     tokenizer = _tokenizer(folder, config, resume)
 
     trainer = _trainer(config, tokenizer, folder, device)
@@ -94,7 +88,7 @@ def validator(
     tokenizer: Tokenizer, config: RunConfig, device: torch.device
 ) -> Callable[[Transformer], TranslationScores] | None:
     """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines."""
-    pairs = [pair for pair, _ in zip(read_pairs(config.data.valid), range(config.train.translate_lines), strict=False)]
+    pairs = list(islice(read_pairs(config.data.valid), config.train.translate_lines))
     if not pairs:
         return None
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
@@ -149,74 +143,6 @@ def _score(translator: Translator, corpus: CorpusConfig) -> tuple[list[Score], l
 def _facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]]:
     on = "test" if config.data.test else "valid"
     return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
-
-
-def _output(config: RunConfig) -> Path:
-    assert config.train.output is not None  # load_config fills it
-    return config.train.output
-
-
-def _refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
-    """No run is overwritten, and none is resumed with another configuration."""
-    steps = checkpoint_steps(folder / "checkpoints")
-    if steps and not resume:
-        raise ConfigError(
-            f"{folder}: holds a run at step {steps[-1]:,}; go on with --resume, or choose another train.output"
-        )
-    if resume and not steps:
-        raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
-    if not resume:
-        return
-    before = folder / "config.toml"
-    try:
-        old = build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise _unreadable(before, error) from None
-    changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(MAY_CHANGE)]
-    if changed:
-        raise ResumeError(
-            f"{folder}: was begun with {changed[0]} = {_value(old, changed[0])}, "
-            f"now it is {_value(config, changed[0])}; set it back, or start anew with another train.output"
-        )
-
-
-def _unreadable(path: Path, error: Exception) -> ResumeError:
-    cause = getattr(error, "strerror", None) or str(error)
-    return ResumeError(f"{path}: cannot be read: {cause}; the run cannot be compared with its beginning, start anew")
-
-
-def _value(config: RunConfig, key: str) -> str:
-    value: object = config
-    for part in key.split("."):
-        value = getattr(value, part)
-    corpora = value if isinstance(value, tuple) else (value,)
-    if all(isinstance(corpus, CorpusConfig) for corpus in corpora):
-        return ", ".join(f"{' + '.join(path.name for path in c.files)} (weight {c.weight:g})" for c in corpora)
-    return str(value)
-
-
-def _open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport], resume: bool) -> None:
-    """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
-    note = folder / "data.json"
-    if resume:
-        try:
-            hashes = json.loads(note.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise _unreadable(note, error) from None
-        _refuse_other_text(reports, hashes)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from None
-    whole_text(folder / "config.toml", dump_config(config))
-    whole_text(note, json.dumps({report.name: report.sha256 for report in reports}, indent=2) + "\n")
-
-
-def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Mapping[str, Sequence[str]]) -> None:
-    for report in reports:
-        for name, now, before in zip(report.files, report.sha256, hashes.get(report.name, ()), strict=False):
-            if now != before and report.name != "test":
-                raise ResumeError(f"{name}: has changed since the run began; restore it, or start a new run")
 
 
 def _tokenizer(folder: Path, config: RunConfig, resume: bool) -> Tokenizer:

@@ -1,0 +1,90 @@
+"""The folder of a run: what it was begun with, and the refusal to go on with anything else.
+
+config.toml     the configuration, every default written out
+data.json       the hashes of its text
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dragoman.bundle import storage_error, whole_text
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.configfile import build_config, differences, dump_config, portable
+from dragoman.data.check import CorpusReport
+from dragoman.errors import ConfigError, ResumeError
+from dragoman.train.checkpoint import checkpoint_steps
+
+# Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
+MAY_CHANGE = ("train.max_steps", "train.max_minutes", "train.patience", "train.tensorboard", "train.log_every",
+              "train.output", "project.license", "data.test", "decode.")  # fmt: skip
+
+
+def output_of(config: RunConfig) -> Path:
+    """The folder of the run."""
+    assert config.train.output is not None  # load_config fills it
+    return config.train.output
+
+
+def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
+    """No run is overwritten, and none is resumed with another configuration. Raises ConfigError or ResumeError."""
+    steps = checkpoint_steps(folder / "checkpoints")
+    if steps and not resume:
+        raise ConfigError(
+            f"{folder}: holds a run at step {steps[-1]:,}; go on with --resume, or choose another train.output"
+        )
+    if resume and not steps:
+        raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
+    if not resume:
+        return
+    before = folder / "config.toml"
+    try:
+        old = build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise _unreadable(before, error) from None
+    changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(MAY_CHANGE)]
+    if changed:
+        raise ResumeError(
+            f"{folder}: was begun with {changed[0]} = {_value(old, changed[0])}, "
+            f"now it is {_value(config, changed[0])}; set it back, or start anew with another train.output"
+        )
+
+
+def _unreadable(path: Path, error: Exception) -> ResumeError:
+    cause = getattr(error, "strerror", None) or str(error)
+    return ResumeError(f"{path}: cannot be read: {cause}; the run cannot be compared with its beginning, start anew")
+
+
+def _value(config: RunConfig, key: str) -> str:
+    value: object = config
+    for part in key.split("."):
+        value = getattr(value, part)
+    corpora = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(corpus, CorpusConfig) for corpus in corpora):
+        return ", ".join(f"{' + '.join(path.name for path in c.files)} (weight {c.weight:g})" for c in corpora)
+    return str(value)
+
+
+def open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport], resume: bool) -> None:
+    """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
+    note = folder / "data.json"
+    if resume:
+        try:
+            hashes = json.loads(note.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _unreadable(note, error) from None
+        _refuse_other_text(reports, hashes)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    whole_text(folder / "config.toml", dump_config(config))
+    whole_text(note, json.dumps({report.name: report.sha256 for report in reports}, indent=2) + "\n")
+
+
+def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Mapping[str, Sequence[str]]) -> None:
+    for report in reports:
+        for name, now, before in zip(report.files, report.sha256, hashes.get(report.name, ()), strict=False):
+            if now != before and report.name != "test":
+                raise ResumeError(f"{name}: has changed since the run began; restore it, or start a new run")
