@@ -1,6 +1,8 @@
 """What many tests need: tiny models, random sentences, a run small enough to be trained whole many times."""
 
+import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,3 +112,9 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
         return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device("cpu"))
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def dragoman_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hints name the program as a person can type it; here that is `dragoman`."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

@@ -1,6 +1,8 @@
 """Talk goes to stderr, data to stdout. Colours follow the terminal and NO_COLOR."""
 
 import json
+import os
+import shutil
 import sys
 from dataclasses import asdict, is_dataclass
 from functools import cache
@@ -18,6 +20,11 @@ def console() -> Console:
 def say(text: str = "", style: str | None = None) -> None:
     """One line for a person."""
     console().print(text, style=style, markup=False)
+
+
+def program() -> str:
+    """How this program was called, for hints that can be typed as they are."""
+    return "dragoman" if shutil.which("dragoman") else os.path.relpath(sys.argv[0])
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.bundle import storage_error
-from dragoman.cli.console import console, print_json, say
+from dragoman.cli.console import console, print_json, program, say
 from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
 from dragoman.data.check import CorpusReport, check_data, problems
@@ -23,7 +23,7 @@ def check(config: Path, overrides: Sequence[str], as_json: bool) -> None:
     say_reports(reports)
     if not list(problems(reports)):
         say("nothing doubtful found")
-    say(f"Next: dragoman train {config}")
+    say(f"Next: {program()} train {config}")
 
 
 def split(config: Path, source: Path, target: Path | None, held_out: int | None) -> None:
@@ -39,7 +39,7 @@ def split(config: Path, source: Path, target: Path | None, held_out: int | None)
         raise storage_error(data.train[0].source.parent, error) from None
     for name, part in parts.items():
         say(f"{name:6} {counts[name]:>10,} pairs  {part.source}")
-    say(f"Next: dragoman data check {config}")
+    say(f"Next: {program()} data check {config}")
 
 
 def corpus_of(source: Path, target: Path | None) -> CorpusConfig:

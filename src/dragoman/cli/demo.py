@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from dragoman.bundle import storage_error
-from dragoman.cli.console import say
+from dragoman.cli.console import program, say
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
@@ -75,13 +75,13 @@ def run_demo(folder: Path, minutes: float) -> None:
     _show(model, config.data.test)
     say(
         f"\nThis is a very small model ({minutes:g} minutes, one kind of text, short sentences): it gets many phrases\n"
-        "right, and invents words where it does not know them. More text and hours, not minutes, make a translator.\n"
+        "right, and invents words where it does not know them. LONGER\n"
     )
+    dragoman = program()
     say("What to type next:")
-    say(f'  dragoman translate -m {model} "Click the OK button."')
-    say(f"  dragoman model show {model}")
-    say(f"  dragoman train {config_file} train.max_minutes=30 --resume      # go on from here for longer")
-    say("  dragoman init mine --pair en-ko                                 # begin with your own text")
+    say(f'  {dragoman} translate -m {folder}/runs/demo/model "Click the OK button."')
+    say(f"  {dragoman} model show {folder}/runs/demo/model")
+    say(f"  {dragoman} init mine --pair en-ko      # begin with your own text")
 
 
 def _write_project(folder: Path, minutes: float) -> Path:

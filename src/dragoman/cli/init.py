@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from dragoman.bundle import storage_error
-from dragoman.cli.console import say
+from dragoman.cli.console import program, say
 from dragoman.errors import ConfigError
 
 TEMPLATE = """\
@@ -72,5 +72,5 @@ def write_project(folder: Path, pair: str) -> None:
     except OSError as error:
         raise storage_error(path, error) from None
     say(f"{path} is written. Put your text into {folder}/data (see [data] in it), or let two files be divided:")
-    say(f"  dragoman data split {path} all.{source} all.{target}")
-    say(f"  dragoman data check {path}\n  dragoman train {path}")
+    say(f"  {program()} data split {path} all.{source} all.{target}")
+    say(f"  {program()} data check {path}\n  {program()} train {path}")

@@ -16,7 +16,7 @@ import torch
 
 from dragoman.bundle import whole_folder, write_bundle
 from dragoman.cli.card import model_card
-from dragoman.cli.console import say
+from dragoman.cli.console import program, say
 from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
@@ -42,7 +42,7 @@ def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
     config = load_config(path, overrides)
     model = train_run(config, resume=resume)
     say(f"\nThe model is in {model}. Next:")
-    say(f'  dragoman translate -m {model} "…"\n  dragoman model show {model}')
+    say(f'  {program()} translate -m {model} "…"\n  {program()} model show {model}')
 
 
 def train_run(config: RunConfig, *, resume: bool = False) -> Path:
