@@ -147,6 +147,15 @@ def test_a_checkpoint_with_a_damaged_file_is_named(toy_run: Run, toy_trainer: Ma
         toy_trainer(toy_run(), tmp_path).resume()
 
 
+def test_bfloat16_learns_about_what_float32_learns(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    losses = {
+        precision: toy_trainer(toy_run(precision=precision), tmp_path / precision).fit().loss
+        for precision in ("float32", "bfloat16")
+    }
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], abs=0.05)
+    assert losses["bfloat16"] != losses["float32"]
+
+
 def test_long_gradients_are_shortened_and_short_ones_are_not(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
 ) -> None:

@@ -28,7 +28,8 @@ def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing
 
     `features` (N, D), `projection` (V, D), `gold` (N,); computed in float32.
     """
-    return _ProjectedLoss.apply(features.float(), projection, gold, smoothing)
+    with torch.autocast(features.device.type, enabled=False):
+        return _ProjectedLoss.apply(features.float(), projection, gold, smoothing)
 
 
 class _ProjectedLoss(torch.autograd.Function):
