@@ -29,6 +29,8 @@ format: $(VENV)/.installed
 
 # torch first and by its exact version: a version left open may bring gigabytes of GPU libraries.
 $(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Dragoman needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt pip
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
