@@ -13,6 +13,7 @@ from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
 from dragoman.data.corpus import read_pairs
+from dragoman.errors import Interrupted
 from dragoman.train.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 
@@ -68,7 +69,10 @@ def run_demo(folder: Path, minutes: float) -> None:
     config = load_config(config_file)
     say(f"Text: sentences of at most {WORDS} words from LibreOffice's help (MPL-2.0), written to {folder / 'data'}.\n")
     begun = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
-    model = train_run(config, resume=begun)
+    try:
+        model = train_run(config, resume=begun)
+    except Interrupted:
+        raise Interrupted("stopped and saved; the same command goes on from here") from None
 
     assert config.data.test is not None
     say("\nTest sentences it has never seen, with the human translation below:")
