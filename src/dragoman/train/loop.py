@@ -16,7 +16,6 @@ from types import FrameType
 
 import torch
 
-from dragoman.bundle import load_weights
 from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
 from dragoman.data.stream import BatchStream
@@ -26,7 +25,6 @@ from dragoman.model.transformer import Transformer
 from dragoman.train.checkpoint import (
     Progress,
     average_weights,
-    checkpoint,
     checkpoint_steps,
     load_checkpoint,
     save_checkpoint,
@@ -217,19 +215,22 @@ class Trainer:
         return sorted(steps[-train.average_count :])
 
     def _finish(self, reason: str) -> Outcome:
-        """Put the better of two into the model: the averaged checkpoints, or the single best one."""
-        steps = self._to_average()
+        """Leave in the model the better of two, by validation loss: the averaged checkpoints, or the best one."""
+        losses: dict[tuple[int, ...], float] = {}
+        self.model.eval()
+        for steps in ((self.watch.best_step,), tuple(self._to_average())):
+            self._fill(steps)
+            losses[steps] = validation_loss(self.model, self.valid, self.device)
+        steps = min(losses, key=losses.__getitem__)
+        self._fill(steps)
+        return Outcome(self.step, reason, self.seconds, self.target_tokens, losses[steps], steps)
+
+    def _fill(self, steps: Sequence[int]) -> None:
+        """Put the mean of the weights of these checkpoints into the model."""
         weights = average_weights(self.folder, steps)
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
                 parameter.copy_(weights[name])
-        loss, _, value = self._measure()
-        if len(steps) > 1 and not self.watch.better(value):
-            steps = [self.watch.best_step]
-            load_weights(self.model, checkpoint(self.folder, steps[0]) / "model.safetensors")
-            loss, _, _ = self._measure()
-        self.model.eval()
-        return Outcome(self.step, reason, self.seconds, self.target_tokens, loss, tuple(steps))
 
     def _diverged(self, batches: Sequence[Batch], loss: float, norm: float) -> DivergenceError:
         places = [place for batch in batches for place in batch.places]
