@@ -24,7 +24,7 @@ def say(text: str = "", style: str | None = None) -> None:
 
 def program() -> str:
     """How this program was called, for hints that can be typed as they are."""
-    return "dragoman" if shutil.which("dragoman") else os.path.relpath(sys.argv[0])
+    return "dragoman" if shutil.which("dragoman") else min(sys.argv[0], os.path.relpath(sys.argv[0]), key=len)
 
 
 def print_json(value: Any) -> None:
