@@ -4,16 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow install check format clean
+.PHONY: demo test install check format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
 
 test: $(VENV)/.installed
 	$(BIN)/pytest
-
-test-slow: $(VENV)/.installed
-	$(BIN)/pytest -m slow
 
 install: $(VENV)/.installed
 
