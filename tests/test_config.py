@@ -46,7 +46,7 @@ def test_the_smallest_file_is_a_whole_run(run_toml: Path) -> None:
     config = load_config(run_toml)
     assert config.project.license == "private"
     assert config.model == ModelConfig.model_validate({"preset": "small"})
-    assert (config.tokenizer.kind, config.tokenizer.vocab_size, config.tokenizer.joint) == ("unigram", 8000, True)
+    assert (config.tokenizer.kind, config.tokenizer.vocab_size, config.tokenizer.joint) == ("unigram", None, True)
     assert (config.decode.beam, config.decode.length_penalty) == (4, 0.6)
     assert (config.train.betas, config.train.epsilon, config.train.label_smoothing) == ((0.9, 0.98), 1e-9, 0.1)
     assert (config.train.warmup, config.train.average_count) == (4000, 5)

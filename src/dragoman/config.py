@@ -132,8 +132,8 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """Unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocab_size: Annotated[int, Field(ge=16)] = 8000
-    """Pieces in the vocabulary; with `joint = false`, in each of the two."""
+    vocab_size: Annotated[int, Field(ge=16)] | None = None
+    """Pieces in the vocabulary (with `joint = false`, in each of the two); as suits the amount of text unless given."""
     joint: bool = True
     """One vocabulary for both languages, as in the paper, section 5.1."""
     byte_fallback: bool = True

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dragoman.config import TokenizerConfig
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
+from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn, usual_size
 
 ENGLISH = "the small dog sees a red bird and two big cats in our old garden".split()
 KOREAN = "작은 개가 빨간 새와 큰 고양이 두 마리를 우리 오래된 정원에서 본다".split()
@@ -155,6 +155,24 @@ def test_the_side_that_cannot_fill_its_vocabulary_is_named() -> None:
 def test_a_symbol_that_is_a_mark_already_is_refused_by_its_key(symbol: str) -> None:
     with pytest.raises(ConfigError, match=r"tokenizer\.user_defined_symbols"):
         learn(PAIRS, config(user_defined_symbols=(symbol,)))
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_size_that_nobody_asked_for_is_made_to_fit_the_text(kind: str, joint: bool) -> None:
+    tokenizer = learn(PAIRS, config(kind=kind, joint=joint, vocab_size=None))
+    assert 200 < len(tokenizer.source) < usual_size(len(PAIRS))
+
+
+def test_a_size_that_nobody_asked_for_has_room_for_every_character() -> None:
+    text = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
+    lines = [(text[i : i + 60], text[i : i + 60]) for i in range(0, 3000, 30)]
+    assert len(learn(lines, config(vocab_size=None, character_coverage=1.0)).source) > 3000
+
+
+def test_more_text_means_more_pieces() -> None:
+    sizes = [usual_size(pairs) for pairs in (100, 10_000, 20_000, 200_000, 500_000, 1_000_000)]
+    assert sizes == [2000, 2000, 4000, 8000, 16_000, 32_000]
 
 
 def test_no_text_is_a_data_error() -> None:

@@ -12,6 +12,7 @@ from dragoman.train.loop import Outcome
 def model_card(
     config: RunConfig,
     parameters: int,
+    pieces: int,
     outcome: Outcome,
     reports: Sequence[CorpusReport],
     scores: Sequence[Score],
@@ -31,7 +32,7 @@ pipeline_tag: translation
 A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 {parameters:,} parameters, {config.model.encoder_layers} + {config.model.decoder_layers} layers of width \
 {config.model.d_model}, {"one vocabulary" if config.tokenizer.joint else "two vocabularies"} of \
-{config.tokenizer.vocab_size:,} pieces ({config.tokenizer.kind}).
+{pieces:,} pieces ({config.tokenizer.kind}).
 
 ## Data
 

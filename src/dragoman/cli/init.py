@@ -31,7 +31,7 @@ target = "data/train.{target}"
 
 [tokenizer]
 kind = "unigram"       # or "bpe"
-vocab_size = 8000      # about 2000 for 10 thousand pairs, 8000 for 100 thousand, 32000 for millions
+# vocab_size = 8000    # pieces; unless given, 2000 for up to 10 thousand pairs … 32000 for a million and more
 joint = true           # one vocabulary for both languages
 
 [model]

@@ -78,7 +78,9 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
         config=config,
         tokenizer=tokenizer,
         model=trainer.model,
-        card=model_card(config, trainer.model.parameter_count, outcome, reports, scores, copying),
+        card=model_card(
+            config, trainer.model.parameter_count, len(tokenizer.source), outcome, reports, scores, copying
+        ),
         facts={"data": summary(reports), "training": asdict(outcome), "scores": _facts(config, scores)},
     )
     return folder / "model"
@@ -149,7 +151,7 @@ def _tokenizer(folder: Path, config: RunConfig, resume: bool) -> Tokenizer:
     where = folder / "tokenizer"
     if resume:
         return Tokenizer.load(where)
-    say(f"learning {config.tokenizer.vocab_size:,} pieces")
+    say("learning the pieces")
     tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
     with whole_folder(where) as partial:
         tokenizer.save(partial)

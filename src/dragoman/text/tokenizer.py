@@ -6,7 +6,7 @@ whoever builds a batch or a search. One processor serves both languages when the
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,10 @@ from dragoman.text.normalise import is_text, normalise
 # Fixed in every vocabulary, so that no tensor needs to be told.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 MARKS = {"<pad>", "<unk>", "<s>", "</s>"}
+
+# Up to so many pairs → so many pieces, when no size is asked for.
+USUAL_SIZES = {10_000: 2000, 50_000: 4000, 250_000: 8000, 999_999: 16_000}
+LARGEST_USUAL_SIZE = 32_000
 
 Side = Literal["source", "target"]
 
@@ -103,25 +107,53 @@ class Tokenizer:
 def learn(pairs: Sequence[tuple[str, str]], config: TokenizerConfig) -> Tokenizer:
     """Learn the vocabularies from sample pairs of normalised text.
 
-    Raises ConfigError when the text cannot fill `tokenizer.vocab_size` pieces.
+    Raises ConfigError when the text cannot fill a `tokenizer.vocab_size` that was asked for.
     """
     if taken := MARKS & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a mark already; choose another string")
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.joint:
-        joint = _learn_one([*sources, *targets], config, "both sides")
+        joint = _learn_one([*sources, *targets], len(pairs), config, "both sides")
         return Tokenizer(joint, joint)
-    return Tokenizer(_learn_one(sources, config, "the source side"), _learn_one(targets, config, "the target side"))
+    return Tokenizer(
+        _learn_one(sources, len(pairs), config, "the source side"),
+        _learn_one(targets, len(pairs), config, "the target side"),
+    )
 
 
-def _learn_one(lines: Iterable[str], config: TokenizerConfig, which: str) -> Vocabulary:
+def usual_size(pairs: int) -> int:
+    """How many pieces suit this many pairs: a piece should be seen often enough to be learned."""
+    return next((size for limit, size in USUAL_SIZES.items() if pairs <= limit), LARGEST_USUAL_SIZE)
+
+
+class _Unfit(ConfigError):
+    """The text has more characters, or fewer possible pieces, than the size allows; `nearest` would do."""
+
+    def __init__(self, message: str, nearest: int) -> None:
+        super().__init__(message)
+        self.nearest = nearest
+
+
+def _learn_one(lines: Sequence[str], pairs: int, config: TokenizerConfig, which: str) -> Vocabulary:
+    if config.vocab_size:
+        return _train(lines, config.vocab_size, config, which)
+    size = usual_size(pairs)
+    for _ in range(2):  # from too few for the characters to too many for the text, at the worst
+        try:
+            return _train(lines, size, config, which)
+        except _Unfit as unfit:
+            size = unfit.nearest
+    return _train(lines, size, config, which)
+
+
+def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str) -> Vocabulary:
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
             sentence_iterator=iter(lines),
             model_writer=model,
             model_type=config.kind,
-            vocab_size=config.vocab_size,
+            vocab_size=size,
             character_coverage=config.character_coverage,
             byte_fallback=config.byte_fallback,
             user_defined_symbols=list(config.user_defined_symbols),
@@ -135,22 +167,23 @@ def _learn_one(lines: Iterable[str], config: TokenizerConfig, which: str) -> Voc
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise _cannot_learn(str(error), config, which) from None
+        raise _cannot_learn(str(error), size, which) from None
     return Vocabulary.load(model.getvalue(), which)
 
 
-def _cannot_learn(message: str, config: TokenizerConfig, which: str) -> ConfigError | DataError:
+def _cannot_learn(message: str, size: int, which: str) -> ConfigError | DataError:
     """SentencePiece's own words, read and turned into the key to change."""
-    size = f"tokenizer.vocab_size: {config.vocab_size}"
+    key = f"tokenizer.vocab_size: {size}"
     if too_high := re.search(r"<= (\d+)", message):
-        return ConfigError(f"{size} pieces are more than {which} of the text can fill; set {too_high[1]} or less")
-    if "smaller than required_chars" in message:
-        required = re.search(r"required_chars_size. (\d+)|vs (\d+)", message)
-        least = f" {next(group for group in required.groups() if group)}" if required else ""
-        return ConfigError(f"{size} pieces cannot hold every character of {which}; set more than{least}")
+        most = int(too_high[1])
+        return _Unfit(f"{key} pieces are more than {which} of the text can fill; set {most} or less", most)
+    if required := re.search(r"smaller than required_chars.*?(\d+) vs (\d+)", message):
+        least = max(map(int, required.groups()))
+        # A little more than the characters themselves, so that there is room for pieces of several.
+        return _Unfit(f"{key} pieces cannot hold every character of {which}; set more than {least}", least * 5 // 4)
     if "sentences" in message and "empty" in message:
         return DataError(f"{which} of the training text is empty; there is nothing to learn pieces from")
-    return ConfigError(f"{size}: SentencePiece cannot learn from {which}: {message.splitlines()[-1]}")
+    return ConfigError(f"{key}: SentencePiece cannot learn from {which}: {message.splitlines()[-1]}")
 
 
 def _read(path: Path) -> bytes:
