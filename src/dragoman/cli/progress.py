@@ -32,9 +32,10 @@ class TrainingDisplay:
 
     def on_step(self, report: StepReport) -> None:
         """Move the bar, or print a line."""
-        done = max(report.step / self.train.max_steps, report.seconds / (60 * (self.train.max_minutes or 1e9)))
+        by_time = report.seconds / (60 * self.train.max_minutes) if self.train.max_minutes else 0.0
+        done = min(max(report.step / self.train.max_steps, by_time), 1.0)
         line = LINE.format(step=report.step, epoch=report.epoch + 1, loss=report.loss, speed=report.tokens_per_second)
-        self.bar.update(self.task, description=line, completed=min(done, 1.0), refresh=True)
+        self.bar.update(self.task, description=line, completed=done, refresh=True)
         if self.bar.disable:
             left = report.seconds / done - report.seconds
             say(f"{line}  {100 * done:.0f} %  {left / 60:.1f} min left")
