@@ -87,7 +87,15 @@ def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
             },
             "tokenizer": {"vocab_size": 285},
             "model": {"layers": 1, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.2},
-            "train": {"batch_tokens": 150, "warmup": 10, "validate_every": 4, "log_every": 3, "max_steps": 12, **train},
+            "train": {
+                "precision": "float32",
+                "batch_tokens": 150,
+                "warmup": 10,
+                "validate_every": 4,
+                "log_every": 3,
+                "max_steps": 12,
+                **train,
+            },
         }
         return build_config(tree, "toy", toy_corpus)
 

@@ -205,8 +205,8 @@ class TrainConfig(Section):
     """Seed of initialisation, dropout and data order."""
     device: str = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Arithmetic of the matrix products; weights and sums stay float32."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Arithmetic of the matrix products, `auto` being the faster here by trial; weights and sums stay float32."""
     threads: Positive | None = None
     """CPU threads; all that this process may use unless given."""
     batch_tokens: Positive = 4096

@@ -7,10 +7,13 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.data.batch import Example, collate
+from dragoman.model.device import arithmetic
 from dragoman.model.transformer import Transformer
-from dragoman.train.loss import CHUNK, projected_loss, smoothed_cross_entropy
+from dragoman.train.loss import CHUNK as CHUNKS
+from dragoman.train.loss import projected_loss, smoothed_cross_entropy
 from dragoman.train.validation import batch_loss
 
+CHUNK = CHUNKS["cpu"]
 Draw = Callable[..., list[list[int]]]
 
 
@@ -30,6 +33,33 @@ def test_the_loss_in_pieces_is_the_loss_at_once_and_so_are_its_gradients(count: 
         strict=True,
     ):
         assert_close(mine, torchs, atol=1e-4, rtol=1e-4)
+
+
+def test_without_gradients_it_is_the_same_loss() -> None:
+    features, projection, gold = torch.randn(300, 12), torch.randn(40, 12), torch.randint(0, 40, (300,))
+    with torch.no_grad():
+        assert_close(
+            projected_loss(features, projection, gold, 0.1),
+            smoothed_cross_entropy(features @ projection.T, gold, 0.1),
+        )
+
+
+def test_in_bfloat16_the_loss_and_its_gradients_differ_by_no_more_than_its_rounding() -> None:
+    torch.manual_seed(0)
+    features = torch.randn(300, 64, requires_grad=True)
+    projection = (torch.randn(500, 64) / 8).requires_grad_()
+    gold = torch.randint(0, 500, (300,))
+    plain = smoothed_cross_entropy(features @ projection.T, gold, 0.1)
+    with arithmetic("bfloat16", torch.device("cpu")):
+        rounded = projected_loss(features, projection, gold, 0.1)
+    assert rounded.item() == pytest.approx(plain.item(), rel=1e-3)
+    for mine, exact in zip(
+        torch.autograd.grad(rounded, (features, projection)),
+        torch.autograd.grad(plain, (features, projection)),
+        strict=True,
+    ):
+        assert mine.dtype == exact.dtype
+        assert (mine - exact).norm() < 0.02 * exact.norm()
 
 
 def test_very_large_logits_do_not_overflow() -> None:

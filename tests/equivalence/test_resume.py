@@ -43,19 +43,23 @@ class StopAt:
     def on_validation(self, report: ValidationReport) -> None:
         pass
 
+    def on_notice(self, step: int, text: str) -> None:
+        pass
 
-@pytest.mark.parametrize("order", ["best", "last"])
+
+@pytest.mark.parametrize(("order", "precision"), [("best", "float32"), ("last", "float32"), ("last", "bfloat16")])
 @pytest.mark.parametrize("stops", [[4], [8], [4, 8]], ids=str)
 def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
-    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, stops: list[int], order: str
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, stops: list[int], order: str, precision: str
 ) -> None:
-    whole = toy_trainer(toy_run(average=order, average_count=2), tmp_path / "whole")
+    keys = {"average": order, "average_count": 2, "precision": precision}
+    whole = toy_trainer(toy_run(**keys), tmp_path / "whole")
     outcome = whole.fit()
     part = None
     for stop in [*stops, 12]:
         torch.manual_seed(stop * 1000)  # another process has another past
         resumed = part is not None
-        part = toy_trainer(toy_run(average=order, average_count=2, max_steps=stop), tmp_path / "parts")
+        part = toy_trainer(toy_run(**keys, max_steps=stop), tmp_path / "parts")
         if resumed:
             part.resume()
         again = part.fit()

@@ -13,7 +13,7 @@ from dragoman.bundle import load_tensors
 from dragoman.config import RunConfig
 from dragoman.data.batch import Example, collate
 from dragoman.errors import DivergenceError, ModelError
-from dragoman.train import loop
+from dragoman.train import loop, precision
 from dragoman.train.checkpoint import checkpoint, checkpoint_steps
 from dragoman.train.log import MetricsLog, StepReport, TensorBoardLog, ValidationReport
 from dragoman.train.loop import Trainer
@@ -29,6 +29,7 @@ class Heard:
     def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
         self.steps: list[StepReport] = []
         self.validations: list[ValidationReport] = []
+        self.notices: list[str] = []
         self.at, self.act = at, act
 
     def on_step(self, report: StepReport) -> None:
@@ -38,6 +39,9 @@ class Heard:
 
     def on_validation(self, report: ValidationReport) -> None:
         self.validations.append(report)
+
+    def on_notice(self, step: int, text: str) -> None:
+        self.notices.append(text)
 
 
 def scores(bleu: float) -> TranslationScores:
@@ -154,11 +158,43 @@ def test_a_checkpoint_with_a_damaged_file_is_named(toy_run: Run, toy_trainer: Ma
 
 def test_bfloat16_learns_about_what_float32_learns(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     losses = {
-        precision: toy_trainer(toy_run(precision=precision), tmp_path / precision).fit().loss
-        for precision in ("float32", "bfloat16")
+        kind: toy_trainer(toy_run(precision=kind), tmp_path / kind).fit().loss for kind in ("float32", "bfloat16")
     }
     assert losses["bfloat16"] == pytest.approx(losses["float32"], abs=0.05)
     assert losses["bfloat16"] != losses["float32"]
+
+
+@pytest.mark.parametrize(("seconds", "chosen"), [((3.0, 1.0), "bfloat16"), ((1.0, 0.95), "float32")])
+def test_precision_auto_takes_what_is_faster_and_keeps_it(
+    toy_run: Run,
+    toy_trainer: MakeTrainer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: tuple[float, float],
+    chosen: str,
+) -> None:
+    given = iter(seconds)
+
+    def timed(run: Callable[[], None]) -> list[float]:
+        run()
+        return [next(given)]
+
+    monkeypatch.setattr(precision, "_seconds", timed)
+    trainer, heard = toy_trainer(toy_run(precision="auto", max_steps=4), tmp_path), Heard()
+    trainer.listeners.append(heard)
+    trainer.fit()
+    assert trainer.precision == chosen
+    assert heard.notices[0].startswith(f"precision {chosen}: a pass in bfloat16 took")
+    resumed = toy_trainer(toy_run(precision="auto", max_steps=5), tmp_path)
+    resumed.resume()
+    resumed.fit()
+    assert resumed.precision == chosen, "a resumed run measures nothing"
+    asked = toy_trainer(toy_run(precision=chosen, max_steps=5), tmp_path / "asked")
+    asked.fit()
+    assert all(
+        torch.equal(mine, other)
+        for mine, other in zip(asked.model.parameters(), resumed.model.parameters(), strict=True)
+    ), "measuring leaves no trace"
 
 
 def test_long_gradients_are_shortened_and_short_ones_are_not(

@@ -52,3 +52,7 @@ class TrainingDisplay:
         say(line + ("  best" if report.best else ""), style="bold" if report.best else None)
         if scores := report.translations:
             say(f"  {scores.source}\n  → {scores.translation}\n  = {scores.reference}", style="dim")
+
+    def on_notice(self, step: int, text: str) -> None:
+        """A line."""
+        say(text, style="yellow" if step else None)

@@ -164,5 +164,5 @@ def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, devic
     say(
         f"{config.project.source} → {config.project.target}: {model.parameter_count / 1e6:.1f} M parameters, "
         f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces, "
-        f"{device} with {torch.get_num_threads()} threads, {config.train.precision}, seed {config.train.seed}"
+        f"{device} with {torch.get_num_threads()} threads, seed {config.train.seed}"
     )

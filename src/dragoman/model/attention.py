@@ -44,6 +44,10 @@ class ScaledDotProduct(nn.Module):
         mask: Bool[Tensor, "#B 1 #T S"] | None,
     ) -> Float[Tensor, "B H T W"]:
         """The values seen by each position, weighted; `mask = None` lets everything be seen."""
+        if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+            # There the kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
+            with torch.autocast("cpu", enabled=False):
+                return F.scaled_dot_product_attention(q.float(), k.float(), v.float(), attn_mask=mask).to(q.dtype)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 

@@ -1,17 +1,17 @@
 """Embeddings scaled by √d_model (section 3.4) plus sinusoidal positions (section 3.5)."""
 
 import math
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from dragoman.model.device import working_dtype
 from dragoman.model.dropout import Dropout
 
 
-def positional_encoding(
-    start: int, length: int, d_model: int, device: torch.device | None = None
-) -> Float[Tensor, "T D"]:
+def positional_encoding(start: int, length: int, d_model: int) -> Float[Tensor, "T D"]:
     """PE of positions start … start + length − 1, section 3.5, computed in double precision.
 
     PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d_model)).
@@ -19,8 +19,12 @@ def positional_encoding(
     positions = torch.arange(start, start + length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angles = positions / 10000 ** (even / d_model)
-    encoding = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :d_model]
-    return encoding.to(device=device, dtype=torch.float32)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :d_model].to(torch.float32)
+
+
+@lru_cache(maxsize=16)
+def _known_positions(length: int, d_model: int, device: torch.device) -> Float[Tensor, "T D"]:
+    return positional_encoding(0, length, d_model).to(device)
 
 
 class Embedding(nn.Module):
@@ -36,6 +40,7 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
         """Embed `ids`, the first of which stands at position `start` of its sentence."""
-        position = positional_encoding(start, ids.size(1), self.weight.size(1), ids.device)
+        end = start + ids.size(1)
+        known = _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), ids.device)
         embedded = nn.functional.embedding(ids, self.weight) * self.scale
-        return self.dropout(embedded + position)
+        return self.dropout((embedded + known[start:end]).to(working_dtype(ids.device)))

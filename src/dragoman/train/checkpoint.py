@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -35,6 +35,8 @@ class Progress:
     watch: dict[str, Any]
     seconds: float
     target_tokens: int
+    precision: Literal["float32", "bfloat16"]
+    """The arithmetic in use."""
     validated: dict[int, float] = field(default_factory=dict)
     """Watched value at each validated step whose checkpoint is kept."""
 

@@ -55,9 +55,12 @@ class Listener(Protocol):
     def on_validation(self, report: ValidationReport) -> None:
         """Called after each validation."""
 
+    def on_notice(self, step: int, text: str) -> None:
+        """Called when the run decides something that its owner should know."""
+
 
 class MetricsLog:
-    """`metrics.jsonl`: one object a line, `"event": "step"` or `"validation"`."""
+    """`metrics.jsonl`: one object a line, `"event": "step"`, `"validation"` or `"notice"`."""
 
     def __init__(self, path: Path, resumed_step: int) -> None:
         """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again."""
@@ -68,16 +71,20 @@ class MetricsLog:
 
     def on_step(self, report: StepReport) -> None:
         """Append a step."""
-        self._append("step", report)
+        self._append("step", asdict(report))
 
     def on_validation(self, report: ValidationReport) -> None:
         """Append a validation."""
-        self._append("validation", report)
+        self._append("validation", asdict(report))
 
-    def _append(self, event: str, report: StepReport | ValidationReport) -> None:
+    def on_notice(self, step: int, text: str) -> None:
+        """Append a notice."""
+        self._append("notice", {"step": step, "text": text})
+
+    def _append(self, event: str, report: dict[str, Any]) -> None:
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"event": event, **asdict(report)}, ensure_ascii=False) + "\n")
+                file.write(json.dumps({"event": event, **report}, ensure_ascii=False) + "\n")
         except OSError as error:
             raise storage_error(self.path, error) from None
 
@@ -106,6 +113,10 @@ class TensorBoardLog:
             sample = f"{scores.source}\n\n→ {scores.translation}\n\n= {scores.reference}"
             self.writer.add_text("valid/sample", sample, report.step)
         self.writer.flush()
+
+    def on_notice(self, step: int, text: str) -> None:
+        """Add the text."""
+        self.writer.add_text("notice", text, step)
 
 
 def _step_of(line: str) -> float:

@@ -31,6 +31,7 @@ from dragoman.train.checkpoint import (
 )
 from dragoman.train.log import Listener, StepReport, ValidationReport
 from dragoman.train.optimizer import build_optimizer
+from dragoman.train.precision import Precision, choose_precision
 from dragoman.train.schedule import learning_rate
 from dragoman.train.validation import TranslationScores, Watch, batch_loss, validation_loss
 
@@ -69,6 +70,7 @@ class Trainer:
         self.optimizer = build_optimizer(model, config.train)
         self.watch = Watch(config.train.watch)
         self.validated: dict[int, float] = {}
+        self.precision: Precision = "float32" if config.train.precision == "auto" else config.train.precision
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
         self.started = time.monotonic()
         self._since_report: list[tuple[float, int]] = []  # (summed loss, target tokens) of each step
@@ -81,7 +83,7 @@ class Trainer:
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.stream.load_state_dict(progress.stream)
         self.watch = Watch(**progress.watch)
-        self.validated = progress.validated
+        self.validated, self.precision = progress.validated, progress.precision
 
     @property
     def seconds(self) -> float:
@@ -95,6 +97,11 @@ class Trainer:
         """
         self.started, self._reported_at = time.monotonic(), self.seconds
         self.model.train()
+        if self.config.train.precision == "auto" and not self.step:
+            self.precision, why = choose_precision(
+                self.model, self.valid, self.device, self.config.train.label_smoothing
+            )
+            self._notice(why)
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
                 self._update()
@@ -126,7 +133,7 @@ class Trainer:
         for batch in batches:
             what = f"a batch of {batch.src.size(0)} pairs of {batch.src.size(1)} + {batch.tgt_in.size(1)} tokens"
             with within_memory(what, "lower train.batch_tokens, raise train.accumulate, and go on with --resume"):
-                with arithmetic(train.precision, self.device):
+                with arithmetic(self.precision, self.device):
                     summed = batch_loss(self.model, batch.to(self.device), train.label_smoothing)
                 (summed / tokens).backward()
             loss += summed.item()
@@ -193,6 +200,10 @@ class Trainer:
         watched = loss if self.watch.kind == "loss" or scores is None else getattr(scores, self.watch.kind)
         return loss, scores, watched
 
+    def _notice(self, text: str) -> None:
+        for listener in self.listeners:
+            listener.on_notice(self.step, text)
+
     def _save(self) -> None:
         keep = {*self._to_average(), self.watch.best_step}
         self.validated = {step: value for step, value in self.validated.items() if step in keep}
@@ -202,6 +213,7 @@ class Trainer:
             self.watch.state_dict(),
             self.seconds,
             self.target_tokens,
+            self.precision,
             self.validated,
         )
         save_checkpoint(self.folder, progress, self.model, self.optimizer, keep)

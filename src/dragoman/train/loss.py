@@ -5,14 +5,17 @@ time and finds the gradient while it has the logits, so that N × V numbers neve
 10,000 this is faster than the two operations apart (`docs/log.md`, 2026-11-21).
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# Positions whose logits exist at once: 256 × 10,000 floats stay in the processor's cache.
-CHUNK = 256
+from dragoman.model.device import working_dtype
+
+# Positions whose logits exist at once: 256 × 10,000 numbers stay in a processor's cache, a GPU wants more to do.
+CHUNK = {"cpu": 256, "cuda": 4096}
 
 
 def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> Tensor:
@@ -26,39 +29,55 @@ def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> Te
 def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float) -> Tensor:
     """`smoothed_cross_entropy(features @ projection.T, gold, smoothing)` in bounded memory.
 
-    `features` (N, D), `projection` (V, D), `gold` (N,); computed in float32.
+    `features` (N, D), `projection` (V, D), `gold` (N,). Under autocast the matrix products and the softmax are in its
+    arithmetic, the sums in float32.
     """
+    compute = working_dtype(features.device)
     with torch.autocast(features.device.type, enabled=False):
-        return _ProjectedLoss.apply(features.float(), projection, gold, smoothing)
+        if torch.is_grad_enabled():
+            return _ProjectedLoss.apply(features, projection, gold, smoothing, compute)
+        table, loss = projection.to(compute), projection.new_zeros(())
+        for part in _chunks(features):
+            loss += smoothed_cross_entropy((features[part].to(compute) @ table.T).float(), gold[part], smoothing)
+        return loss
 
 
 class _ProjectedLoss(torch.autograd.Function):
-    """With e = exp(z − max z) and m = Σ e, the gradient in z is e / m − q.
+    """The gradient in the logits is p − q.
 
-    Division by m, and the ε / V that q puts everywhere, are applied to the D-wide products instead of to the V-wide
-    logits: those are passed over only to find their maximum, to exponentiate and to sum.
+    The ε / V that q puts everywhere is applied to the D-wide products instead of to the V-wide logits: those are
+    passed over once, by the softmax.
     """
 
     @staticmethod
-    def forward(ctx: Any, features: Tensor, projection: Tensor, gold: Tensor, smoothing: float) -> Tensor:
+    def forward(
+        ctx: Any, features: Tensor, projection: Tensor, gold: Tensor, smoothing: float, compute: torch.dtype
+    ) -> Tensor:
+        x, table = features.to(compute), projection.to(compute)
         d_features, d_projection = torch.empty_like(features), torch.zeros_like(projection)
         everywhere = smoothing / projection.size(0) * projection.sum(0)
-        loss = features.new_zeros(())
-        for start in range(0, features.size(0), CHUNK):
-            x, y = features[start : start + CHUNK], gold[start : start + CHUNK, None]
-            z = x @ projection.T
-            at_gold, highest = z.gather(1, y), z.amax(1, keepdim=True)
-            e = z.sub_(highest).exp_()
-            m = e.sum(1, keepdim=True)
-            loss += (highest + m.log() - (1 - smoothing) * at_gold).sum() - (x @ everywhere).sum()
-            e.scatter_add_(1, y, (smoothing - 1) * m)
-            d_features[start : start + CHUNK] = (e @ projection).div_(m).sub_(everywhere)
-            d_projection.addmm_(e.T, x / m)
-        d_projection -= smoothing / projection.size(0) * features.sum(0)
+        loss = projection.new_zeros(())
+        for part in _chunks(features):
+            y = gold[part, None]
+            logits = x[part] @ table.T
+            p = logits.softmax(1)
+            # log Σ exp by way of the likeliest token, whose p cannot underflow.
+            log_sum = logits.amax(1).float() - p.amax(1).float().log()
+            at_gold = (1 - smoothing) * logits.gather(1, y).float()
+            loss += log_sum.sum() - at_gold.sum() - (x[part].to(everywhere.dtype) @ everywhere).sum()
+            p.scatter_add_(1, y, torch.full_like(y, smoothing - 1, dtype=compute))
+            d_features[part] = (p @ table).to(everywhere.dtype).sub_(everywhere)
+            d_projection += p.T @ x[part]
+        d_projection -= smoothing / projection.size(0) * x.sum(0, dtype=projection.dtype)
         ctx.save_for_backward(d_features, d_projection)
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         d_features, d_projection = ctx.saved_tensors
-        return d_features * grads[0], d_projection * grads[0], None, None
+        return d_features * grads[0], d_projection * grads[0], None, None, None
+
+
+def _chunks(features: Tensor) -> Iterator[slice]:
+    size = CHUNK.get(features.device.type, CHUNK["cuda"])
+    return (slice(start, start + size) for start in range(0, features.size(0), size))
