@@ -121,20 +121,27 @@ def load_tensors(path: Path) -> dict[str, "Tensor"]:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
 
 
-def load_weights(model: "Transformer", path: Path) -> None:
-    """Fill `model` from `path`. Raises ModelError if a tensor is missing, surplus or of another shape."""
-    import torch
-
+def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
+    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, surplus or of another shape."""
     tensors = load_tensors(path)
     parameters = dict(model.named_parameters())
     if tensors.keys() != parameters.keys():
         odd = sorted(tensors.keys() ^ parameters.keys())[0]
         raise ModelError(f"{path}: tensor {odd} is not on both sides; weights and configuration do not belong together")
+    for name, parameter in parameters.items():
+        if parameter.shape != tensors[name].shape:
+            shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
+            raise ModelError(f"{path}: tensor {name} is {shapes}; weights and configuration differ")
+    return tensors
+
+
+def load_weights(model: "Transformer", path: Path) -> None:
+    """Fill `model` from `path`. Raises ModelError as `read_weights` does."""
+    import torch
+
+    tensors = read_weights(model, path)
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            if parameter.shape != tensors[name].shape:
-                shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
-                raise ModelError(f"{path}: tensor {name} is {shapes}; weights and configuration differ")
+        for name, parameter in model.named_parameters():
             parameter.copy_(tensors[name])
 
 
@@ -145,6 +152,11 @@ def restore(folder: Path) -> None:
         old.rename(folder)
 
 
+def partial_of(folder: Path) -> Path:
+    """Where `whole_folder` fills what is to be `folder`."""
+    return folder.with_name(f".{folder.name}.partial")
+
+
 @contextmanager
 def whole_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
     """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
@@ -152,7 +164,7 @@ def whole_folder(folder: Path, also: str = "what was saved before is intact") ->
     A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, with
     `also` at the end of its message.
     """
-    partial, old = (folder.with_name(f".{folder.name}.{stage}") for stage in ("partial", "old"))
+    partial, old = partial_of(folder), folder.with_name(f".{folder.name}.old")
     try:
         restore(folder)
         shutil.rmtree(partial, ignore_errors=True)

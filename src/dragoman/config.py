@@ -206,7 +206,12 @@ class TrainConfig(Section):
     device: str = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Arithmetic of the matrix products, `auto` being the faster here by trial; weights and sums stay float32."""
+    """Arithmetic of the layers, `auto` being the faster here by trial; weights, their updates and the softmax of the
+    loss stay float32."""
+    parallel: Literal["ddp", "fsdp"] = "ddp"
+    """With torchrun: `ddp` keeps the model whole in every process, `fsdp` a part of it in each."""
+    peer_timeout: Annotated[float, Field(gt=0)] = 1800.0
+    """Seconds that a process waits for the others before it gives up; above the time of a validation."""
     threads: Positive | None = None
     """CPU threads; all that this process may use unless given."""
     batch_tokens: Positive = 4096

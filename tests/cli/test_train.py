@@ -50,9 +50,9 @@ def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], No
 def test_a_run_leaves_what_it_promises(trained: Path) -> None:
     run = trained / "runs/toy"
     assert {path.name for path in run.iterdir()} == {
-        "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "tokenizer"
+        ".lock", "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "tokenizer"
     }  # fmt: skip
-    assert not list(run.rglob(".*"))
+    assert list(run.rglob(".*")) == [run / ".lock"]
 
 
 def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path) -> None:
@@ -71,7 +71,7 @@ def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path
 def test_the_numbers_of_a_run_are_json_lines(trained: Path) -> None:
     events = metrics_of(trained)
     assert [(event["event"], event["step"]) for event in events] == [
-        ("step", 4), ("validation", 4), ("step", 8), ("validation", 8)
+        ("notice", 0), ("step", 4), ("validation", 4), ("step", 8), ("validation", 8)
     ]  # fmt: skip
     assert events[3]["translations"]["chrf"] >= 0
 

@@ -183,12 +183,12 @@ def test_precision_auto_takes_what_is_faster_and_keeps_it(
     trainer, heard = toy_trainer(toy_run(precision="auto", max_steps=4), tmp_path), Heard()
     trainer.listeners.append(heard)
     trainer.fit()
-    assert trainer.precision == chosen
+    assert trainer.gradient.precision == chosen
     assert heard.notices[0].startswith(f"precision {chosen}: a pass in bfloat16 took")
     resumed = toy_trainer(toy_run(precision="auto", max_steps=5), tmp_path)
     resumed.resume()
     resumed.fit()
-    assert resumed.precision == chosen, "a resumed run measures nothing"
+    assert resumed.gradient.precision == chosen, "a resumed run measures nothing"
     asked = toy_trainer(toy_run(precision=chosen, max_steps=5), tmp_path / "asked")
     asked.fit()
     assert all(

@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from functools import cache
 from typing import Any
@@ -20,6 +22,16 @@ def console() -> Console:
 def say(text: str = "", style: str | None = None) -> None:
     """One line for a person."""
     console().print(text, style=style, markup=False)
+
+
+@contextmanager
+def silence(really: bool = True) -> Iterator[None]:
+    """Say nothing within: of several processes only one speaks."""
+    before, console().quiet = console().quiet, really
+    try:
+        yield
+    finally:
+        console().quiet = before
 
 
 def program() -> str:

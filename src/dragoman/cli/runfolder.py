@@ -6,8 +6,11 @@ data.json       the hashes of its text
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from dragoman.bundle import storage_error, whole_text
 from dragoman.config import CorpusConfig, RunConfig
@@ -25,6 +28,26 @@ def output_of(config: RunConfig) -> Path:
     """The folder of the run."""
     assert config.train.output is not None  # load_config fills it
     return config.train.output
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other processes from training into the same folder. Raises ConfigError if one does already.
+
+    The lock is the system's and goes with the process, however it ends.
+    """
+    lock = FileLock(folder / ".lock", blocking=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise ConfigError(
+            f"{folder}: another process trains here; wait for it, or choose another train.output"
+        ) from None
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    with lock:
+        yield
 
 
 def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:

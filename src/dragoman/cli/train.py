@@ -16,14 +16,14 @@ import torch
 
 from dragoman.bundle import whole_folder, write_bundle
 from dragoman.cli.card import model_card
-from dragoman.cli.console import program, say
+from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
-from dragoman.cli.runfolder import open_folder, output_of, refuse_mix_up
+from dragoman.cli.runfolder import held, open_folder, output_of, refuse_mix_up
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.configfile import load_config
-from dragoman.data.check import check_data, summary
+from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
@@ -31,8 +31,9 @@ from dragoman.evaluation import Score, bleu, chrf
 from dragoman.model.device import pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.train.distributed import Team, join_team, leave_team
 from dragoman.train.log import MetricsLog, TensorBoardLog
-from dragoman.train.loop import Trainer
+from dragoman.train.loop import Outcome, Trainer
 from dragoman.train.validation import TranslationScores
 from dragoman.translator import Translator
 
@@ -46,30 +47,61 @@ def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
 
 
 def train_run(config: RunConfig, *, resume: bool = False) -> Path:
-    """Check, learn pieces, train, score, write the bundle; the bundle's folder."""
+    """Check, learn pieces, train, score, write the bundle; the bundle's folder.
+
+    Started by torchrun, every process trains, and the first one does the rest.
+    """
     folder = output_of(config)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
-    device = pick_device(config.train.device)
-    refuse_mix_up(folder, config, resume)
-    reports = check_data(config.data)
-    say_reports(reports)
-    open_folder(folder, config, reports, resume)
-    tokenizer = _tokenizer(folder, config, resume)
+    team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
+    try:
+        with silence(not team.leads):
+            if team.leads:
+                with held(folder):
+                    return _run(config, folder, device, team, resume)
+            return _run(config, folder, device, team, resume)
+    finally:
+        leave_team()
 
-    trainer = _trainer(config, tokenizer, folder, device)
-    _describe(config, tokenizer, trainer.model, device)
-    if resume:
-        trainer.resume()
-        say(f"resumed at step {trainer.step:,}")
+
+def _run(config: RunConfig, folder: Path, device: torch.device, team: Team, resume: bool) -> Path:
+    reports: list[CorpusReport] = []
+    if team.leads:
+        refuse_mix_up(folder, config, resume)
+        reports = check_data(config.data)
+        say_reports(reports)
+        open_folder(folder, config, reports, resume)
+    tokenizer = _tokenizer(folder, config, resume, team)
+    trainer = _trainer(config, tokenizer, folder, device, team)
+    _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:
-        trainer.listeners += [display, MetricsLog(folder / "metrics.jsonl", trainer.step)]
-        if config.train.tensorboard:
-            trainer.listeners.append(TensorBoardLog(folder / "tensorboard"))
+        trainer.listeners.append(display)
+        if resume:
+            trainer.resume()
+            say(f"resumed at step {trainer.step:,}")
+        if team.leads:
+            trainer.listeners.append(MetricsLog(folder / "metrics.jsonl", trainer.step))
+            if config.train.tensorboard:
+                trainer.listeners.append(TensorBoardLog(folder / "tensorboard"))
         outcome = trainer.fit()
-    say(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
+    if team.leads:
+        _hand_over(config, folder, device, tokenizer, trainer.final, outcome, reports)
+    return folder / "model"
 
-    translator = Translator(tokenizer, TorchEngine(trainer.model, device), config.decode)
+
+def _hand_over(
+    config: RunConfig,
+    folder: Path,
+    device: torch.device,
+    tokenizer: Tokenizer,
+    model: Transformer,
+    outcome: Outcome,
+    reports: Sequence[CorpusReport],
+) -> None:
+    """Score the finished model and write its bundle."""
+    say(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
+    translator = Translator(tokenizer, TorchEngine(model, device), config.decode)
     scores, copying = _score(translator, config.data.test or config.data.valid)
     for score, copied in zip(scores, copying, strict=True):
         say(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}")
@@ -77,13 +109,10 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
         folder / "model",
         config=config,
         tokenizer=tokenizer,
-        model=trainer.model,
-        card=model_card(
-            config, trainer.model.parameter_count, len(tokenizer.source), outcome, reports, scores, copying
-        ),
+        model=model,
+        card=model_card(config, model.parameter_count, len(tokenizer.source), outcome, reports, scores, copying),
         facts={"data": summary(reports), "training": asdict(outcome), "scores": _facts(config, scores)},
     )
-    return folder / "model"
 
 
 def validator(
@@ -111,10 +140,17 @@ def validator(
     return translate
 
 
-def _trainer(config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device) -> Trainer:
+def _trainer(config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device, team: Team) -> Trainer:
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
-    stream = BatchStream(config.data, tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
+    stream = BatchStream(
+        config.data,
+        tokenizer,
+        batch_tokens=config.train.batch_tokens,
+        seed=config.train.seed,
+        rank=team.rank,
+        world=team.size,
+    )
     valid, skipped = validation_batches(
         config.data.valid,
         tokenizer,
@@ -130,7 +166,8 @@ def _trainer(config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torc
         valid,
         folder=folder / "checkpoints",
         device=device,
-        translate=validator(tokenizer, config, device),
+        translate=validator(tokenizer, config, device) if team.leads else None,
+        team=team,
     )
 
 
@@ -147,22 +184,24 @@ def _facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]
     return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
 
 
-def _tokenizer(folder: Path, config: RunConfig, resume: bool) -> Tokenizer:
+def _tokenizer(folder: Path, config: RunConfig, resume: bool, team: Team) -> Tokenizer:
     where = folder / "tokenizer"
-    if resume:
-        return Tokenizer.load(where)
-    say("learning the pieces")
-    tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
-    with whole_folder(where) as partial:
-        tokenizer.save(partial)
-    return tokenizer
+    if team.leads and not resume:
+        say("learning the pieces")
+        tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
+        with whole_folder(where) as partial:
+            tokenizer.save(partial)
+    team.meet()
+    return Tokenizer.load(where)
 
 
-def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, device: torch.device) -> None:
+def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, device: torch.device, team: Team) -> None:
     shape = config.model
     pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
     say(
         f"{config.project.source} → {config.project.target}: {model.parameter_count / 1e6:.1f} M parameters, "
         f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces, "
-        f"{device} with {torch.get_num_threads()} threads, seed {config.train.seed}"
+        f"{device} with {torch.get_num_threads()} threads"
+        + (f" in each of {team.size} processes ({config.train.parallel})" if team.size > 1 else "")
+        + f", seed {config.train.seed}"
     )

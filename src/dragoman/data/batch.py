@@ -3,6 +3,7 @@
 The source ends in EOS; the decoder reads BOS y and is to say y EOS (section 3.1: outputs shifted right).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -55,6 +56,14 @@ def collate(examples: Sequence[Example]) -> Batch:
         tgt_out=pad([[*example.target, EOS] for example in examples]),
         places=tuple(example.place for example in examples),
     )
+
+
+def split(batch: Batch, pieces: int) -> list[Batch]:
+    """The batch's rows in so many batches of about equal size, or one a row."""
+    rows = math.ceil(len(batch.places) / pieces)
+    starts = range(0, len(batch.places), rows)
+    cuts = [slice(start, start + rows) for start in starts]
+    return [Batch(batch.src[cut], batch.tgt_in[cut], batch.tgt_out[cut], batch.places[cut]) for cut in cuts]
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:

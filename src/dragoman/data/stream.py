@@ -58,11 +58,13 @@ class BatchStream:
         self.rank, self.world = rank, world
         self.position = Position()
         self.skipped = Skipped()
+        self.update_tokens = 0
         self._batches = self._run()
 
     def next_update(self, accumulate: int) -> list[Batch]:
-        """This process's micro-batches of the next update."""
+        """This process's micro-batches of the next update; `update_tokens` are the target tokens of everyone's."""
         drawn = [next(self._batches) for _ in range(accumulate * self.world)]
+        self.update_tokens = sum(example.lengths[1] for examples in drawn for example in examples)
         return [collate(examples) for examples in drawn[self.rank :: self.world]]
 
     def state_dict(self) -> dict[str, int]:

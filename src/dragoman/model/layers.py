@@ -77,6 +77,10 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config.d_model, config.d_ff)
         self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(3))
 
+    def remember(self, memory: Float[Tensor, "B S D"]) -> Memory:
+        """The keys and values of the encoder's output, as this layer's encoder-decoder attention sees it."""
+        return self.cross_attention.keys_values(memory)
+
     def forward(
         self,
         x: Float[Tensor, "R T D"],

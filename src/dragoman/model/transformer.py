@@ -79,7 +79,7 @@ class Transformer(nn.Module):
             x = layer(x, src_mask)
         memory = self.encoder_norm(x)
         decoder = cast("Iterable[DecoderLayer]", self.decoder)
-        return DecoderState(tuple(layer.cross_attention.keys_values(memory) for layer in decoder), src_mask)
+        return DecoderState(tuple(layer.remember(memory) for layer in decoder), src_mask)
 
     def decode(self, tokens: Int[Tensor, "R T"], state: DecoderState) -> tuple[Float[Tensor, "R T V"], DecoderState]:
         """Logits of what follows each of T more tokens of R hypotheses, and the state after them."""

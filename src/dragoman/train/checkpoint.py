@@ -2,28 +2,36 @@
 
     checkpoints/00001000/
         model.safetensors       weights
-        optimizer.safetensors   Adam's moments and the random states; in the latest checkpoint only
+        optimizer.safetensors   Adam's moments, or of a model in parts:
+        optimizer/              the same by torch.distributed.checkpoint, each process's part
+        random.safetensors      the random states of every process
         training.json           step, data position, best so far, time spent
 
-A checkpoint appears whole or not at all. Older ones are kept as far as averaging or the best so far need them.
+A checkpoint appears whole or not at all. Older ones are kept as far as averaging or the best so far need them, and
+without what only the latest needs. Any number of processes goes on from what any number of them has saved.
 """
 
 import json
 import shutil
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.state_dict_loader import load as load_parts
+from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 
-from dragoman.bundle import load_tensors, load_weights, restore, save_tensors, storage_error, whole_folder
+from dragoman.bundle import load_tensors, partial_of, read_weights, restore, save_tensors, storage_error, whole_folder
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
-from dragoman.train.optimizer import load_state_tensors, state_tensors
+from dragoman.train.distributed import Team, fill, is_shared, whole
+from dragoman.train.optimizer import empty_state, load_state_tensors, state_tensors
 
-RANDOM_STATE = "random_state."
+GO_ON = "what was saved before is intact, go on with --resume"
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,16 @@ class Progress:
     target_tokens: int
     precision: Literal["float32", "bfloat16"]
     """The arithmetic in use."""
+    processes: int
+    """How many trained together."""
+    accumulate: int
+    """Micro-batches of each process in an update."""
+    pieces: int
+    """Parts that each micro-batch is cut into, so as to fit in memory."""
+    threads: int
+    """CPU threads of each process; sums depend on it in their last bits."""
+    torch: str
+    """Version of PyTorch, whose kernels sums depend on too."""
     validated: dict[int, float] = field(default_factory=dict)
     """Watched value at each validated step whose checkpoint is kept."""
 
@@ -47,27 +65,58 @@ def save_checkpoint(
     model: Transformer,
     optimizer: torch.optim.Optimizer,
     keep: Collection[int],
+    team: Team,
 ) -> None:
-    """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`."""
-    also = "what was saved before is intact, go on with --resume"
-    with whole_folder(checkpoint(folder, progress.step), also) as partial:
-        save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
-        save_tensors(partial / "optimizer.safetensors", state_tensors(optimizer, model) | _random_states())
-        (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
+    """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`.
+
+    Every process of the team must call it; the first one writes, the others their parts of a shared model.
+    """
+    weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
+    states = team.gathered(torch.get_rng_state())
+    on_gpu = team.gathered(torch.cuda.get_rng_state()) if torch.cuda.is_available() else []
+    moments = state_tensors(optimizer, model)
+    in_parts = any(map(is_shared, moments.values()))
+    final = checkpoint(folder, progress.step)
+    with whole_folder(final, GO_ON) if team.leads else nullcontext(partial_of(final)) as partial:
+        team.meet()  # the folder is there
+        if in_parts:
+            save_parts(moments, checkpoint_id=partial / "optimizer")
+        if team.leads:
+            save_tensors(partial / "model.safetensors", weights)
+            if not in_parts:
+                save_tensors(partial / "optimizer.safetensors", moments)
+            random = {f"cpu.{rank}": state for rank, state in enumerate(states)}
+            random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
+            save_tensors(partial / "random.safetensors", random)
+            (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
+    team.meet()  # the checkpoint is there
+    if team.leads:
+        _tidy(folder, progress.step, keep)
+
+
+def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
     try:
         for torn in folder.glob(".*.partial"):  # of a process that was killed while it wrote
             shutil.rmtree(torn)
         for step in checkpoint_steps(folder):
-            if step not in {progress.step, *keep}:
-                shutil.rmtree(checkpoint(folder, step))
-            elif step != progress.step:
-                (checkpoint(folder, step) / "optimizer.safetensors").unlink(missing_ok=True)
+            where = checkpoint(folder, step)
+            if step not in {latest, *keep}:
+                shutil.rmtree(where)
+            elif step != latest:
+                shutil.rmtree(where / "optimizer", ignore_errors=True)
+                for name in ("optimizer.safetensors", "random.safetensors"):
+                    (where / name).unlink(missing_ok=True)
     except OSError as error:
         raise storage_error(folder, error) from None
 
 
-def load_checkpoint(folder: Path, step: int, model: Transformer, optimizer: torch.optim.Optimizer) -> Progress:
-    """Put model, optimizer and random states back as they were at `step`. Raises ModelError."""
+def load_checkpoint(
+    folder: Path, step: int, model: Transformer, optimizer: torch.optim.Optimizer, team: Team
+) -> Progress:
+    """Put model, optimizer and random states back as they were at `step`. Raises ModelError.
+
+    The random states are those of as many processes as there were; with another number they stay as they are.
+    """
     where = checkpoint(folder, step)
     try:
         record = json.loads((where / "training.json").read_text(encoding="utf-8"))
@@ -75,13 +124,21 @@ def load_checkpoint(folder: Path, step: int, model: Transformer, optimizer: torc
         progress = Progress(**record)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelError(f"{where}/training.json: cannot be read: {error}; remove this checkpoint") from None
-    load_weights(model, where / "model.safetensors")
-    tensors = load_tensors(where / "optimizer.safetensors")
-    random_states = {key: tensors.pop(key) for key in list(tensors) if key.startswith(RANDOM_STATE)}
-    load_state_tensors(optimizer, model, tensors)
-    torch.set_rng_state(random_states[RANDOM_STATE + "cpu"])
-    if torch.cuda.is_available() and RANDOM_STATE + "cuda" in random_states:
-        torch.cuda.set_rng_state(random_states[RANDOM_STATE + "cuda"])
+    fill(model, read_weights(model, where / "model.safetensors"))
+    if (where / "optimizer").is_dir():
+        moments = empty_state(model)
+        try:
+            load_parts(moments, checkpoint_id=where / "optimizer", no_dist=team.size == 1)
+        except (CheckpointException, OSError, RuntimeError) as error:
+            raise ModelError(f"{where}/optimizer: cannot be read: {error}; remove this checkpoint") from None
+    else:
+        moments = load_tensors(where / "optimizer.safetensors")
+    load_state_tensors(optimizer, model, moments)
+    if progress.processes == team.size:
+        random = load_tensors(where / "random.safetensors")
+        torch.set_rng_state(random[f"cpu.{team.rank}"])
+        if torch.cuda.is_available() and f"cuda.{team.rank}" in random:
+            torch.cuda.set_rng_state(random[f"cuda.{team.rank}"])
     return progress
 
 
@@ -104,10 +161,3 @@ def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
         for name, tensor in load_tensors(checkpoint(folder, step) / "model.safetensors").items():
             total[name] = total[name] + tensor.double() if name in total else tensor.double()
     return {name: (tensor / len(steps)).float() for name, tensor in total.items()}
-
-
-def _random_states() -> dict[str, Tensor]:
-    states = {RANDOM_STATE + "cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states[RANDOM_STATE + "cuda"] = torch.cuda.get_rng_state()
-    return states

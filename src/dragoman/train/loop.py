@@ -4,23 +4,20 @@ Enters a `RunConfig`, a model, a stream of batches and the validation set; leave
 final weights in the model. Validation by translation arrives as a callable, so that training imports no search.
 """
 
+import copy
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import torch
+from torch import Tensor
 
 from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
 from dragoman.data.stream import BatchStream
 from dragoman.errors import DivergenceError, Interrupted
-from dragoman.model.device import arithmetic, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train.checkpoint import (
     Progress,
@@ -29,11 +26,14 @@ from dragoman.train.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from dragoman.train.distributed import Team, fill, whole
+from dragoman.train.gradient import Gradient
 from dragoman.train.log import Listener, StepReport, ValidationReport
-from dragoman.train.optimizer import build_optimizer
-from dragoman.train.precision import Precision, choose_precision
+from dragoman.train.optimizer import build_optimizer, clip_grad_norm
+from dragoman.train.precision import choose_precision
 from dragoman.train.schedule import learning_rate
-from dragoman.train.validation import TranslationScores, Watch, batch_loss, validation_loss
+from dragoman.train.signals import stop_on_signals
+from dragoman.train.validation import TranslationScores, Watch, validation_loss
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Outcome:
 
 
 class Trainer:
-    """One run. `fit` ends with the final weights in `model`."""
+    """One run, or one process's part in it. `fit` ends with the final weights in `final`."""
 
     def __init__(
         self,
@@ -63,27 +63,55 @@ class Trainer:
         folder: Path,
         device: torch.device,
         translate: Callable[[Transformer], TranslationScores] | None = None,
+        team: Team = Team(),  # noqa: B008 - a frozen value
     ) -> None:
-        self.config, self.model, self.stream, self.valid = config, model.to(device), stream, valid
+        train = config.train
+        self.config, self.stream, self.valid, self.team = config, stream, valid, team
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
-        self.optimizer = build_optimizer(model, config.train)
-        self.watch = Watch(config.train.watch)
+        self.model = model.to(device)
+        shared = team.size > 1 and train.parallel == "fsdp"
+        # What is validated and ends in the bundle: the model itself, or of a model in parts a whole one.
+        self.final = copy.deepcopy(self.model) if shared and team.leads else self.model
+        self.gradient = Gradient(self.model, train, team, device)
+        self.optimizer = build_optimizer(self.model, train)
+        if team.size > 1:  # equal weights at birth, dropout of one's own
+            torch.manual_seed(train.seed + 1_000_003 * team.rank)
+        self.watch = Watch(train.watch)
         self.validated: dict[int, float] = {}
-        self.precision: Precision = "float32" if config.train.precision == "auto" else config.train.precision
+        self.accumulate = train.accumulate
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
         self.started = time.monotonic()
+        self.clock = 0.0  # the first process's, at the last step
         self._since_report: list[tuple[float, int]] = []  # (summed loss, target tokens) of each step
         self._reported_at = 0.0
 
     def resume(self) -> None:
         """Continue from the latest checkpoint on disk."""
         step = checkpoint_steps(self.folder)[-1]
-        progress = load_checkpoint(self.folder, step, self.model, self.optimizer)
+        progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
+        self.clock = progress.seconds
         self.stream.load_state_dict(progress.stream)
         self.watch = Watch(**progress.watch)
-        self.validated, self.precision = progress.validated, progress.precision
+        self.validated, self.accumulate = progress.validated, progress.accumulate
+        self.gradient.precision, self.gradient.pieces = progress.precision, progress.pieces
+        if self.config.train.threads is None and self.device.type == "cpu":
+            torch.set_num_threads(progress.threads)
+        if progress.torch != torch.__version__:
+            self._notice(f"begun with PyTorch {progress.torch}, now {torch.__version__}: the last bits will differ")
+        if progress.processes != self.team.size:
+            self._change_team(progress)
+
+    def _change_team(self, before: Progress) -> None:
+        """Keep the pairs of an update as they were, if this number of processes can."""
+        batches = before.accumulate * before.processes
+        self.accumulate = max(1, round(batches / self.team.size))
+        torch.manual_seed(self.config.train.seed + 1_000_003 * self.team.rank + 7919 * self.step)
+        change = f"{before.processes} → {self.team.size} processes: dropout differs from here on"
+        if self.accumulate * self.team.size != batches:
+            change += f", and an update is {self.accumulate * self.team.size} batches instead of {batches}"
+        self._notice(change)
 
     @property
     def seconds(self) -> float:
@@ -93,54 +121,63 @@ class Trainer:
     def fit(self) -> Outcome:
         """Train to the end.
 
-        Raises Interrupted after a signal, everything saved; DivergenceError when the loss is no longer a number.
+        Raises Interrupted after a signal, everything saved; DivergenceError when the loss is no longer a number;
+        TeamError when another process is lost.
         """
         self.started, self._reported_at = time.monotonic(), self.seconds
         self.model.train()
         if self.config.train.precision == "auto" and not self.step:
-            self.precision, why = choose_precision(
-                self.model, self.valid, self.device, self.config.train.label_smoothing
-            )
-            self._notice(why)
+            self._choose_precision()
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
-                self._update()
-                if self.step % self.config.train.validate_every == 0:
-                    self._validate()
-                if stopped():
-                    self._save()
-                    raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
-            if self.step % self.config.train.validate_every:
+                with self.team.unbroken(self.step + 1):
+                    stop = self._update(stopped)
+                    if self.step % self.config.train.validate_every == 0 or self._end():
+                        self._validate()
+                    if stop or (self.team.size == 1 and stopped()):
+                        self._save()
+                        raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
+            if not self.validated:  # a run stopped before its first validation and resumed with less to do
                 self._validate()
         return self._finish(reason)
 
+    def _choose_precision(self) -> None:
+        train = self.config.train
+        if self.team.leads:
+            chosen = choose_precision(self.final, self.valid, self.device, train.label_smoothing)
+        self.gradient.precision, why = self.team.told(chosen if self.team.leads else None)
+        self._notice(why)
+
     def _end(self) -> str | None:
         train = self.config.train
+        if not self.step:
+            return None
         if self.step >= train.max_steps:
             return f"{train.max_steps:,} steps done"
-        if train.max_minutes and self.seconds >= 60 * train.max_minutes:
+        if train.max_minutes and self.clock >= 60 * train.max_minutes:
             return f"{train.max_minutes:g} minutes used"
         if train.patience and self.watch.waited >= train.patience:
             return f"no better {train.watch} in {train.patience} validations"
         return None
 
-    def _update(self) -> None:
-        """One step: the gradient of the mean loss over all target tokens of its micro-batches."""
+    def _update(self, stopped: Callable[[], bool]) -> bool:
+        """One step, from the mean loss over all target tokens of everyone's micro-batches; whether to stop after it."""
         train = self.config.train
-        batches = self.stream.next_update(train.accumulate)
-        tokens = sum(batch.target_tokens for batch in batches)
-        loss = 0.0
-        for batch in batches:
-            what = f"a batch of {batch.src.size(0)} pairs of {batch.src.size(1)} + {batch.tgt_in.size(1)} tokens"
-            with within_memory(what, "lower train.batch_tokens, raise train.accumulate, and go on with --resume"):
-                with arithmetic(self.precision, self.device):
-                    summed = batch_loss(self.model, batch.to(self.device), train.label_smoothing)
-                (summed / tokens).backward()
-            loss += summed.item()
-        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), train.clip_norm or math.inf))
+        batches = self.stream.next_update(self.accumulate)
+        tokens = self.stream.update_tokens
+        while (mine := self.gradient.of(batches, tokens)) is None:
+            self.optimizer.zero_grad()
+            self._notice(
+                f"step {self.step + 1:,}: out of memory; batches are cut into {self.gradient.pieces} from here on"
+            )
+        norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
+        here = [float(rank == self.team.rank and not math.isfinite(mine)) for rank in range(self.team.size)]
+        loss, stop, clock, *wrong = self.team.sums(
+            [mine, float(stopped()), self.seconds if self.team.leads else 0.0, *here]
+        )
         if not math.isfinite(loss) or not math.isfinite(norm):
-            raise self._diverged(batches, loss, norm)
-        self.step += 1
+            raise self._diverged(batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
+        self.step, self.clock = self.step + 1, clock
         rate = learning_rate(self.step, self.config.model.d_model, train.warmup, train.learning_rate)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -150,6 +187,7 @@ class Trainer:
         self._since_report.append((loss, tokens))
         if self.step % train.log_every == 0:
             self._report(rate, norm)
+        return stop > 0
 
     def _report(self, rate: float, norm: float) -> None:
         loss, tokens = (sum(column) for column in zip(*self._since_report, strict=True))
@@ -171,7 +209,8 @@ class Trainer:
 
     def _validate(self) -> None:
         paused = self.seconds
-        loss, scores, value = self._measure()
+        weights = {name: whole(parameter.detach()) for name, parameter in self.model.named_parameters()}
+        loss, scores, value = self.team.told(self._measure(weights) if self.team.leads else None)
         best = self.watch.better(value)
         self.watch = self.watch.after(value, self.step)
         self.validated[self.step] = value
@@ -191,12 +230,14 @@ class Trainer:
             listener.on_validation(report)
         self._reported_at += self.seconds - paused
 
-    def _measure(self) -> tuple[float, TranslationScores | None, float]:
+    def _measure(self, weights: Mapping[str, Tensor]) -> tuple[float, TranslationScores | None, float]:
         """The model's validation loss, its scores if it translates, and which of these numbers is watched."""
-        self.model.eval()
-        loss = validation_loss(self.model, self.valid, self.device)
-        scores = self.translate(self.model) if self.translate else None
-        self.model.train()
+        if self.final is not self.model:
+            fill(self.final, weights)
+        self.final.eval()
+        loss = validation_loss(self.final, self.valid, self.device)
+        scores = self.translate(self.final) if self.translate else None
+        self.final.train()
         watched = loss if self.watch.kind == "loss" or scores is None else getattr(scores, self.watch.kind)
         return loss, scores, watched
 
@@ -213,10 +254,15 @@ class Trainer:
             self.watch.state_dict(),
             self.seconds,
             self.target_tokens,
-            self.precision,
+            self.gradient.precision,
+            self.team.size,
+            self.accumulate,
+            self.gradient.pieces,
+            torch.get_num_threads(),
+            torch.__version__,
             self.validated,
         )
-        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep)
+        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.team)
 
     def _to_average(self) -> list[int]:
         train = self.config.train
@@ -227,52 +273,32 @@ class Trainer:
         return sorted(steps[-train.average_count :])
 
     def _finish(self, reason: str) -> Outcome:
-        """Leave in the model the better of two, by validation loss: the averaged checkpoints, or the best one."""
+        """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
+        candidates = [(self.watch.best_step,), tuple(self._to_average())]
         losses: dict[tuple[int, ...], float] = {}
-        self.model.eval()
-        for steps in ((self.watch.best_step,), tuple(self._to_average())):
-            self._fill(steps)
-            losses[steps] = validation_loss(self.model, self.valid, self.device)
+        if self.team.leads:
+            self.final.eval()
+            for steps in candidates:
+                fill(self.final, average_weights(self.folder, steps))
+                losses[steps] = validation_loss(self.final, self.valid, self.device)
+            best = min(losses, key=losses.__getitem__)
+            fill(self.final, average_weights(self.folder, best))
+        losses = self.team.told(losses)
         steps = min(losses, key=losses.__getitem__)
-        self._fill(steps)
         return Outcome(self.step, reason, self.seconds, self.target_tokens, losses[steps], steps)
 
-    def _fill(self, steps: Sequence[int]) -> None:
-        """Put the mean of the weights of these checkpoints into the model."""
-        weights = average_weights(self.folder, steps)
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(weights[name])
-
-    def _diverged(self, batches: Sequence[Batch], loss: float, norm: float) -> DivergenceError:
+    def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
         places = [place for batch in batches for place in batch.places]
-        named = self.folder.parent / "diverged.txt"
+        if ranks and self.team.rank not in ranks:
+            return DivergenceError(f"step {self.step + 1:,}: the loss of process {ranks[0]} is not a number")
+        which = f" of process {self.team.rank}" if self.team.size > 1 else ""
+        named = self.folder.parent / (f"diverged.{self.team.rank}.txt" if self.team.size > 1 else "diverged.txt")
         named.write_text("".join(place + "\n" for place in places), encoding="utf-8")
         what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
         saved = checkpoint_steps(self.folder)
         kept = f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
+        pairs = f"{len(places)} pairs ({', '.join(places[:3])}, … all in {named})"
         return DivergenceError(
-            f"step {self.step + 1:,}: the {what} on {len(places)} pairs ({', '.join(places[:3])}, … all in {named}); "
-            f"{kept}; lower train.learning_rate or set train.clip_norm"
+            f"step {self.step + 1:,}: the {what}{which} on {pairs}; "
+            f"{kept}; start anew with a lower train.learning_rate, or with train.clip_norm"
         )
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """Whether SIGINT or SIGTERM has arrived since; a second SIGINT stops at once."""
-    arrived = False
-    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main one alone
-        yield lambda: False
-        return
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        nonlocal arrived
-        arrived = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: arrived
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

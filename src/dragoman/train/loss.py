@@ -29,8 +29,8 @@ def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> Te
 def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float) -> Tensor:
     """`smoothed_cross_entropy(features @ projection.T, gold, smoothing)` in bounded memory.
 
-    `features` (N, D), `projection` (V, D), `gold` (N,). Under autocast the matrix products and the softmax are in its
-    arithmetic, the sums in float32.
+    `features` (N, D), `projection` (V, D), `gold` (N,). Under autocast the matrix products are in its
+    arithmetic, the softmax and the sums in float32.
     """
     compute = working_dtype(features.device)
     with torch.autocast(features.device.type, enabled=False):
@@ -60,14 +60,14 @@ class _ProjectedLoss(torch.autograd.Function):
         for part in _chunks(features):
             y = gold[part, None]
             logits = x[part] @ table.T
-            p = logits.softmax(1)
+            p = logits.softmax(1, dtype=projection.dtype)
             # log Σ exp by way of the likeliest token, whose p cannot underflow.
-            log_sum = logits.amax(1).float() - p.amax(1).float().log()
+            log_sum = logits.amax(1) - p.amax(1).log()
             at_gold = (1 - smoothing) * logits.gather(1, y).float()
             loss += log_sum.sum() - at_gold.sum() - (x[part].to(everywhere.dtype) @ everywhere).sum()
-            p.scatter_add_(1, y, torch.full_like(y, smoothing - 1, dtype=compute))
-            d_features[part] = (p @ table).to(everywhere.dtype).sub_(everywhere)
-            d_projection += p.T @ x[part]
+            d_logits = p.scatter_add_(1, y, torch.full_like(y, smoothing - 1, dtype=p.dtype)).to(compute)
+            d_features[part] = (d_logits @ table).to(everywhere.dtype).sub_(everywhere)
+            d_projection += d_logits.T @ x[part]
         d_projection -= smoothing / projection.size(0) * x.sum(0, dtype=projection.dtype)
         ctx.save_for_backward(d_features, d_projection)
         return loss

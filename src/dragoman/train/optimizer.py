@@ -1,12 +1,13 @@
 """Adam, section 5.3 (Kingma and Ba 2015), and its state as named tensors for a checkpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.config import TrainConfig
+from dragoman.train.distributed import like, whole
 
 
 def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
@@ -14,6 +15,11 @@ def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
     parameters = list(model.parameters())
     fused = parameters[0].device.type in ("cpu", "cuda")
     return torch.optim.Adam(parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=fused)
+
+
+def clip_grad_norm(parameters: Iterable[nn.Parameter], limit: float) -> float:
+    """Shorten the gradient to `limit`, whole though each process may hold but a part of it; its norm before."""
+    return float(whole(torch.nn.utils.clip_grad_norm_(parameters, limit)))
 
 
 def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -25,11 +31,22 @@ def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[st
     }
 
 
+def empty_state(model: nn.Module) -> dict[str, Tensor]:
+    """Tensors for what `state_tensors` gave after any step, to be read into."""
+    state: dict[str, Tensor] = {}
+    for name, parameter in model.named_parameters():
+        state[f"{name}.step"] = torch.zeros(())
+        state[f"{name}.exp_avg"] = torch.zeros_like(parameter.detach())
+        state[f"{name}.exp_avg_sq"] = torch.zeros_like(parameter.detach())
+    return state
+
+
 def load_state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Put back what `state_tensors` gave."""
-    index = {name: number for number, (name, _) in enumerate(model.named_parameters())}
+    """Put back what `state_tensors` gave, here or in another number of processes."""
+    parameters = dict(model.named_parameters())
+    index = {name: number for number, name in enumerate(parameters)}
     state: dict[int, dict[str, Any]] = {}
     for key, tensor in tensors.items():
         name, _, moment = key.rpartition(".")
-        state.setdefault(index[name], {})[moment] = tensor
+        state.setdefault(index[name], {})[moment] = like(tensor, parameters[name])
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

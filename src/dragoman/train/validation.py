@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal, Self
 
 import torch
+from torch import nn
 
 from dragoman.data.batch import Batch
 from dragoman.model.attention import padding_mask
@@ -59,6 +60,18 @@ def validation_loss(model: Transformer, batches: Sequence[Batch], device: torch.
         total += float(batch_loss(model, batch.to(device), smoothing=0.0))
         tokens += batch.target_tokens
     return total / tokens
+
+
+class SummedLoss(nn.Module):
+    """`batch_loss` of a model as a module: what several processes share out, hooks and all."""
+
+    def __init__(self, model: Transformer, smoothing: float) -> None:
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, src: torch.Tensor, tgt_in: torch.Tensor, tgt_out: torch.Tensor) -> torch.Tensor:
+        """The summed loss of a batch of these tensors."""
+        return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
 
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tensor:

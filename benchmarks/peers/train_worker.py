@@ -1,0 +1,314 @@
+"""One toolkit that trains, behind a pipe: built once, then whole training steps on demand.
+
+    python train_worker.py joeynmt|eole|marian|pytorch BATCHES.json --shape tiny|base [--threads 2]
+                           [--precision float32|bfloat16]
+
+Runs in an environment of its own, made from train-requirements.txt. BATCHES.json holds `vocab`, `pad`, `bos`, `eos` and
+`batches`: rows of ids `src`, `tgt_in` and `tgt_out`, padded to one rectangle each. Prints `ready`, then answers every
+line `N M` by training on batches N to M - 1 (beyond the last, the first again) with one JSON line: the target `tokens`
+that are not padding, the `seconds`, the `loss` of the last step per token, and the process's `peak_mb` so far. A step
+is forward, label-smoothed cross-entropy, backward and Adam. All else a toolkit says goes to stderr.
+
+The shape is the paper's: Post-LN, ReLU, sinusoidal positions, biases in every projection of a layer, one matrix for
+both embeddings and the output. Where a toolkit departs from it without a choice, its function says so.
+"""
+
+import argparse
+import json
+import math
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+SMOOTHING, LEARNING_RATE, BETAS = 0.1, 1e-4, (0.9, 0.98)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a model; `layers` is each of the two stacks'."""
+
+    layers: int
+    d_model: int
+    d_ff: int
+    heads: int
+    dropout: float
+
+
+SHAPES = {"tiny": Shape(4, 128, 256, 4, 0.3), "base": Shape(6, 512, 2048, 8, 0.1)}
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A batch as tensors: [B, S], [B] and three of target ids, the last with both ends; the tokens to predict."""
+
+    src: Tensor
+    lengths: Tensor
+    tgt_in: Tensor
+    tgt_out: Tensor
+    target: Tensor
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Data:
+    """What BATCHES.json holds."""
+
+    vocab: int
+    pad: int
+    bos: int
+    eos: int
+    batches: list[Ids]
+
+
+Trainee = tuple[nn.Module, Callable[[Any], Tensor | float], list[Any]]
+"""A model, a training step that returns the loss per token, and the batches as that step wants them."""
+
+
+def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
+    """JoeyNMT: the step is its TrainManager's own. One dropout rate serves attention and feed-forward too.
+
+    Its loss is a divergence, lower than the others' by the entropy of the smoothed target; the gradient is theirs.
+    """
+    from joeynmt.builders import build_optimizer
+    from joeynmt.model import build_model
+    from joeynmt.training import Batch, TrainManager
+    from joeynmt.vocabulary import Vocabulary
+
+    if precision != "float32":
+        sys.exit("JoeyNMT trains in float32 alone on a CPU: its configuration turns half precision off there")
+
+    class IdVocabulary(Vocabulary):
+        """Its own puts padding at 1 and searches a list for each word it adds; this one knows the file's ids."""
+
+        def __init__(self) -> None:
+            self.specials, self.lang_tags = [], []
+            self._itos = [str(index) for index in range(data.vocab)]
+            self._stoi = {word: index for index, word in enumerate(self._itos)}
+            self.pad_index, self.bos_index, self.eos_index = data.pad, data.bos, data.eos
+            self.unk_index, self.sep_index = 1, None
+
+    sizes = {"num_layers": shape.layers, "num_heads": shape.heads, "hidden_size": shape.d_model, "ff_size": shape.d_ff}
+    embeddings = {"embedding_dim": shape.d_model, "scale": True, "dropout": shape.dropout}
+    stack = {"type": "transformer", "layer_norm": "post", "dropout": shape.dropout, "embeddings": embeddings, **sizes}
+    config = {"tied_embeddings": True, "tied_softmax": True, "encoder": stack, "decoder": stack}
+    model = build_model(config, IdVocabulary(), IdVocabulary())
+    model.loss_function = ("crossentropy", SMOOTHING)
+    choice = {"optimizer": "adam", "adam_betas": BETAS, "learning_rate": LEARNING_RATE}
+    optimizer = build_optimizer(choice, model.parameters())
+    # All that `_train_step` asks of its manager, whose constructor wants data, a folder and a log.
+    args = SimpleNamespace(normalization="tokens", batch_multiplier=1)
+    autocast = {"device_type": "cpu", "enabled": False}
+    manager = SimpleNamespace(model=model, n_gpu=0, scaler=None, autocast=autocast, args=args)
+
+    def step(batch: Batch) -> float:
+        loss, _ = TrainManager._train_step(manager, batch)
+        optimizer.step()
+        model.zero_grad()
+        return loss
+
+    def batch(ids: Ids) -> Batch:
+        order, device = torch.arange(len(ids.src)), torch.device("cpu")
+        return Batch(ids.src, ids.lengths, None, ids.target, None, order, device, data.pad, data.eos)
+
+    return model, step, [batch(ids) for ids in data.batches]
+
+
+def eole(shape: Shape, data: Data, precision: str) -> Trainee:
+    """Eole: the step is its Trainer's own. Its decoder is Pre-LN only, so its encoder is, and each has a last norm.
+
+    On a CPU it computes attention itself: its way to PyTorch's scaled_dot_product_attention is closed there.
+    """
+    from eole.config.models import TransformerModelConfig
+    from eole.config.training import TrainingConfig
+    from eole.models.model import EncoderDecoderModel
+    from eole.trainer import Trainer, TrainerConfig
+    from eole.utils import Statistics
+    from eole.utils.loss import LossCompute
+    from eole.utils.optimizers import Optimizer
+
+    sizes = {"hidden_size": shape.d_model, "layers": shape.layers, "heads": shape.heads, "transformer_ff": shape.d_ff}
+    embeddings = {"word_vec_size": shape.d_model, "position_encoding_type": "SinusoidalInterleaved"}
+    tied = {"share_embeddings": True, "share_decoder_embeddings": True, "generator_bias": False}
+    biases = {"add_qkvbias": True, "add_final_linear_bias": True, "add_ffnbias": True}
+    architecture = TransformerModelConfig(embeddings=embeddings, **sizes, **tied, **biases)
+    dropout = {"dropout": [shape.dropout], "attention_dropout": [0.0]}
+    adam = {"optim": "adam", "adam_beta1": BETAS[0], "adam_beta2": BETAS[1], "learning_rate": LEARNING_RATE}
+    recipe = {"max_grad_norm": 0, "label_smoothing": SMOOTHING, "param_init_method": "xavier_uniform"}
+    # Its mixed precision takes PyTorch's Adam; without it comes the faster one of torch-optimi.
+    mixed = precision == "bfloat16"
+    dtype = {"compute_dtype": "bf16" if mixed else "fp32", "use_amp": mixed}
+    training = TrainingConfig(**(dropout | adam | recipe | dtype))
+    words = {"<blank>" if index == data.pad else str(index): index for index in range(data.vocab)}
+    vocabs = {"src": words, "tgt": words, "specials": {}}
+    model = EncoderDecoderModel.for_training(architecture, vocabs, training, device_id=-1)
+    config = SimpleNamespace(model=architecture, training=training)
+    loss, optimizer = LossCompute.from_config(config, model, vocabs), Optimizer.from_config(model, config)
+    # Nothing to validate with; on no GPU.
+    trainer = Trainer(model, loss, None, None, [], optimizer, TrainerConfig(n_gpu=0, gpu_rank=-1))
+
+    def step(batch: dict[str, Any]) -> float:
+        total, report = Statistics(), Statistics()
+        trainer._train_step([batch], batch["tokens"], total, report)
+        return report.loss / report.n_tokens
+
+    def batch(ids: Ids) -> dict[str, Any]:
+        names = {"cid": ["train"] * len(ids.src), "cid_line_number": [*range(len(ids.src))]}
+        inputs = {"src": ids.src, "srclen": ids.lengths, "tgt": ids.target, "tokens": ids.tokens}
+        return inputs | names | {"images": None, "prefix_len": None}
+
+    return model, step, [batch(ids) for ids in data.batches]
+
+
+def marian(shape: Shape, data: Data, precision: str) -> Trainee:
+    """Marian as Hugging Face's Transformers trains it: the label smoother is its Trainer's."""
+    from transformers import MarianConfig, MarianMTModel
+    from transformers.trainer_pt_utils import LabelSmoother
+
+    sizes = {"layers": shape.layers, "attention_heads": shape.heads, "ffn_dim": shape.d_ff}
+    stacks = {f"{stack}_{name}": size for stack in ("encoder", "decoder") for name, size in sizes.items()}
+    tokens = {"pad_token_id": data.pad, "eos_token_id": data.eos, "decoder_start_token_id": data.bos}
+    paper = {"d_model": shape.d_model, "dropout": shape.dropout, "activation_function": "relu", "scale_embedding": True}
+    running = {"attn_implementation": "sdpa", "use_cache": False}
+    model = MarianMTModel(MarianConfig(vocab_size=data.vocab, **(stacks | tokens | paper | running))).train()
+    smoother = LabelSmoother(epsilon=SMOOTHING)
+
+    def loss(batch: tuple[dict[str, Tensor], Tensor]) -> Tensor:
+        inputs, labels = batch
+        return smoother(model(**inputs), labels)
+
+    def batch(ids: Ids) -> tuple[dict[str, Tensor], Tensor]:
+        inputs = {"input_ids": ids.src, "attention_mask": ids.src.ne(data.pad).long(), "decoder_input_ids": ids.tgt_in}
+        return inputs, ids.tgt_out.masked_fill(ids.tgt_out == data.pad, -100)
+
+    return model, torch_step(model, loss, precision), [batch(ids) for ids in data.batches]
+
+
+class TorchTransformer(nn.Module):
+    """torch.nn.Transformer with the embeddings it leaves to its user."""
+
+    def __init__(self, shape: Shape, data: Data, positions: int = 1024) -> None:
+        super().__init__()
+        self.pad, self.rate = data.pad, shape.dropout
+        self.embedding = nn.Embedding(data.vocab, shape.d_model, padding_idx=data.pad)
+        nn.init.normal_(self.embedding.weight, std=shape.d_model**-0.5)
+        angle = torch.arange(positions)[:, None] / 1e4 ** (torch.arange(0, shape.d_model, 2) / shape.d_model)
+        self.register_buffer("positions", torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1))
+        stacks = (shape.layers, shape.layers, shape.d_ff, shape.dropout)
+        self.transformer = nn.Transformer(shape.d_model, shape.heads, *stacks, batch_first=True)
+        self.transformer.encoder.norm = self.transformer.decoder.norm = None  # Post-LN needs no last norm
+        for module in self.modules():  # the paper's dropout: not inside attention nor the feed-forward network
+            if isinstance(module, nn.MultiheadAttention):
+                module.dropout = 0.0
+            elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                module.dropout.p = 0.0
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Scaled embeddings with positions, dropped out."""
+        scaled = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
+        return F.dropout(scaled + self.positions[: ids.size(1)], self.rate, self.training)
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Logits. The target needs no padding mask: padding comes last, and the causal mask hides it."""
+        padding = src == self.pad
+        future = nn.Transformer.generate_square_subsequent_mask(tgt_in.size(1), dtype=torch.bool)
+        masks = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding, "tgt_mask": future}
+        features = self.transformer(self.embed(src), self.embed(tgt_in), tgt_is_causal=True, **masks)
+        return F.linear(features, self.embedding.weight)
+
+
+def pytorch(shape: Shape, data: Data, precision: str) -> Trainee:
+    """PyTorch alone."""
+    model = TorchTransformer(shape, data)
+
+    def loss(ids: Ids) -> Tensor:
+        logits = model(ids.src, ids.tgt_in).flatten(0, 1)
+        return F.cross_entropy(logits, ids.tgt_out.flatten(), ignore_index=data.pad, label_smoothing=SMOOTHING)
+
+    return model, torch_step(model, loss, precision), data.batches
+
+
+def torch_step(model: nn.Module, loss: Callable[[Any], Tensor], precision: str) -> Callable[[Any], Tensor]:
+    """The step of a toolkit that leaves it to PyTorch: fused Adam, and autocast for bfloat16."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS, fused=True)
+
+    def step(batch: Any) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            value = loss(batch)
+        value.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return value.detach()
+
+    return step
+
+
+PEERS = {"joeynmt": joeynmt, "eole": eole, "marian": marian, "pytorch": pytorch}
+
+
+def read(path: Path) -> Data:
+    """BATCHES.json as tensors."""
+    raw = json.loads(path.read_bytes())
+
+    def ids(batch: dict[str, list[list[int]]]) -> Ids:
+        src, tgt_in, tgt_out = (torch.tensor(batch[side]) for side in ("src", "tgt_in", "tgt_out"))
+        target = torch.cat((tgt_in[:, :1], tgt_out), dim=1)
+        lengths, tokens = (src != raw["pad"]).sum(dim=1), int((tgt_out != raw["pad"]).sum())
+        return Ids(src, lengths, tgt_in, tgt_out, target, tokens)
+
+    return Data(raw["vocab"], raw["pad"], raw["bos"], raw["eos"], [ids(batch) for batch in raw["batches"]])
+
+
+def peak_mb() -> float:
+    """The most memory this process has held, in MiB.
+
+    getrusage counts from before exec on Linux, so a big parent would show through; /proc counts from after.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def main() -> None:
+    """Build, then answer until the input ends."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=PEERS)
+    parser.add_argument("batches", type=Path)
+    parser.add_argument("--shape", choices=SHAPES, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    args = parser.parse_args()
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what a toolkit prints, from Python or below, goes to stderr
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    data = read(args.batches)
+    model, step, batches = PEERS[args.name](SHAPES[args.shape], data, args.precision)
+    parameters = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    print(f"{args.name}: {parameters:,} parameters", file=sys.stderr)
+    print("ready", file=answers)
+    for line in sys.stdin:
+        first, end = map(int, line.split())
+        turn = [index % len(batches) for index in range(first, end)]
+        loss: Tensor | float = math.nan
+        start = time.perf_counter()
+        for index in turn:
+            loss = step(batches[index])
+        seconds = time.perf_counter() - start
+        tokens = sum(data.batches[index].tokens for index in turn)
+        answer = {"tokens": tokens, "seconds": seconds, "loss": float(loss), "peak_mb": round(peak_mb(), 1)}
+        print(json.dumps(answer), file=answers)
+
+
+if __name__ == "__main__":
+    main()

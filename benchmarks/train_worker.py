@@ -1,0 +1,80 @@
+"""Dragoman behind the pipe of `peers/train_worker.py`, which says what is asked and answered.
+
+    python benchmarks/train_worker.py BATCHES.json --shape tiny|base [--threads 2] [--precision auto|float32|bfloat16]
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from dragoman.config import ModelConfig, TrainConfig
+from dragoman.data.batch import Batch
+from dragoman.model.transformer import Transformer
+from dragoman.train.distributed import Team
+from dragoman.train.gradient import Gradient
+from dragoman.train.optimizer import build_optimizer
+from dragoman.train.precision import choose_precision
+
+SHAPES = {
+    "tiny": {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4, "dropout": 0.3},
+    "base": {"layers": 6, "d_model": 512, "d_ff": 2048, "heads": 8, "dropout": 0.1},
+}
+
+
+def read(path: Path) -> tuple[int, list[Batch]]:
+    """The vocabulary's size, and the batches as tensors."""
+    raw = json.loads(path.read_bytes())
+    sides = [[torch.tensor(batch[side]) for side in ("src", "tgt_in", "tgt_out")] for batch in raw["batches"]]
+    return raw["vocab"], [Batch(*tensors, places=("",) * len(tensors[0])) for tensors in sides]
+
+
+def peak_mb() -> float:
+    """The most memory this process has held, in MiB."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if "VmHWM" in line) / 1024
+
+
+def main() -> None:
+    """Build, then answer until the input ends."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("batches", type=Path)
+    parser.add_argument("--shape", choices=SHAPES, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto")
+    args = parser.parse_args()
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    vocab, batches = read(args.batches)
+    device = torch.device("cpu")
+    model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()
+    train = TrainConfig(precision=args.precision)
+    gradient, optimizer = Gradient(model, train, Team(), device), build_optimizer(model, train)
+    for group in optimizer.param_groups:
+        group["lr"] = 1e-4
+    print(f"dragoman: {model.parameter_count:,} parameters", file=sys.stderr)
+    if args.precision == "auto":
+        gradient.precision, why = choose_precision(model, batches, device, train.label_smoothing)
+        print(why, file=sys.stderr)
+    print("ready", file=answers)
+    for line in sys.stdin:
+        turn = [index % len(batches) for index in range(*map(int, line.split()))]
+        tokens, loss, start = 0, 0.0, time.perf_counter()
+        for index in turn:
+            count = batches[index].target_tokens
+            summed = gradient.of([batches[index]], count)
+            assert summed is not None, "out of memory"
+            optimizer.step()
+            optimizer.zero_grad()
+            tokens, loss = tokens + count, summed / count
+        answer = {"tokens": tokens, "seconds": time.perf_counter() - start, "loss": loss, "peak_mb": round(peak_mb(), 1)}
+        print(json.dumps(answer), file=answers)
+
+
+if __name__ == "__main__":
+    main()

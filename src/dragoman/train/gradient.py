@@ -1,0 +1,62 @@
+"""The gradient of one update: the mean loss over all target tokens of all micro-batches of all processes.
+
+It is the same number however the pairs of an update are cut up; arithmetic, memory and the team decide only how it is
+found.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+
+import torch
+
+from dragoman.config import TrainConfig
+from dragoman.data.batch import Batch, split
+from dragoman.errors import ResourceError
+from dragoman.model.device import arithmetic, within_memory
+from dragoman.model.transformer import Transformer
+from dragoman.train.distributed import Team, share_out, without_exchange
+from dragoman.train.precision import Precision
+from dragoman.train.validation import SummedLoss
+
+
+class Gradient:
+    """Leaves gradients in the parameters of a model, shared out over a team."""
+
+    def __init__(self, model: Transformer, train: TrainConfig, team: Team, device: torch.device) -> None:
+        self.team, self.device = team, device
+        self.summed_loss = share_out(SummedLoss(model, train.label_smoothing), model, team, train.parallel, device)
+        self.precision: Precision = "float32" if train.precision == "auto" else train.precision
+        self.pieces = 1
+
+    def of(self, batches: Sequence[Batch], tokens: int) -> float | None:
+        """The summed loss of this process's `batches`; their gradient, divided by everyone's `tokens`, is accumulated.
+
+        None if memory did not suffice: `pieces`, into which batches are cut, has been doubled and the random state is
+        as before, so that after `zero_grad` the same update can be tried again. Raises ResourceError where that cannot
+        help: on a single pair, or in one of several processes.
+        """
+        random = torch.get_rng_state()
+        parts = [part for batch in batches for part in split(batch, self.pieces)]
+        most = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
+        rows, source, target = most.src.size(0), most.src.size(1), most.tgt_in.size(1)
+        try:
+            with within_memory(
+                f"{rows} pairs of {source} + {target} tokens",
+                "start anew with a lower train.batch_tokens, and train.accumulate as much higher",
+            ):
+                return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
+        except ResourceError:
+            if self.team.size > 1 or rows == 1:
+                raise
+        torch.set_rng_state(random)
+        self.pieces *= 2
+        return None
+
+    def _backward(self, batch: Batch, tokens: int, last: bool) -> float:
+        with nullcontext() if last else without_exchange(self.summed_loss):
+            with arithmetic(self.precision, self.device):
+                there = batch.to(self.device)
+                summed = self.summed_loss(there.src, there.tgt_in, there.tgt_out)
+            # Over the processes gradients are averaged, and ours is to be their sum.
+            (summed * (self.team.size / tokens)).backward()
+        return float(summed.item())

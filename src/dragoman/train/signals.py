@@ -1,0 +1,28 @@
+"""A signal asks a run to stop; the run stops between two steps, saved."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Callable[[], bool]]:
+    """Whether SIGINT or SIGTERM has arrived since; a second SIGINT stops at once."""
+    arrived = False
+    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main one alone
+        yield lambda: False
+        return
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal arrived
+        arrived = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: arrived
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,95 @@
+"""One process of a small run, for `test_processes.py`: torchrun starts as many as are asked for.
+
+    process.py FOLDER CORPUS '{"parallel": …, …keys of [train]}' [resume]
+
+The first process writes the losses of its steps to FOLDER/losses.json, the final weights to FOLDER/final.safetensors.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import save_tensors
+from dragoman.configfile import build_config
+from dragoman.data.corpus import sample_pairs
+from dragoman.data.stream import BatchStream, validation_batches
+from dragoman.errors import DragomanError
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import learn
+from dragoman.train.distributed import join_team, leave_team
+from dragoman.train.log import StepReport, ValidationReport
+from dragoman.train.loop import Trainer
+
+
+class Heard:
+    """Keeps the losses; at a step, may kill this process or spoil its weights."""
+
+    def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:
+        self.trainer, self.faults = trainer, faults
+        self.losses: dict[int, float] = {}
+
+    def on_step(self, report: StepReport) -> None:
+        self.losses[report.step] = report.loss
+        here = [report.step, self.trainer.team.rank]
+        if here == self.faults.get("kill"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if here == self.faults.get("spoil"):
+            draw = self.trainer.gradient.summed_loss.forward
+            self.trainer.gradient.summed_loss.forward = lambda *given: draw(*given) * float("nan")
+
+    def on_validation(self, report: ValidationReport) -> None:
+        pass
+
+    def on_notice(self, step: int, text: str) -> None:
+        print(f"notice at {step}: {text}", file=sys.stderr)
+
+
+def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> None:
+    """Train, from the beginning or on."""
+    torch.set_num_threads(1)
+    faults = keys.pop("faults", {})
+    shape = {"layers": 2, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": keys.pop("dropout", 0.0)}
+    tree = {
+        "project": {"name": "toy", "source": "en", "target": "de"},
+        "data": {"train": [str(corpus / "train.tsv")], "valid": str(corpus / "valid.tsv"), "shuffle_buffer": 90},
+        "tokenizer": {"vocab_size": 285},
+        "model": shape,
+        "train": {
+            "precision": "float32",
+            "batch_tokens": 150,
+            "warmup": 10,
+            "validate_every": 5,
+            "log_every": 1,
+            "peer_timeout": 20,
+            **keys,
+        },
+    }
+    config = build_config(tree, "toy", corpus)
+    tokenizer = learn(sample_pairs(config.data.train, 1000, 1), config.tokenizer)
+    team, device = join_team(torch.device("cpu"), config.train.peer_timeout)
+    torch.manual_seed(config.train.seed)
+    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    stream = BatchStream(config.data, tokenizer, batch_tokens=150, seed=1, rank=team.rank, world=team.size)
+    valid, _ = validation_batches(config.data.valid, tokenizer, max_length=50, batch_tokens=200)
+    trainer = Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=device, team=team)
+    heard = Heard(trainer, faults)
+    trainer.listeners.append(heard)
+    if resume:
+        trainer.resume()
+    trainer.fit()
+    if team.leads:
+        (folder / "losses.json").write_text(json.dumps(heard.losses))
+        save_tensors(folder / "final.safetensors", dict(trainer.final.named_parameters()))
+    leave_team()
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]), resume=sys.argv[4:] == ["resume"])
+    except DragomanError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        os._exit(error.exit_code)  # whoever was lost is not waited for

@@ -1,0 +1,94 @@
+"""The laws of several processes: 2 = 1, FSDP2 = DDP, a run saved by N goes on with M; and what a lost one does."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from dragoman.bundle import load_tensors
+
+Run = Callable[..., dict[str, float]]
+PROCESS = Path(__file__).with_name("process.py")
+
+
+@pytest.fixture
+def run(toy_corpus: Path, tmp_path: Path) -> Run:
+    """Train in so many processes; the losses of the steps."""
+
+    def start(name: str, processes: int, resume: bool = False, **keys: object) -> dict[str, float]:
+        (tmp_path / name).mkdir(exist_ok=True)
+        ended = launch(tmp_path / name, toy_corpus, processes, resume, keys)
+        assert ended.returncode == 0, ended.stderr
+        losses: dict[str, float] = json.loads((tmp_path / name / "losses.json").read_text())
+        return losses
+
+    return start
+
+
+def launch(
+    folder: Path, corpus: Path, processes: int, resume: bool, keys: dict[str, object]
+) -> subprocess.CompletedProcess[str]:
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    given = [str(PROCESS), str(folder), str(corpus), json.dumps(keys), *(["resume"] if resume else [])]
+    return subprocess.run([*torchrun, *given], capture_output=True, text=True, timeout=120, check=False)
+
+
+def final(folder: Path) -> dict[str, torch.Tensor]:
+    return load_tensors(folder / "final.safetensors")
+
+
+def settled(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Without the keys' biases: the softmax cancels them, so that Adam follows nothing but rounding there."""
+    return {name: tensor for name, tensor in weights.items() if not name.endswith("w_k.bias")}
+
+
+def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(run: Run, tmp_path: Path) -> None:
+    """20 steps over the same pairs; 1e-5 of the loss."""
+    alone = run("alone", 1, accumulate=2, max_steps=20)
+    copies = run("ddp", 2, parallel="ddp", max_steps=20)
+    parts = run("fsdp", 2, parallel="fsdp", max_steps=20)
+    assert len(alone) == 20
+    for step, loss in alone.items():
+        assert copies[step] == pytest.approx(loss, abs=1e-5)
+        assert parts[step] == pytest.approx(loss, abs=1e-5)
+    for kind in ("ddp", "fsdp"):
+        assert_close(settled(final(tmp_path / kind)), settled(final(tmp_path / "alone")), atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_a_run_saved_by_some_processes_goes_on_with_others(run: Run, tmp_path: Path, parallel: str) -> None:
+    """2 → 1 → 2 processes, all as 1."""
+    whole = run("whole", 1, accumulate=2, max_steps=12)
+    losses = run("parts", 2, parallel=parallel, max_steps=4)
+    losses |= run("parts", 1, resume=True, max_steps=8)
+    losses |= run("parts", 2, resume=True, parallel=parallel, max_steps=12)
+    assert losses == pytest.approx(whole, abs=1e-5)
+
+
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_for_bit(
+    run: Run, toy_corpus: Path, tmp_path: Path, parallel: str
+) -> None:
+    keys = {"parallel": parallel, "max_steps": 12, "dropout": 0.2}
+    run("whole", 2, **keys)
+    (tmp_path / "torn").mkdir()
+    torn = launch(tmp_path / "torn", toy_corpus, 2, resume=False, keys=keys | {"faults": {"kill": [7, 1]}})
+    assert torn.returncode != 0
+    assert "TeamError: step 8: process 1 of 2 (counted from 0) was lost; the last checkpoint is kept" in torn.stderr
+    run("torn", 2, resume=True, **keys)
+    ours, theirs = final(tmp_path / "torn"), final(tmp_path / "whole")
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_path: Path) -> None:
+    keys = {"max_steps": 12, "faults": {"spoil": [6, 1]}}
+    ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
+    assert ended.returncode != 0
+    assert "step 7: the loss is nan of process 1 on" in ended.stderr
+    assert "the checkpoint of step 5 is kept" in ended.stderr
+    assert (tmp_path / "diverged.1.txt").read_text().count("train.tsv:") > 1
