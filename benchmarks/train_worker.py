@@ -1,6 +1,6 @@
 """Dragoman behind the pipe of `peers/train_worker.py`, which says what is asked and answered.
 
-    python benchmarks/train_worker.py BATCHES.json --shape tiny|base [--threads 2] [--precision auto|float32|bfloat16]
+python benchmarks/train_worker.py BATCHES.json --shape tiny|base [--threads 2] [--precision auto|float32|bfloat16]
 """
 
 import argparse
@@ -72,7 +72,12 @@ def main() -> None:
             optimizer.step()
             optimizer.zero_grad()
             tokens, loss = tokens + count, summed / count
-        answer = {"tokens": tokens, "seconds": time.perf_counter() - start, "loss": loss, "peak_mb": round(peak_mb(), 1)}
+        answer = {
+            "tokens": tokens,
+            "seconds": time.perf_counter() - start,
+            "loss": loss,
+            "peak_mb": round(peak_mb(), 1),
+        }
         print(json.dumps(answer), file=answers)
 
 

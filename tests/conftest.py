@@ -42,10 +42,13 @@ def build() -> Build:
     return make
 
 
-@pytest.fixture(params=["post", "pre"])
+TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
+
+
+@pytest.fixture(params=[{"norm_order": "post"}, {"norm_order": "pre"}, TODAY], ids=["post", "pre", "today"])
 def model(request: pytest.FixtureRequest, build: Build) -> Transformer:
-    """The paper's order of normalisation, and today's."""
-    return build(norm_order=request.param)
+    """The paper's order of normalisation, the other one, and all of today's departures."""
+    return build(**request.param)
 
 
 @pytest.fixture

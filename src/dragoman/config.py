@@ -10,40 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from dragoman.presets import MODEL_PRESETS
+
 Positive = Annotated[int, Field(gt=0)]
 NonNegative = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-
-# 2017 exactly: table 3, rows "base" and "big".
-PAPER_BASE = {
-    "layers": 6,
-    "d_model": 512,
-    "d_ff": 2048,
-    "heads": 8,
-    "dropout": 0.1,
-    "norm_order": "post",
-    "tie": "all",
-}
-PAPER_BIG = PAPER_BASE | {"d_model": 1024, "d_ff": 4096, "heads": 16, "dropout": 0.3}
-# Today: Pre-LN trains without a fragile warm-up (Xiong et al. 2020); a deep encoder and a shallow decoder
-# translate as well and decode faster (Kasai et al. 2021).
-TODAY = {"dropout": 0.1, "norm_order": "pre", "tie": "all"}
-
-
-def _today(encoder: int, decoder: int, d_model: int, d_ff: int, heads: int) -> dict[str, Any]:
-    depths = {"encoder_layers": encoder, "decoder_layers": decoder}
-    return TODAY | depths | {"d_model": d_model, "d_ff": d_ff, "heads": heads}
-
-
-MODEL_PRESETS: dict[str, dict[str, Any]] = {
-    "paper-base": PAPER_BASE,
-    "paper-big": PAPER_BIG,
-    "tiny": _today(4, 2, 192, 768, 4),
-    "small": _today(6, 3, 256, 1024, 4),
-    "base": _today(8, 4, 512, 2048, 8),
-    "big": _today(12, 4, 1024, 4096, 16),
-}
-
 
 SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
 
@@ -169,6 +140,14 @@ class ModelConfig(Section):
     """P_drop of section 5.4: on each sub-layer's output and on embedding + position."""
     norm_order: Literal["post", "pre"] = "pre"
     """`post`: LayerNorm(x + Sublayer(x)), the paper. `pre`: x + Sublayer(LayerNorm(x)), Xiong et al. 2020."""
+    norm: Literal["layer", "rms"] = "layer"
+    """`layer`: LayerNorm, the paper. `rms`: RMSNorm, Zhang and Sennrich 2019."""
+    positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
+    """`sinusoidal`: added to the embeddings, section 3.5. `rotary`: RoPE in self-attention, Su et al. 2021."""
+    feed_forward: Literal["relu", "swiglu"] = "relu"
+    """`relu`: Eq. (2). `swiglu`: a gated network of three matrices, Shazeer 2020."""
+    bias: bool = True
+    """Whether the linear layers add a bias, as in Eq. (2)."""
     tie: Literal["all", "target", "none"] = "all"
     """`all`: source, target embeddings and the output projection are one matrix (section 3.4);
     `target`: the latter two only; `none`: three matrices."""

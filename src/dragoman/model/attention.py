@@ -4,6 +4,7 @@ A mask is Boolean and True means "may be seen"; what may not be seen scores −�
 """
 
 import math
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
@@ -28,6 +29,25 @@ def attention_weights(
     """softmax(Q Kᵀ / √d_k), the left factor of Eq. (1), section 3.2.1."""
     scores = q @ k.mT / math.sqrt(q.size(-1))
     return scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+
+
+def rotate(x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
+    """Rotary position embedding (Su et al. 2021), so that Q Kᵀ depends on how far apart two positions are.
+
+    The pair (x_i, x_{i + d_k/2}) turns by the angle pos · 10000^(−2i/d_k); the first position is `start`.
+    """
+    end = start + x.size(2)
+    cos, sin = (table[start:end] for table in _turns(1 << (end - 1).bit_length(), x.size(3), x.device))
+    a, b = x.float().chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
+
+
+@lru_cache(maxsize=16)
+def _turns(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "T K2"], Float[Tensor, "T K2"]]:
+    """Cosine and sine of every position's angles."""
+    frequency = 10000 ** -(torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
+    angles = torch.arange(length, dtype=torch.float64)[:, None] * frequency
+    return angles.cos().to(device, torch.float32), angles.sin().to(device, torch.float32)
 
 
 class ScaledDotProduct(nn.Module):
@@ -55,25 +75,31 @@ class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, section 3.2.2.
 
     Queries and keys/values are projected by separate calls, so that those of the past and of the memory are
-    projected once and kept.
+    projected once and kept. With `rotary`, queries and keys are turned by their positions, the first being `start`.
     """
 
-    def __init__(self, d_model: int, heads: int, d_k: int, d_v: int) -> None:
+    def __init__(
+        self, d_model: int, heads: int, d_k: int, d_v: int, *, bias: bool = True, rotary: bool = False
+    ) -> None:
         super().__init__()
-        self.heads = heads
-        self.w_q = nn.Linear(d_model, heads * d_k)
-        self.w_k = nn.Linear(d_model, heads * d_k)
-        self.w_v = nn.Linear(d_model, heads * d_v)
-        self.w_o = nn.Linear(heads * d_v, d_model)
+        self.heads, self.rotary = heads, rotary
+        self.w_q = nn.Linear(d_model, heads * d_k, bias)
+        self.w_k = nn.Linear(d_model, heads * d_k, bias)
+        self.w_v = nn.Linear(d_model, heads * d_v, bias)
+        self.w_o = nn.Linear(heads * d_v, d_model, bias)
         self.attend = ScaledDotProduct()
 
-    def queries(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+    def queries(self, x: Float[Tensor, "B T D"], start: int = 0) -> Float[Tensor, "B H T K"]:
         """Q W_i^Q of every head i."""
-        return self._split(self.w_q(x))
+        q = self._split(self.w_q(x))
+        return rotate(q, start) if self.rotary else q
 
-    def keys_values(self, x: Float[Tensor, "B S D"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]:
+    def keys_values(
+        self, x: Float[Tensor, "B S D"], start: int = 0
+    ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]:
         """K W_i^K and V W_i^V of every head i."""
-        return self._split(self.w_k(x)), self._split(self.w_v(x))
+        k, v = self._split(self.w_k(x)), self._split(self.w_v(x))
+        return rotate(k, start) if self.rotary else k, v
 
     def forward(
         self,

@@ -28,10 +28,14 @@ def _known_positions(length: int, d_model: int, device: torch.device) -> Float[T
 
 
 class Embedding(nn.Module):
-    """Token ids → vectors: dropout(E[token] · √d_model + PE(pos)), sections 3.4, 3.5 and 5.4."""
+    """Token ids → vectors: dropout(E[token] · √d_model + PE(pos)), sections 3.4, 3.5 and 5.4.
 
-    def __init__(self, vocab: int, d_model: int, dropout: float) -> None:
+    Without `sinusoidal` nothing is added: attention itself knows of positions.
+    """
+
+    def __init__(self, vocab: int, d_model: int, dropout: float, sinusoidal: bool = True) -> None:
         super().__init__()
+        self.sinusoidal = sinusoidal
         self.weight = nn.Parameter(torch.empty(vocab, d_model))
         self.dropout = Dropout(dropout)
         self.scale = math.sqrt(d_model)
@@ -40,7 +44,8 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
         """Embed `ids`, the first of which stands at position `start` of its sentence."""
-        end = start + ids.size(1)
-        known = _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), ids.device)
-        embedded = nn.functional.embedding(ids, self.weight) * self.scale
-        return self.dropout((embedded + known[start:end]).to(working_dtype(ids.device)))
+        x = nn.functional.embedding(ids, self.weight) * self.scale
+        if self.sinusoidal:
+            end = start + ids.size(1)
+            x = x + _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), ids.device)[start:end]
+        return self.dropout(x.to(working_dtype(ids.device)))

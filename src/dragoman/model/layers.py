@@ -3,12 +3,14 @@
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.dropout import Dropout
+from dragoman.model.norm import norm
 
 Memory = tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]
 Past = tuple[Float[Tensor, "R H _ K"], Float[Tensor, "R H _ W"]]
@@ -17,14 +19,28 @@ Past = tuple[Float[Tensor, "R H _ K"], Float[Tensor, "R H _ W"]]
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, Eq. (2), section 3.3."""
 
-    def __init__(self, d_model: int, d_ff: int) -> None:
+    def __init__(self, d_model: int, d_ff: int, bias: bool = True) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(d_model, d_ff)
-        self.w_2 = nn.Linear(d_ff, d_model)
+        self.w_1 = nn.Linear(d_model, d_ff, bias)
+        self.w_2 = nn.Linear(d_ff, d_model, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """The same two layers at every position."""
         return self.w_2(self.w_1(x).relu())
+
+
+class GatedFeedForward(nn.Module):
+    """FFN(x) = (Swish(x W_1) ⊙ x W_3) W_2, SwiGLU of Shazeer (2020), with Swish(z) = z / (1 + e^−z)."""
+
+    def __init__(self, d_model: int, d_ff: int, bias: bool = True) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff, bias)
+        self.w_3 = nn.Linear(d_model, d_ff, bias)
+        self.w_2 = nn.Linear(d_ff, d_model, bias)
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """The same layers at every position."""
+        return self.w_2(F.silu(self.w_1(x)) * self.w_3(x))
 
 
 class AddNorm(nn.Module):
@@ -36,7 +52,7 @@ class AddNorm(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = norm(config)
         self.dropout = Dropout(config.dropout)
         self.post = config.norm_order == "post"
 
@@ -52,8 +68,8 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.self_attention = _attention(config, rotary=config.positions == "rotary")
+        self.feed_forward = _feed_forward(config)
         self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(2))
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 1 S"]) -> Float[Tensor, "B S D"]:
@@ -72,9 +88,9 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
+        self.self_attention = _attention(config, rotary=config.positions == "rotary")
         self.cross_attention = _attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.feed_forward = _feed_forward(config)
         self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(3))
 
     def remember(self, memory: Float[Tensor, "B S D"]) -> Memory:
@@ -95,11 +111,12 @@ class DecoderLayer(nn.Module):
         stand grouped by sentence; those of one sentence share its memory.
         """
         seen: list[Past] = []
+        start = 0 if past is None else past[0].size(2)
 
         def look_back(y: Tensor) -> Tensor:
-            new = self.self_attention.keys_values(y)
+            new = self.self_attention.keys_values(y, start)
             seen.append(new if past is None else (_append(past[0], new[0]), _append(past[1], new[1])))
-            return self.self_attention(self.self_attention.queries(y), *seen[0], mask)
+            return self.self_attention(self.self_attention.queries(y, start), *seen[0], mask)
 
         def look_at_source(y: Tensor) -> Tensor:
             # The hypotheses of one sentence ask as if they were positions of one: the memory is not copied.
@@ -117,5 +134,11 @@ def _append(past: Tensor, new: Tensor) -> Tensor:
     return torch.cat((past, new), dim=2)
 
 
-def _attention(config: ModelConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.heads, config.d_k, config.d_v)
+def _attention(config: ModelConfig, rotary: bool = False) -> MultiHeadAttention:
+    widths = (config.d_model, config.heads, config.d_k, config.d_v)
+    return MultiHeadAttention(*widths, bias=config.bias, rotary=rotary)
+
+
+def _feed_forward(config: ModelConfig) -> FeedForward | GatedFeedForward:
+    kind = GatedFeedForward if config.feed_forward == "swiglu" else FeedForward
+    return kind(config.d_model, config.d_ff, config.bias)

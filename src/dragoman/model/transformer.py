@@ -16,6 +16,7 @@ from dragoman.config import ModelConfig
 from dragoman.model.attention import look_ahead_mask
 from dragoman.model.embedding import Embedding
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory, Past
+from dragoman.model.norm import norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,21 @@ class Transformer(nn.Module):
         super().__init__()
         assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config = config
-        self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout)
-        self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout)
+        sinusoidal = config.positions == "sinusoidal"
+        self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, sinusoidal)
+        self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, sinusoidal)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-LN leaves the last sum un-normalised; Post-LN has just normalised it.
         pre = config.norm_order == "pre"
-        self.encoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
+        self.encoder_norm = norm(config) if pre else nn.Identity()
+        self.decoder_norm = norm(config) if pre else nn.Identity()
         self.projection = nn.Parameter(self.target_embedding.weight.detach().clone())
         for module in [*self.encoder.modules(), *self.decoder.modules()]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
         if config.tie != "none":
             self.projection = self.target_embedding.weight
         if config.tie == "all":

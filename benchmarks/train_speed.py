@@ -1,0 +1,198 @@
+"""How fast whole training steps are, beside JoeyNMT, Eole, Hugging Face's Marian and PyTorch's own Transformer.
+
+    python benchmarks/train_speed.py [--quick] [--shapes tiny base] [--threads 2] [--rounds 5]
+
+The same batches (4,096 tokens each, one vocabulary), architecture, dropout and threads for all; a step is forward,
+label-smoothed loss, backward and Adam. tiny is 4 + 4 layers of width 128, base 6 + 6 of width 512. Text is Multi30k's
+en→de if DRAGOMAN_DATA names the folder that holds multi30k/, else the embedded corpus. Every toolkit is a process of
+its own, the peers' in an environment that this script makes once from `peers/train-requirements.txt`.
+
+Each peer trains in float32 and in bfloat16 where it can; the faster counts (with --quick, what was faster before). All
+are warmed up on the very batches that are timed, then take turns within every round. Printed are target tokens/s,
+peak memory, and how many times as fast ours is in the same round, medians with the spread. The last line is one JSON
+object.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from dragoman.config import CorpusConfig, DataConfig, TokenizerConfig
+from dragoman.data.corpus import sample_pairs
+from dragoman.data.stream import BatchStream
+from dragoman.text.tokenizer import BOS, EOS, PAD, learn
+
+HERE = Path(__file__).parent
+ENVIRONMENT = HERE / "peers/environment"
+TORCH = "torch==2.13.0"
+BATCH_TOKENS = 4096
+# Per shape: batches of a round, and the precision each peer was faster in on a machine with AMX.
+TURN = {"tiny": 6, "base": 2}
+FASTER = {
+    "tiny": {"joeynmt": "float32", "eole": "bfloat16", "marian": "float32", "pytorch": "float32"},
+    "base": {"joeynmt": "float32", "eole": "bfloat16", "marian": "bfloat16", "pytorch": "bfloat16"},
+}
+NEVER = {("joeynmt", "bfloat16")}  # its configuration turns half precision off on a CPU
+
+
+@dataclass
+class Worker:
+    """A toolkit in a process of its own, and what it has shown."""
+
+    name: str
+    process: subprocess.Popen[str]
+    peak_mb: float = 0.0
+    speeds: list[float] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, name: str, precision: str, batches: Path, shape: str, threads: int) -> Self:
+        """Launch it and wait until it is ready."""
+        options = ["--shape", shape, "--threads", str(threads), "--precision", precision]
+        if name == "dragoman":
+            command = [sys.executable, str(HERE / "train_worker.py"), str(batches), *options]
+        else:
+            python = ENVIRONMENT / "bin/python"
+            command = [str(python), str(HERE / "peers/train_worker.py"), name, str(batches), *options]
+        # Threads are to wait busily for each other in none, or in all.
+        environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        pipe, log = subprocess.PIPE, (HERE / f"peers/environment/{name}.log").open("w")
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True, env=environment)
+        worker = cls(f"{name} {precision}" if name != "dragoman" else name, process)
+        if worker._line().strip() != "ready":
+            sys.exit(f"{name} did not start; {log.name} says why")
+        return worker
+
+    def train(self, batches: int) -> float:
+        """Train on the first `batches`; target tokens/s."""
+        assert self.process.stdin
+        self.process.stdin.write(f"0 {batches}\n")
+        self.process.stdin.flush()
+        answer = json.loads(self._line())
+        self.peak_mb = answer["peak_mb"]
+        return float(answer["tokens"] / answer["seconds"])
+
+    def stop(self) -> None:
+        """End the process."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+
+def make_environment() -> None:
+    """The peers' own environment, once."""
+    made = ENVIRONMENT / "made"
+    if made.exists():
+        return
+    print("making the peers' environment", file=sys.stderr)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+    pip = [str(ENVIRONMENT / "bin/pip"), "install", "--quiet"]
+    subprocess.run([*pip, TORCH], check=True)
+    subprocess.run([*pip, "--no-deps", "-r", str(HERE / "peers/train-requirements.txt")], check=True)
+    made.touch()
+
+
+def write_batches(path: Path) -> str:
+    """Batches for every toolkit, as ids; what text they are of."""
+    if folder := os.environ.get("DRAGOMAN_DATA"):
+        text = Path(folder) / "multi30k"
+        train = CorpusConfig(source=text / "train.en.gz", target=text / "train.de.gz")
+        name, size = "Multi30k en-de", 10_000
+    else:
+        train = CorpusConfig(source=HERE.parent / "src/dragoman/data/embedded/train.tsv.gz")
+        name, size = "embedded en-ko", 8_000
+    data = DataConfig(train=(train,), valid=train)
+    tokenizer = learn(sample_pairs(data.train, 50_000, 1), TokenizerConfig(kind="bpe", vocab_size=size))
+    stream = BatchStream(data, tokenizer, batch_tokens=BATCH_TOKENS, seed=1)
+    batches = [stream.next_update(1)[0] for _ in range(max(TURN.values()))]
+    rows = [{side: getattr(batch, side).tolist() for side in ("src", "tgt_in", "tgt_out")} for batch in batches]
+    marks = {"vocab": len(tokenizer.source), "pad": PAD, "bos": BOS, "eos": EOS}
+    path.write_text(json.dumps(marks | {"batches": rows}))
+    return f"{name}, {len(tokenizer.source):,} pieces"
+
+
+def faster_precisions(batches: Path, shape: str, threads: int) -> dict[str, str]:
+    """For each peer the precision it trains faster in here."""
+    best: dict[str, str] = {}
+    for name in FASTER[shape]:
+        speeds = {}
+        for precision in ("float32", "bfloat16"):
+            if (name, precision) in NEVER:
+                continue
+            worker = Worker.start(name, precision, batches, shape, threads)
+            worker.train(TURN[shape])
+            speeds[precision] = max(worker.train(TURN[shape]) for _ in range(2))
+            worker.stop()
+            print(
+                f"{shape} {name} {precision}: {speeds[precision]:,.0f} tokens/s, {worker.peak_mb:,.0f} MB", flush=True
+            )
+        best[name] = max(speeds, key=speeds.__getitem__)
+    return best
+
+
+def compare(batches: Path, shape: str, threads: int, rounds: int, quick: bool) -> dict[str, Any]:
+    """All in turns, some rounds."""
+    chosen = FASTER[shape] if quick else faster_precisions(batches, shape, threads)
+    workers = [Worker.start("dragoman", "auto", batches, shape, threads)]
+    workers += [Worker.start(name, precision, batches, shape, threads) for name, precision in chosen.items()]
+    for worker in workers:
+        worker.train(TURN[shape])
+    for _ in range(rounds):
+        for worker in workers:
+            worker.speeds.append(worker.train(TURN[shape]))
+    for worker in workers:
+        worker.stop()
+    ours, *peers = workers
+    print(f"\n{shape}: target tokens/s, peak MB, ours is … times as fast")
+    result: dict[str, Any] = {
+        "dragoman": {"tokens_per_second": round(statistics.median(ours.speeds)), "mb": ours.peak_mb}
+    }
+    ratios: dict[str, float] = {}
+    for worker in workers:
+        each = [mine / theirs for mine, theirs in zip(ours.speeds, worker.speeds, strict=True)]
+        ratios[worker.name] = statistics.median(each)
+        speed = statistics.median(worker.speeds)
+        spread = f"{ratios[worker.name]:5.2f} [{min(each):.2f}-{max(each):.2f}]"
+        print(f"  {worker.name:18} {speed:8,.0f} {worker.peak_mb:8,.0f}   {spread}")
+        result[worker.name] = {"tokens_per_second": round(speed), "mb": worker.peak_mb, "ours_is": ratios[worker.name]}
+    fastest = min(peers, key=lambda worker: ratios[worker.name])
+    joeynmt = next(worker for worker in peers if worker.name.startswith("joeynmt"))
+    return {
+        "vs_joeynmt": round(ratios[joeynmt.name], 2),
+        "vs_fastest_peer": round(ratios[fastest.name], 2),
+        "fastest_peer": fastest.name,
+        "memory_vs_fastest_peer": round(ours.peak_mb / fastest.peak_mb, 2),
+        "all": result,
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="ends within 5 minutes")
+    parser.add_argument("--shapes", nargs="+", choices=TURN, default=list(TURN))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int)
+    args = parser.parse_args()
+    make_environment()
+    with tempfile.TemporaryDirectory() as folder:
+        batches = Path(folder) / "batches.json"
+        text = write_batches(batches)
+        print(f"{text}; {args.threads} threads, batches of {BATCH_TOKENS:,} tokens")
+        rounds = args.rounds or (2 if args.quick else 5)
+        results = {shape: compare(batches, shape, args.threads, rounds, args.quick) for shape in args.shapes}
+    print(json.dumps({"text": text, "threads": args.threads, **results}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Normalisation: LayerNorm (Ba et al. 2016), the paper's, is PyTorch's own; RMSNorm (Zhang and Sennrich 2019) is here.
+
+PyTorch computes RMSNorm on a CPU as five operations that keep what each needs; this one keeps the normalised vector
+and takes less than half of their time (`docs/log.md`, 2026-11-21).
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dragoman.config import ModelConfig
+
+
+def norm(config: ModelConfig) -> nn.Module:
+    """The normalisation of this model."""
+    return RMSNorm(config.d_model) if config.norm == "rms" else nn.LayerNorm(config.d_model)
+
+
+class RMSNorm(nn.Module):
+    """x / √(mean(x²) + ε) · γ."""
+
+    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(d_model)), eps
+
+    def forward(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any D"]:
+        """Every position by its own length."""
+        normalised: Tensor = _Normalise.apply(x, self.eps)
+        return normalised * self.weight.to(x.dtype)
+
+
+class _Normalise(torch.autograd.Function):
+    """h = x · r with r = 1 / √(mean(x²) + ε); then ∂L/∂x = r (g − h · mean(g h)) for g = ∂L/∂h."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, eps: float) -> Tensor:
+        squares = torch.linalg.vector_norm(
+            x, dim=-1, keepdim=True, dtype=torch.promote_types(x.dtype, torch.float32)
+        ).square()
+        r = (squares / x.size(-1) + eps).rsqrt().to(x.dtype)
+        h = x * r
+        ctx.save_for_backward(h, r)
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (g,), (h, r) = grads, ctx.saved_tensors
+        mean = torch.linalg.vecdot(g, h).unsqueeze(-1) / h.size(-1)
+        return torch.addcmul(g, h, mean, value=-1).mul_(r), None
