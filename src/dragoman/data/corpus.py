@@ -133,6 +133,8 @@ def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
                 raise DataError(f'{path}:{line}: no text under "{field}"; name the two `fields` of the corpus')
             if not is_text(side):
                 raise DataError(f'{path}:{line}: half a character under "{field}"; write it whole')
+            if "".join(side.splitlines()) != side:  # two lines wherever lines are written, as by `data split`
+                raise DataError(f'{path}:{line}: a line break under "{field}"; put a space there, or make two pairs')
         yield Pair(cast("str", sides[0]), cast("str", sides[1]), line)
 
 
