@@ -1,11 +1,15 @@
 """Dividing a corpus: every pair goes somewhere, once, and no sentence goes to two places."""
 
+import errno
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data import split as split_module
+from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.split import split_corpus
 from dragoman.errors import ConfigError, DataError
 
@@ -71,3 +75,60 @@ def test_too_small_a_corpus_is_refused_before_anything_is_written(
 def test_a_part_that_holds_both_sides_in_one_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="two files of lines"):
         split_corpus(corpus(tmp_path, PAIRS), {"train": CorpusConfig(source=tmp_path / "train.tsv")}, None)
+
+
+@pytest.mark.parametrize("name", ["./train.en", "sub/../valid.en"], ids=["in one part", "in two parts"])
+def test_a_file_named_twice_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "data"
+    named = parts(folder) | {"train": CorpusConfig(source=folder / name, target=folder / "train.en")}
+    with pytest.raises(ConfigError, match="named twice in the configuration; give each side of each part its own file"):
+        split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
+    assert not folder.exists()
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), DataError("a bad line"), OSError(errno.ENOSPC, "full")], ids=repr)
+def test_a_split_that_ends_in_the_middle_leaves_no_file(
+    tmp_path: Path, end: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, passes = corpus(tmp_path, PAIRS), []
+
+    def broken_off(of: CorpusConfig) -> Iterator[Pair]:
+        passes.append(of)
+        for pair in read_pairs(of):
+            if len(passes) > 1 and pair.line == 700:  # the first pass only counts
+                raise end
+            yield pair
+
+    monkeypatch.setattr(split_module, "read_pairs", broken_off)
+    with pytest.raises(type(end)):
+        split_corpus(whole, parts(tmp_path / "data"), held_out=100)
+    assert files_in(tmp_path / "data") == []
+    monkeypatch.undo()
+    assert sum(split_corpus(whole, parts(tmp_path / "data"), held_out=100).values()) == len(PAIRS)
+
+
+def test_a_split_whose_files_cannot_all_be_named_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename, done = Path.rename, []
+
+    def refused(self: Path, target: Any) -> Path:
+        if len(done) == 3:
+            raise OSError(errno.EIO, "the disk is gone")
+        done.append(target)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="the disk is gone"):
+        split_corpus(corpus(tmp_path, PAIRS), parts(tmp_path / "data"), held_out=100)
+    assert files_in(tmp_path / "data") == []
+
+
+def test_a_split_leaves_its_parts_and_nothing_beside_them(tmp_path: Path) -> None:
+    named = parts(tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/.train.ko.partial").write_text("what a killed split left")
+    split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
+    assert sorted(files_in(tmp_path / "data")) == sorted(path for part in named.values() for path in part.files)

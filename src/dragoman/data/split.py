@@ -1,12 +1,12 @@
 """One corpus → train, validation and test files, without a sentence of one in another.
 
 A pair's part depends on its source sentence alone, so that repeats of a sentence stay together, and the same corpus
-is always split the same way. Nothing is held in memory.
+is always split the same way. Nothing is held in memory, and no part is there before all of them are whole.
 """
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -24,22 +24,23 @@ def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_o
     """Write the pairs of `corpus` into the two files of each part; how many each got.
 
     `parts` holds "train" and some of "valid" and "test", which get about `held_out` pairs each. Raises ConfigError
-    when a part's file exists or holds both sides, DataError when the corpus is too small or cannot be read.
+    when a part's file exists, holds both sides or is named twice, DataError when the corpus is too small or cannot
+    be read; no file is left behind then.
     """
     files = {name: _two_files(part) for name, part in parts.items()}
+    _refuse_twice([path for pair in files.values() for path in pair])
     total = sum(1 for _ in read_pairs(corpus))
     size = min(HELD_OUT, total // SMALLEST_SHARE) if held_out is None else held_out
     if size < 1 or size * len(parts) > total:
         raise DataError(f"{corpus.source}: {total:,} pairs are too few to hold out {max(size, 1):,} for each part")
     shares = {name: size / total for name in parts if name != "train"}
     counts = dict.fromkeys(parts, 0)
-    with ExitStack() as stack:
-        out = {name: [stack.enter_context(_create(path)) for path in pair] for name, pair in files.items()}
+    with _all_or_none([path for pair in files.values() for path in pair]) as out:
         for pair in read_pairs(corpus):
             part = _part_of(pair.source, shares)
             counts[part] += 1
-            for file, side in zip(out[part], (pair.source, pair.target), strict=True):
-                file.write(side + "\n")
+            for path, side in zip(files[part], (pair.source, pair.target), strict=True):
+                out[path].write(side + "\n")
     return counts
 
 
@@ -52,9 +53,35 @@ def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
     return part.source, part.target
 
 
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise ConfigError(f"{path}: named twice in the configuration; give each side of each part its own file")
+        seen.add(path.resolve())
+
+
+@contextmanager
+def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[str]]]:
+    """Files to write that take their names together when the block ends well, and else vanish."""
+    partials = {path: path.with_name(f".{path.name}.partial") for path in paths}
+    named: list[Path] = []
+    try:
+        with ExitStack() as stack:
+            yield {path: stack.enter_context(_create(partial)) for path, partial in partials.items()}
+        for path, partial in partials.items():
+            partial.rename(path)
+            named.append(path)
+    except BaseException:
+        for path in (*partials.values(), *named):
+            with suppress(OSError):
+                path.unlink()
+        raise
+
+
 def _create(path: Path) -> IO[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("x", encoding="utf-8", newline="\n")
+    return path.open("w", encoding="utf-8", newline="\n")
 
 
 def _part_of(source: str, shares: Mapping[str, float]) -> str:
