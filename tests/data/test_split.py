@@ -86,6 +86,40 @@ def test_a_file_named_twice_is_refused_before_anything_is_written(tmp_path: Path
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(("ending", "mark"), [(".gz", b"\x1f\x8b"), (".zst", b"\x28\xb5\x2f\xfd")])
+def test_a_name_that_ends_as_a_packed_file_is_one(tmp_path: Path, ending: str, mark: bytes) -> None:
+    whole = corpus(tmp_path, PAIRS)
+    plain, packed, again = (parts(tmp_path / name) for name in ("plain", "packed", "again"))
+    for named in (packed, again):
+        for name, part in named.items():
+            both = (path.with_name(path.name + ending) for path in part.files)
+            named[name] = CorpusConfig(**dict(zip(("source", "target"), both, strict=True)))
+    counts = [split_corpus(whole, named, held_out=100) for named in (plain, packed, again)]
+    assert counts[0] == counts[1]
+    for name, part in packed.items():
+        assert sides(part) == sides(plain[name])
+        for path, other in zip(part.files, again[name].files, strict=True):
+            assert path.read_bytes().startswith(mark)
+            assert path.read_bytes() == other.read_bytes(), "the same text must have the same hash"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "held_out", "part", "remedy"),
+    [
+        pytest.param(PAIRS[:12], 1, "valid", "ask for more with --held-out", id="few asked for"),
+        pytest.param([("같은 문장", f"{n}") for n in range(300)], 20, "valid", "ask for more", id="one sentence"),
+        pytest.param([("y", f"{n}") for n in range(300)], 20, "train", "ask for fewer", id="one sentence held out"),
+    ],
+)
+def test_a_part_that_would_get_nothing_is_told_and_no_file_is_left(
+    tmp_path: Path, pairs: list[tuple[str, str]], held_out: int, part: str, remedy: str
+) -> None:
+    whole = corpus(tmp_path, pairs)
+    with pytest.raises(DataError, match=f"none of its {len(pairs)} pairs falls to {part}, .*; {remedy}"):
+        split_corpus(whole, parts(tmp_path / "data"), held_out)
+    assert files_in(tmp_path / "data") == []
+
+
 def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 

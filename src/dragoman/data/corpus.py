@@ -11,7 +11,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from math import log
@@ -96,6 +96,14 @@ def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
         if number == 1:
             text = text.removeprefix("\ufeff")
         yield text.removesuffix("\n").removesuffix("\r")
+
+
+def create(path: Path, name: str, stack: ExitStack) -> IO[bytes]:
+    """A new file at `path`, open as long as `stack` is, and packed as the ending of `name` says."""
+    file = stack.enter_context(path.open("wb"))
+    if name.endswith(".gz"):  # with neither date nor name in it: the same text gives the same bytes
+        return cast("IO[bytes]", stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
+    return cast("IO[bytes]", stack.enter_context(zstd.ZstdFile(file, "w"))) if name.endswith(".zst") else file
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus import create, read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.normalise import normalise
 
@@ -32,7 +32,10 @@ def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_o
     total = sum(1 for _ in read_pairs(corpus))
     size = min(HELD_OUT, total // SMALLEST_SHARE) if held_out is None else held_out
     if size < 1 or size * len(parts) > total:
-        raise DataError(f"{corpus.source}: {total:,} pairs are too few to hold out {max(size, 1):,} for each part")
+        raise DataError(
+            f"{corpus.source}: {total:,} pairs are too few to hold out {max(size, 1):,} for each part; "
+            "give more text, or ask for fewer with --held-out"
+        )
     shares = {name: size / total for name in parts if name != "train"}
     counts = dict.fromkeys(parts, 0)
     with _all_or_none([path for pair in files.values() for path in pair]) as out:
@@ -40,8 +43,18 @@ def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_o
             part = _part_of(pair.source, shares)
             counts[part] += 1
             for path, side in zip(files[part], (pair.source, pair.target), strict=True):
-                out[path].write(side + "\n")
+                out[path].write(f"{side}\n".encode())
+        if empty := next((name for name, count in counts.items() if not count), None):
+            raise DataError(_no_pair(corpus, empty, total))
     return counts
+
+
+def _no_pair(corpus: CorpusConfig, part: str, total: int) -> str:
+    remedy = "ask for fewer with --held-out" if part == "train" else "ask for more with --held-out"
+    return (
+        f"{corpus.source}: none of its {total:,} pairs falls to {part}, repeats of a sentence staying together; "
+        f"{remedy}, or give more text"
+    )
 
 
 def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
@@ -62,13 +75,15 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
 
 
 @contextmanager
-def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[str]]]:
-    """Files to write that take their names together when the block ends well, and else vanish."""
+def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[bytes]]]:
+    """Files to write, packed as their endings say; all take their names when the block ends well, or all vanish."""
     partials = {path: path.with_name(f".{path.name}.partial") for path in paths}
     named: list[Path] = []
     try:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            yield {path: stack.enter_context(_create(partial)) for path, partial in partials.items()}
+            yield {path: create(partial, path.name, stack) for path, partial in partials.items()}
         for path, partial in partials.items():
             partial.rename(path)
             named.append(path)
@@ -77,11 +92,6 @@ def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[str]]]:
             with suppress(OSError):
                 path.unlink()
         raise
-
-
-def _create(path: Path) -> IO[str]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("w", encoding="utf-8", newline="\n")
 
 
 def _part_of(source: str, shares: Mapping[str, float]) -> str:
