@@ -13,7 +13,7 @@ from typing import IO
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus import create, read_pairs
 from dragoman.errors import ConfigError, DataError
-from dragoman.text.normalise import normalise
+from dragoman.text.normalise import folded
 
 # The size of a held-out part when none is asked for: enough to tell systems apart, never a tenth of the text.
 HELD_OUT = 1000
@@ -95,7 +95,7 @@ def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[bytes]]]:
 
 
 def _part_of(source: str, shares: Mapping[str, float]) -> str:
-    digest = hashlib.blake2b(normalise(source).casefold().encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(folded(source).encode(), digest_size=8).digest()
     place = int.from_bytes(digest) / 2**64
     for name, share in shares.items():
         if place < share:
