@@ -339,6 +339,18 @@ def test_a_damaged_checkpoint_is_named(dragoman: Any, resumable: Path) -> None:
     assert complaint.startswith(f"{path}: cannot be read")
 
 
+def test_metrics_torn_within_a_character_are_taken_up_again(dragoman: Any, resumable: Path) -> None:
+    path = resumable / "runs/toy/metrics.jsonl"
+    kept = [*path.read_bytes().split(b"\n")[:-1], '{"event": "notice", "step": 8, "text": "one\u2028line"}'.encode()]
+    torn = '{"event": "validation", "step": 12, "text": "한'.encode()[:-1]
+    path.write_bytes(b"\n".join([*kept, torn]))
+    assert dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").code == 0
+    lines = path.read_bytes().split(b"\n")
+    assert lines[: len(kept)] == kept
+    assert lines.pop() == b""
+    assert json.loads(lines[-1])["step"] == 9
+
+
 # --- a full disk -------------------------------------------------------------------------------------------------
 
 
