@@ -149,6 +149,14 @@ def test_an_output_that_is_no_ordinary_file_is_written_to_and_not_replaced(
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def test_a_model_may_be_used_from_within_its_folder(
+    dragoman: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = texts(dragoman("translate", "-m", model, "the dog")), texts(dragoman("model", "show", model))
+    monkeypatch.chdir(model)
+    assert (texts(dragoman("translate", "-m", ".", "the dog")), texts(dragoman("model", "show", "."))) == there
+
+
 @pytest.mark.parametrize("device", ["cuda:77", "nonsense"])
 def test_a_device_that_is_not_there_is_told(dragoman: Any, model: Path, device: str) -> None:
     complaint = dragoman("translate", "-m", model, "dog", "--device", device).refused(5)
