@@ -157,7 +157,7 @@ def test_a_model_may_be_used_from_within_its_folder(
     assert (texts(dragoman("translate", "-m", ".", "the dog")), texts(dragoman("model", "show", "."))) == there
 
 
-@pytest.mark.parametrize("device", ["cuda:77", "nonsense"])
+@pytest.mark.parametrize("device", ["cuda:77", "nonsense", "meta", "hpu"])
 def test_a_device_that_is_not_there_is_told(dragoman: Any, model: Path, device: str) -> None:
     complaint = dragoman("translate", "-m", model, "dog", "--device", device).refused(5)
     assert complaint == f'device "{device}" is not on this machine; use "cpu" or "auto"'
