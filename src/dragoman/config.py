@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Positive = Annotated[int, Field(gt=0)]
-NonNegative = Annotated[int, Field(ge=0)]
+# Beyond what any run needs, and within what every library below us can count to.
+MOST = 2**31 - 1
+Positive = Annotated[int, Field(gt=0, le=MOST)]
+NonNegative = Annotated[int, Field(ge=0, le=MOST)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 # 2017 exactly: table 3, rows "base" and "big".
@@ -80,7 +82,7 @@ class CorpusConfig(Section):
     """File of source sentences, or a `.tsv` (two columns) or `.jsonl` file that holds both sides."""
     target: Path | None = None
     """File of target sentences, line by line the translations of `source`."""
-    weight: Annotated[float, Field(gt=0)] = 1.0
+    weight: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     """How many times an epoch shows each pair: 3 repeats, 0.5 draws half of them."""
     fields: tuple[str, str] = ("source", "target")
     """Names of the two fields of a `.jsonl` file."""
@@ -132,13 +134,13 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """Unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocab_size: Annotated[int, Field(ge=16)] | None = None
+    vocab_size: Annotated[int, Field(ge=16, le=1_000_000)] | None = None
     """Pieces in the vocabulary (with `joint = false`, in each of the two); as suits the amount of text unless given."""
     joint: bool = True
     """One vocabulary for both languages, as in the paper, section 5.1."""
     byte_fallback: bool = True
     """Spell characters never seen in training as UTF-8 bytes, so that nothing is unknown."""
-    character_coverage: Annotated[float, Field(gt=0, le=1)] = 0.9995
+    character_coverage: Annotated[float, Field(ge=0.98, le=1)] = 0.9995  # SentencePiece's own bounds
     """Share of the characters that get pieces of their own."""
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that always stay one piece."""
@@ -201,13 +203,13 @@ class TrainConfig(Section):
 
     output: Path | None = None
     """Folder of the run; `runs/NAME` beside the configuration unless given."""
-    seed: NonNegative = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Seed of initialisation, dropout and data order."""
     device: str = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the matrix products, `auto` being the faster here by trial; weights and sums stay float32."""
-    threads: Positive | None = None
+    threads: Annotated[int, Field(gt=0, le=1024)] | None = None
     """CPU threads; all that this process may use unless given."""
     batch_tokens: Positive = 4096
     """Sentences × longest side of a micro-batch, padding counted."""
