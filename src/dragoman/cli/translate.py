@@ -69,7 +69,6 @@ def _typed(request: Request) -> bool:
 @contextmanager
 def _destination(output: Path | None) -> Iterator[IO[str]]:
     if output is None:
-        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
         yield sys.stdout
         return
     if output.exists() and not output.is_file() and not output.is_dir():  # a device or a pipe is written to
