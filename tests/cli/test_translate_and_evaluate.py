@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.translator import Translator
+
 LINES = ["the red dog", "", "two birds see a tree", "   ", "one cat"]
 
 
@@ -121,6 +123,39 @@ def test_an_output_that_cannot_be_written_is_told(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+@pytest.mark.parametrize("place", ["file/out", "none/out", "folder", "", "..", "n" * 300])
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_an_output_that_cannot_be_written_is_told_before_anything_is_translated(
+    dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, place: str
+) -> None:
+    def translated(*_: object) -> None:
+        raise AssertionError("an hour was spent")
+
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(Translator, "translate", translated)
+    monkeypatch.chdir(tmp_path)
+    text = ["dog"] if verb == "translate" else [trained / "data/test.en", trained / "data/test.de"]
+    complaint = dragoman(verb, "-m", model, *text, "-o", place).refused(1)
+    assert complaint.startswith(f"{place or '.'}: cannot be written: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_an_output_called_dash_is_stdout(
+    dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source, reference = trained / "data/test.en", trained / "data/test.de"
+    expected = texts(dragoman("translate", "-m", model, "-i", source))
+    if verb == "translate":
+        assert texts(dragoman("translate", "-m", model, "-i", source, "-o", "-")) == expected
+    else:
+        scores = texts(dragoman("evaluate", "-m", model, source, reference))
+        assert texts(dragoman("evaluate", "-m", model, source, reference, "-o", "-")) == expected + scores
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_does_not_speak_of_resuming_a_translation(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +247,22 @@ def test_the_translations_that_were_scored_can_be_kept(
     source = trained / "data/test.en"
     dragoman("evaluate", "-m", model, source, trained / "data/test.de", "-o", tmp_path / "out")
     assert (tmp_path / "out").read_text().splitlines() == texts(dragoman("translate", "-m", model, "-i", source))
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_scores_are_printed_though_the_translations_cannot_be_kept(
+    dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: list[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    files = trained / "data/test.en", trained / "data/test.de"
+    expected = dragoman("evaluate", "-m", model, *files, *as_json).out
+    monkeypatch.setattr(Path, "replace", full)
+    said = dragoman("evaluate", "-m", model, *files, *as_json, "-o", tmp_path / "out")
+    assert (said.code, said.out) == (1, expected)
+    assert said.err.splitlines()[-1].startswith(f"dragoman: {tmp_path}/out: cannot be written: No space left on device")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_source_without_its_reference_is_refused(dragoman: Any, model: Path, trained: Path) -> None:

@@ -129,7 +129,9 @@ def translate(
     model: Model,
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write lines to this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
+    ] = None,
     beam: Beam = None,
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
     length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
@@ -154,7 +156,9 @@ def evaluate(
     beam: Beam = None,
     length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
     tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the translations here; - is stdout.")
+    ] = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
