@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from safetensors.torch import load_file
 
 from dragoman.data.stream import BatchStream
@@ -80,13 +81,21 @@ def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path
     model = trained / "runs/toy/model"
     card = (model / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((model / "bundle.json").read_text(encoding="utf-8"))
-    assert card.startswith("---\nlanguage: [en, de]\nlicense: private\n")
+    assert card.startswith('---\nlanguage: ["en", "de"]\nlicense: "private"\n')
     for needed in ("train.en, train.de", "copying the source", "nrefs:1\\|", "## Limits", "## Licence"):
         assert needed in card
     assert [score["metric"] for score in manifest["scores"]] == ["BLEU", "chrF2", "TER"]
     assert {score["on"] for score in manifest["scores"]} == {"test"}
     assert [corpus["pairs"] for corpus in manifest["data"]] == [12, 10, 300]
     assert str(trained) not in card + json.dumps(manifest)
+
+
+def test_the_cards_header_is_yaml_whatever_is_in_it(dragoman: Any, project: Path) -> None:
+    odd = 'ours: "see" #1 — 비공개'
+    said = dragoman("train", project / "run.toml", "project.source=no", f"project.license={odd}", "train.max_steps=1")
+    assert said.code == 0
+    _, header, _ = (project / "runs/toy/model/README.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert yaml.safe_load(header) == {"language": ["no", "de"], "license": odd, "pipeline_tag": "translation"}
 
 
 def test_two_runs_of_the_same_configuration_are_the_same(dragoman: Any, trained: Path, project: Path) -> None:

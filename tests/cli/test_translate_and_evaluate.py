@@ -324,3 +324,27 @@ def test_a_model_in_json_is_its_manifest(dragoman: Any, model: Path) -> None:
     shown = json.loads(dragoman("model", "show", model, "--json").out)
     assert shown.pop("schema") == "dragoman.model.show/1"
     assert shown == json.loads((model / "bundle.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"languages": "en-de"}, id="languages in a string"),
+        pytest.param({"languages": {"source": "en"}}, id="half the languages"),
+        pytest.param({"scores": [{"metric": "BLEU", "on": "test", "signature": ""}]}, id="a score without its value"),
+        pytest.param({"scores": 7}, id="a number for the scores"),
+        pytest.param({"scores": [{"metric": "B", "on": "t", "signature": "", "value": "9"}]}, id="a score in a string"),
+        pytest.param({"data": {"pairs": 3}}, id="data that is no list"),
+        pytest.param({"data": None}, id="no data"),
+        pytest.param({"parameters": "many"}, id="parameters in words"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_a_manifest_that_was_written_by_hand_is_refused(
+    dragoman: Any, model: Path, tmp_path: Path, change: dict[str, Any], as_json: list[str]
+) -> None:
+    bad = Path(shutil.copytree(model, tmp_path / "bad"))
+    manifest = json.loads((bad / "bundle.json").read_text(encoding="utf-8"))
+    (bad / "bundle.json").write_text(json.dumps(manifest | change), encoding="utf-8")
+    complaint = dragoman("model", "show", bad, *as_json).refused(4)
+    assert complaint == f"{bad}/bundle.json: its facts are not as they were written; copy it again"
