@@ -342,6 +342,23 @@ def test_a_folder_that_is_no_bundle_is_told_so(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "MODEL: no bundle.json, so not a model; give the folder that holds it"
 
 
+@pytest.mark.parametrize("place", [".", "tokenizer/..", "../model"])
+def test_a_bundle_may_be_opened_and_written_from_within(
+    folder: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert open_bundle(Path(place)).tokenizer.source.serialized == tokenizer.source.serialized
+    old = snapshot(folder)
+    write(Path(place), tokenizer, seed=3)
+    assert snapshot(folder)["model.safetensors"] != old["model.safetensors"]
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["model"]
+
+
+def test_the_root_of_all_folders_is_no_bundle() -> None:
+    with pytest.raises(ModelError, match=r"^/: no bundle.json, so not a model"):
+        open_bundle(Path("/"))
+
+
 @pytest.mark.parametrize("kind", ["nothing", "a file"])
 def test_what_is_no_folder_is_told_so(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x"

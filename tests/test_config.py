@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from dragoman.config import MODEL_PRESETS, CorpusConfig, DecodeConfig, ModelConfig, RunConfig
+from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, RunConfig
 from dragoman.configfile import build_config, build_section, differences, dump_config, load_config, portable
 from dragoman.errors import ConfigError
+from dragoman.presets import MODEL_PRESETS
 
 SMALLEST = """\
 [project]
@@ -259,6 +260,32 @@ def test_a_mistake_in_an_override_is_named_by_its_key(run_toml: Path, override: 
 
 
 @pytest.mark.parametrize(
+    ("key", "most", "bound"),
+    [
+        ("train.seed", 2**63 - 1, "less than 9223372036854775808"),
+        ("train.threads", 1024, "less than or equal to 1024"),
+        ("train.max_steps", 2**31 - 1, "less than or equal to 2147483647"),
+        ("train.translate_lines", 2**31 - 1, "less than or equal to 2147483647"),
+        ("data.shuffle_buffer", 2**31 - 1, "less than or equal to 2147483647"),
+        ("tokenizer.vocab_size", 1_000_000, "less than or equal to 1000000"),
+        ("tokenizer.character_coverage", 1, "less than or equal to 1"),
+    ],
+)
+def test_a_number_beyond_all_bounds_is_refused_with_its_bound(run_toml: Path, key: str, most: int, bound: str) -> None:
+    section, name = key.split(".")
+    assert getattr(getattr(load_config(run_toml, [f"{key}={most}"]), section), name) == most
+    for beyond in (most + 1, 10**30):
+        assert refusal(run_toml, f"{key}={beyond}") == f"run.toml: {key}: input should be {bound}, not {beyond}"
+
+
+def test_less_coverage_than_sentencepiece_takes_is_refused_by_its_key(run_toml: Path) -> None:
+    assert refusal(run_toml, "tokenizer.character_coverage=0.97") == (
+        "run.toml: tokenizer.character_coverage: input should be greater than or equal to 0.98, not 0.97"
+    )
+    assert load_config(run_toml, ["tokenizer.character_coverage=0.98"]).tokenizer.character_coverage == 0.98
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         pytest.param('valid = "v.tsv"', "data.train: missing; this key has no default", id="no training text"),
@@ -283,6 +310,11 @@ def test_a_mistake_in_an_override_is_named_by_its_key(run_toml: Path, override: 
             'train = [{source = "t.tsv", weight = 0}]\nvalid = "v.tsv"',
             "data.train[0].weight: input should be greater than 0, not 0",
             id="no weight",
+        ),
+        pytest.param(
+            'train = [{source = "t.tsv", weight = 1e30}]\nvalid = "v.tsv"',
+            "data.train[0].weight: input should be less than or equal to 10000, not 1e+30",
+            id="more weight than any epoch",
         ),
     ],
 )

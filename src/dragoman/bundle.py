@@ -147,9 +147,10 @@ def load_weights(model: "Transformer", path: Path) -> None:
 
 def restore(folder: Path) -> None:
     """Undo what a process killed between the two renames of `whole_folder` left."""
-    old = folder.with_name(f".{folder.name}.old")
-    if old.exists() and not folder.exists():
-        old.rename(folder)
+    if not folder.exists():  # asked first: "." and "/" are there, and have no name to go by
+        old = folder.with_name(f".{folder.name}.old")
+        if old.exists():
+            old.rename(folder)
 
 
 def partial_of(folder: Path) -> Path:
@@ -164,6 +165,7 @@ def whole_folder(folder: Path, also: str = "what was saved before is intact") ->
     A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, with
     `also` at the end of its message.
     """
+    folder = Path(os.path.abspath(folder))  # "." has no name
     partial, old = partial_of(folder), folder.with_name(f".{folder.name}.old")
     try:
         restore(folder)

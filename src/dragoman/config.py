@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dragoman.presets import MODEL_PRESETS
 
-Positive = Annotated[int, Field(gt=0)]
-NonNegative = Annotated[int, Field(ge=0)]
+# Beyond what any run needs, and within what every library below us can count to.
+MOST = 2**31 - 1
+Positive = Annotated[int, Field(gt=0, le=MOST)]
+NonNegative = Annotated[int, Field(ge=0, le=MOST)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
@@ -51,7 +53,7 @@ class CorpusConfig(Section):
     """File of source sentences, or a `.tsv` (two columns) or `.jsonl` file that holds both sides."""
     target: Path | None = None
     """File of target sentences, line by line the translations of `source`."""
-    weight: Annotated[float, Field(gt=0)] = 1.0
+    weight: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     """How many times an epoch shows each pair: 3 repeats, 0.5 draws half of them."""
     fields: tuple[str, str] = ("source", "target")
     """Names of the two fields of a `.jsonl` file."""
@@ -103,13 +105,13 @@ class TokenizerConfig(Section):
 
     kind: Literal["unigram", "bpe"] = "unigram"
     """Unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
-    vocab_size: Annotated[int, Field(ge=16)] | None = None
+    vocab_size: Annotated[int, Field(ge=16, le=1_000_000)] | None = None
     """Pieces in the vocabulary (with `joint = false`, in each of the two); as suits the amount of text unless given."""
     joint: bool = True
     """One vocabulary for both languages, as in the paper, section 5.1."""
     byte_fallback: bool = True
     """Spell characters never seen in training as UTF-8 bytes, so that nothing is unknown."""
-    character_coverage: Annotated[float, Field(gt=0, le=1)] = 0.9995
+    character_coverage: Annotated[float, Field(ge=0.98, le=1)] = 0.9995  # SentencePiece's own bounds
     """Share of the characters that get pieces of their own."""
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that always stay one piece."""
@@ -180,18 +182,22 @@ class TrainConfig(Section):
 
     output: Path | None = None
     """Folder of the run; `runs/NAME` beside the configuration unless given."""
-    seed: NonNegative = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Seed of initialisation, dropout and data order."""
     device: str = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the layers, `auto` being the faster here by trial; weights, their updates and the softmax of the
     loss stay float32."""
+    recompute: bool = False
+    """Activation checkpointing: a layer's inner values are computed again when needed; less memory, a third slower."""
+    compile: bool = False
+    """Layers through `torch.compile`: needs a C++ compiler; for GPUs, for on a CPU it was slower (decision 6)."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """With torchrun: `ddp` keeps the model whole in every process, `fsdp` a part of it in each."""
     peer_timeout: Annotated[float, Field(gt=0)] = 1800.0
     """Seconds that a process waits for the others before it gives up; above the time of a validation."""
-    threads: Positive | None = None
+    threads: Annotated[int, Field(gt=0, le=1024)] | None = None
     """CPU threads; all that this process may use unless given."""
     batch_tokens: Positive = 4096
     """Sentences × longest side of a micro-batch, padding counted."""
@@ -211,6 +217,8 @@ class TrainConfig(Section):
     """Adam's ε, section 5.3."""
     label_smoothing: Fraction = 0.1
     """ε_ls of section 5.4."""
+    r_drop: Annotated[float, Field(ge=0)] = 0.0
+    """α of R-Drop, Liang et al. 2021: every pair goes through twice, and what dropout makes differ costs; 1 to 5."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
     """Gradients longer than this are shortened to it."""
     validate_every: Positive = 1000
@@ -221,8 +229,10 @@ class TrainConfig(Section):
     """What early stopping and the best checkpoint go by, on the validation set."""
     patience: NonNegative = 0
     """Validations without a better `watch` after which training ends; 0 for never."""
-    average: Literal["last", "best"] = "last"
-    """Which checkpoints the final model averages, section 6.1."""
+    average: Literal["last", "best", "ema"] = "last"
+    """Which checkpoints the final model averages, section 6.1; `ema`: none, for each holds a moving average."""
+    ema_decay: Fraction = 0.999
+    """How much of the moving average remains after a step."""
     average_count: Positive = 5
     """How many checkpoints the final model averages."""
     log_every: Positive = 50

@@ -46,6 +46,7 @@ heads = 2
 
 [train]
 device = "cpu"
+precision = "float32"
 threads = 1
 batch_tokens = 256
 max_steps = 8

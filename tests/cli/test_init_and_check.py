@@ -1,6 +1,8 @@
 """`init` and `data check`: the first two things a newcomer types."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,29 @@ def test_a_pair_that_is_none_is_refused_with_an_example(dragoman: Any, tmp_path:
     complaint = dragoman("init", tmp_path / "mine", "--pair", pair).refused(2)
     assert complaint == f'--pair {pair}: not two languages; write "ko-en", or "pt-BR:en" for longer tags'
     assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("pair", ["ko-ko", "pt-BR:pt-BR"])
+def test_one_language_twice_is_refused_and_nothing_is_written(dragoman: Any, tmp_path: Path, pair: str) -> None:
+    complaint = dragoman("init", tmp_path / "mine", "--pair", pair).refused(2)
+    assert complaint == f"--pair {pair}: one language twice, so that both sides would be one file; give two"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_init_that_the_disk_refused_can_be_done_again(
+    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def torn(self: Path, *_: object, **__: object) -> None:
+        with self.open("w") as file:
+            file.write("half a configu")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", torn)
+    complaint = dragoman("init", tmp_path / "mine").refused(1)
+    assert complaint.startswith(f"{tmp_path}/mine/run.toml: cannot be written: No space left on device; ")
+    assert [path for path in (tmp_path / "mine").rglob("*") if path.is_file()] == []
+    monkeypatch.undo()
+    assert dragoman("init", tmp_path / "mine").code == 0
 
 
 @pytest.mark.parametrize("name", ["my project", "-x-", "한국어", ".."])

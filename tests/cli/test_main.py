@@ -105,6 +105,28 @@ def test_asking_for_a_traceback_once_is_not_asking_for_ever(dragoman: Any, tmp_p
     assert "Traceback" not in dragoman("model", "show", tmp_path).err
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_a_traceback_may_be_asked_for_anywhere(dragoman: Any, tmp_path: Path, place: int) -> None:
+    arguments: list[object] = ["model", "show", tmp_path]
+    said = dragoman(*arguments[:place], "--debug", *arguments[place:])
+    assert said.code == 4
+    assert "Traceback" in said.err
+    assert said.err.splitlines()[-1] == dragoman("model", "show", tmp_path).err.strip()
+
+
+def test_what_stands_behind_two_dashes_is_text(dragoman: Any, model: Path) -> None:
+    said = dragoman("translate", "-m", model, "--json", "--", "--debug", "--json")
+    assert [json.loads(line)["source"] for line in said.out.splitlines()] == ["--debug", "--json"]
+    assert "Traceback" not in dragoman("model", "show", "--", "--debug").err
+
+
+def test_what_is_said_of_a_name_is_that_name(dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main_module.sys, "argv", [":100:"])
+    monkeypatch.setenv("PATH", "")
+    said = dragoman("init", tmp_path / "mine")
+    assert ":100: data check" in said.err
+
+
 # --- as a process ------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +181,22 @@ def test_colour_is_for_terminals_that_want_it(project: Path, plain: bool) -> Non
     os.close(mother)
     assert "numbers differ" in written
     assert ("\x1b[33m" in written) is not plain
+
+
+@pytest.mark.parametrize("encoding", ["cp949", "ascii", "latin-1"])
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_data_and_talk_are_utf8_whatever_the_terminal_says(
+    project: Path, model: Path, tmp_path: Path, encoding: str, as_json: list[str]
+) -> None:
+    (tmp_path / "é한.tsv").write_text("the dog\tder hund\n")
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "NO_COLOR": "1"}
+    for arguments in (["evaluate", "-m", model, tmp_path / "é한.tsv"], ["model", "show", model]):
+        command = [*COMMAND, *map(str, arguments), *as_json]
+        done = subprocess.run(command, capture_output=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stdout.decode()
+    done = subprocess.run([*COMMAND, "model", "show", "é한\udce9"], capture_output=True, env=environment, check=False)
+    assert done.stderr.decode() == "dragoman: é한\\udce9: no such model folder; `dragoman train` writes one\n"
 
 
 def without_torch(*arguments: str) -> subprocess.CompletedProcess[str]:

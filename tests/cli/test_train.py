@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from safetensors.torch import load_file
 
 from dragoman.data.stream import BatchStream
@@ -71,7 +72,7 @@ def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path
 def test_the_numbers_of_a_run_are_json_lines(trained: Path) -> None:
     events = metrics_of(trained)
     assert [(event["event"], event["step"]) for event in events] == [
-        ("notice", 0), ("step", 4), ("validation", 4), ("step", 8), ("validation", 8)
+        ("step", 4), ("validation", 4), ("step", 8), ("validation", 8)
     ]  # fmt: skip
     assert events[3]["translations"]["chrf"] >= 0
 
@@ -80,13 +81,21 @@ def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path
     model = trained / "runs/toy/model"
     card = (model / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((model / "bundle.json").read_text(encoding="utf-8"))
-    assert card.startswith("---\nlanguage: [en, de]\nlicense: private\n")
+    assert card.startswith('---\nlanguage: ["en", "de"]\nlicense: "private"\n')
     for needed in ("train.en, train.de", "copying the source", "nrefs:1\\|", "## Limits", "## Licence"):
         assert needed in card
     assert [score["metric"] for score in manifest["scores"]] == ["BLEU", "chrF2", "TER"]
     assert {score["on"] for score in manifest["scores"]} == {"test"}
     assert [corpus["pairs"] for corpus in manifest["data"]] == [12, 10, 300]
     assert str(trained) not in card + json.dumps(manifest)
+
+
+def test_the_cards_header_is_yaml_whatever_is_in_it(dragoman: Any, project: Path) -> None:
+    odd = 'ours: "see" #1 — 비공개'
+    said = dragoman("train", project / "run.toml", "project.source=no", f"project.license={odd}", "train.max_steps=1")
+    assert said.code == 0
+    _, header, _ = (project / "runs/toy/model/README.md").read_text(encoding="utf-8").split("---\n", 2)
+    assert yaml.safe_load(header) == {"language": ["no", "de"], "license": odd, "pipeline_tag": "translation"}
 
 
 def test_two_runs_of_the_same_configuration_are_the_same(dragoman: Any, trained: Path, project: Path) -> None:
@@ -337,6 +346,18 @@ def test_a_damaged_checkpoint_is_named(dragoman: Any, resumable: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     complaint = dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").refused(4)
     assert complaint.startswith(f"{path}: cannot be read")
+
+
+def test_metrics_torn_within_a_character_are_taken_up_again(dragoman: Any, resumable: Path) -> None:
+    path = resumable / "runs/toy/metrics.jsonl"
+    kept = [*path.read_bytes().split(b"\n")[:-1], '{"event": "notice", "step": 8, "text": "one\u2028line"}'.encode()]
+    torn = '{"event": "validation", "step": 12, "text": "한'.encode()[:-1]
+    path.write_bytes(b"\n".join([*kept, torn]))
+    assert dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").code == 0
+    lines = path.read_bytes().split(b"\n")
+    assert lines[: len(kept)] == kept
+    assert lines.pop() == b""
+    assert json.loads(lines[-1])["step"] == 9
 
 
 # --- a full disk -------------------------------------------------------------------------------------------------

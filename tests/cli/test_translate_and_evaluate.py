@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.translator import Translator
+
 LINES = ["the red dog", "", "two birds see a tree", "   ", "one cat"]
 
 
@@ -121,6 +123,39 @@ def test_an_output_that_cannot_be_written_is_told(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+@pytest.mark.parametrize("place", ["file/out", "none/out", "folder", "", "..", "n" * 300])
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_an_output_that_cannot_be_written_is_told_before_anything_is_translated(
+    dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, place: str
+) -> None:
+    def translated(*_: object) -> None:
+        raise AssertionError("an hour was spent")
+
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(Translator, "translate", translated)
+    monkeypatch.chdir(tmp_path)
+    text = ["dog"] if verb == "translate" else [trained / "data/test.en", trained / "data/test.de"]
+    complaint = dragoman(verb, "-m", model, *text, "-o", place).refused(1)
+    assert complaint.startswith(f"{place or '.'}: cannot be written: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_an_output_called_dash_is_stdout(
+    dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source, reference = trained / "data/test.en", trained / "data/test.de"
+    expected = texts(dragoman("translate", "-m", model, "-i", source))
+    if verb == "translate":
+        assert texts(dragoman("translate", "-m", model, "-i", source, "-o", "-")) == expected
+    else:
+        scores = texts(dragoman("evaluate", "-m", model, source, reference))
+        assert texts(dragoman("evaluate", "-m", model, source, reference, "-o", "-")) == expected + scores
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_does_not_speak_of_resuming_a_translation(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +184,15 @@ def test_an_output_that_is_no_ordinary_file_is_written_to_and_not_replaced(
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-@pytest.mark.parametrize("device", ["cuda:77", "nonsense"])
+def test_a_model_may_be_used_from_within_its_folder(
+    dragoman: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = texts(dragoman("translate", "-m", model, "the dog")), texts(dragoman("model", "show", model))
+    monkeypatch.chdir(model)
+    assert (texts(dragoman("translate", "-m", ".", "the dog")), texts(dragoman("model", "show", "."))) == there
+
+
+@pytest.mark.parametrize("device", ["cuda:77", "nonsense", "meta", "hpu"])
 def test_a_device_that_is_not_there_is_told(dragoman: Any, model: Path, device: str) -> None:
     complaint = dragoman("translate", "-m", model, "dog", "--device", device).refused(5)
     assert complaint == f'device "{device}" is not on this machine; use "cpu" or "auto"'
@@ -204,6 +247,22 @@ def test_the_translations_that_were_scored_can_be_kept(
     source = trained / "data/test.en"
     dragoman("evaluate", "-m", model, source, trained / "data/test.de", "-o", tmp_path / "out")
     assert (tmp_path / "out").read_text().splitlines() == texts(dragoman("translate", "-m", model, "-i", source))
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_scores_are_printed_though_the_translations_cannot_be_kept(
+    dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: list[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    files = trained / "data/test.en", trained / "data/test.de"
+    expected = dragoman("evaluate", "-m", model, *files, *as_json).out
+    monkeypatch.setattr(Path, "replace", full)
+    said = dragoman("evaluate", "-m", model, *files, *as_json, "-o", tmp_path / "out")
+    assert (said.code, said.out) == (1, expected)
+    assert said.err.splitlines()[-1].startswith(f"dragoman: {tmp_path}/out: cannot be written: No space left on device")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_source_without_its_reference_is_refused(dragoman: Any, model: Path, trained: Path) -> None:
@@ -265,3 +324,27 @@ def test_a_model_in_json_is_its_manifest(dragoman: Any, model: Path) -> None:
     shown = json.loads(dragoman("model", "show", model, "--json").out)
     assert shown.pop("schema") == "dragoman.model.show/1"
     assert shown == json.loads((model / "bundle.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"languages": "en-de"}, id="languages in a string"),
+        pytest.param({"languages": {"source": "en"}}, id="half the languages"),
+        pytest.param({"scores": [{"metric": "BLEU", "on": "test", "signature": ""}]}, id="a score without its value"),
+        pytest.param({"scores": 7}, id="a number for the scores"),
+        pytest.param({"scores": [{"metric": "B", "on": "t", "signature": "", "value": "9"}]}, id="a score in a string"),
+        pytest.param({"data": {"pairs": 3}}, id="data that is no list"),
+        pytest.param({"data": None}, id="no data"),
+        pytest.param({"parameters": "many"}, id="parameters in words"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_a_manifest_that_was_written_by_hand_is_refused(
+    dragoman: Any, model: Path, tmp_path: Path, change: dict[str, Any], as_json: list[str]
+) -> None:
+    bad = Path(shutil.copytree(model, tmp_path / "bad"))
+    manifest = json.loads((bad / "bundle.json").read_text(encoding="utf-8"))
+    (bad / "bundle.json").write_text(json.dumps(manifest | change), encoding="utf-8")
+    complaint = dragoman("model", "show", bad, *as_json).refused(4)
+    assert complaint == f"{bad}/bundle.json: its facts are not as they were written; copy it again"

@@ -76,6 +76,24 @@ def test_repeated_pairs_are_counted_from_the_second_on(tmp_path: Path) -> None:
     assert found == {"repeated pairs": Finding(2, f"{tmp_path}/train.tsv:3")}
 
 
+ALIKE = [
+    pytest.param("Straße in  Köln ", id="spaces"),
+    pytest.param("STRASSE IN KÖLN", id="case"),
+    pytest.param("Straße in Ko\u0308ln", id="composition"),
+    pytest.param("Straße in\u00a0Köln\u200b", id="spaces that are no spaces"),
+]
+
+
+@pytest.mark.parametrize("alike", ALIKE)
+def test_what_differs_in_case_and_spaces_alone_is_a_repeat_and_a_leak(tmp_path: Path, alike: str) -> None:
+    pairs = [("Straße in Köln", "a street"), (alike, "A  street")]
+    found = findings(data_of(tmp_path, pairs, valid=[("straße in köln", "street")]))
+    assert found == {
+        "repeated pairs": Finding(1, f"{tmp_path}/train.tsv:2"),
+        "source also in valid": Finding(2, f"{tmp_path}/train.tsv:1"),
+    }
+
+
 def test_the_same_source_with_another_translation_is_no_repeat(tmp_path: Path) -> None:
     assert findings(data_of(tmp_path, [("one", "eins"), ("one", "ein")])) == {}
 

@@ -156,6 +156,16 @@ def test_half_a_character_in_json_is_named(tmp_path: Path) -> None:
     assert refusal(corpus).startswith("a.jsonl:1: ")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"], ids=ascii)
+@pytest.mark.parametrize("text", ["one{}two", "{}one", "one{}"], ids=["within", "before", "after"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_line_break_in_json_is_named(tmp_path: Path, side: str, text: str, end: str) -> None:
+    good = {"source": "dog", "target": "hund"}
+    bad = good | {side: text.format(end)}
+    corpus = one_file(tmp_path, "a.jsonl", f"{json.dumps(good)}\n{json.dumps(bad)}\n")
+    assert refusal(corpus) == f'a.jsonl:2: a line break under "{side}"; put a space there, or make two pairs'
+
+
 @pytest.mark.parametrize("side", ["source", "target"])
 @pytest.mark.parametrize(
     "blank", ["", "   ", "\u200b", "\ufeff\t"], ids=["empty", "spaces", "zero width", "mark and tab"]

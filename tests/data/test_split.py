@@ -1,11 +1,15 @@
 """Dividing a corpus: every pair goes somewhere, once, and no sentence goes to two places."""
 
+import errno
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data import split as split_module
+from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.split import split_corpus
 from dragoman.errors import ConfigError, DataError
 
@@ -71,3 +75,94 @@ def test_too_small_a_corpus_is_refused_before_anything_is_written(
 def test_a_part_that_holds_both_sides_in_one_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="two files of lines"):
         split_corpus(corpus(tmp_path, PAIRS), {"train": CorpusConfig(source=tmp_path / "train.tsv")}, None)
+
+
+@pytest.mark.parametrize("name", ["./train.en", "sub/../valid.en"], ids=["in one part", "in two parts"])
+def test_a_file_named_twice_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "data"
+    named = parts(folder) | {"train": CorpusConfig(source=folder / name, target=folder / "train.en")}
+    with pytest.raises(ConfigError, match="named twice in the configuration; give each side of each part its own file"):
+        split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(("ending", "mark"), [(".gz", b"\x1f\x8b"), (".zst", b"\x28\xb5\x2f\xfd")])
+def test_a_name_that_ends_as_a_packed_file_is_one(tmp_path: Path, ending: str, mark: bytes) -> None:
+    whole = corpus(tmp_path, PAIRS)
+    plain, packed, again = (parts(tmp_path / name) for name in ("plain", "packed", "again"))
+    for named in (packed, again):
+        for name, part in named.items():
+            both = (path.with_name(path.name + ending) for path in part.files)
+            named[name] = CorpusConfig(**dict(zip(("source", "target"), both, strict=True)))
+    counts = [split_corpus(whole, named, held_out=100) for named in (plain, packed, again)]
+    assert counts[0] == counts[1]
+    for name, part in packed.items():
+        assert sides(part) == sides(plain[name])
+        for path, other in zip(part.files, again[name].files, strict=True):
+            assert path.read_bytes().startswith(mark)
+            assert path.read_bytes() == other.read_bytes(), "the same text must have the same hash"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "held_out", "part", "remedy"),
+    [
+        pytest.param(PAIRS[:12], 1, "valid", "ask for more with --held-out", id="few asked for"),
+        pytest.param([("같은 문장", f"{n}") for n in range(300)], 20, "valid", "ask for more", id="one sentence"),
+        pytest.param([("y", f"{n}") for n in range(300)], 20, "train", "ask for fewer", id="one sentence held out"),
+    ],
+)
+def test_a_part_that_would_get_nothing_is_told_and_no_file_is_left(
+    tmp_path: Path, pairs: list[tuple[str, str]], held_out: int, part: str, remedy: str
+) -> None:
+    whole = corpus(tmp_path, pairs)
+    with pytest.raises(DataError, match=f"none of its {len(pairs)} pairs falls to {part}, .*; {remedy}"):
+        split_corpus(whole, parts(tmp_path / "data"), held_out)
+    assert files_in(tmp_path / "data") == []
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), DataError("a bad line"), OSError(errno.ENOSPC, "full")], ids=repr)
+def test_a_split_that_ends_in_the_middle_leaves_no_file(
+    tmp_path: Path, end: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, passes = corpus(tmp_path, PAIRS), []
+
+    def broken_off(of: CorpusConfig) -> Iterator[Pair]:
+        passes.append(of)
+        for pair in read_pairs(of):
+            if len(passes) > 1 and pair.line == 700:  # the first pass only counts
+                raise end
+            yield pair
+
+    monkeypatch.setattr(split_module, "read_pairs", broken_off)
+    with pytest.raises(type(end)):
+        split_corpus(whole, parts(tmp_path / "data"), held_out=100)
+    assert files_in(tmp_path / "data") == []
+    monkeypatch.undo()
+    assert sum(split_corpus(whole, parts(tmp_path / "data"), held_out=100).values()) == len(PAIRS)
+
+
+def test_a_split_whose_files_cannot_all_be_named_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename, done = Path.rename, []
+
+    def refused(self: Path, target: Any) -> Path:
+        if len(done) == 3:
+            raise OSError(errno.EIO, "the disk is gone")
+        done.append(target)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="the disk is gone"):
+        split_corpus(corpus(tmp_path, PAIRS), parts(tmp_path / "data"), held_out=100)
+    assert files_in(tmp_path / "data") == []
+
+
+def test_a_split_leaves_its_parts_and_nothing_beside_them(tmp_path: Path) -> None:
+    named = parts(tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/.train.ko.partial").write_text("what a killed split left")
+    split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
+    assert sorted(files_in(tmp_path / "data")) == sorted(path for part in named.values() for path in part.files)

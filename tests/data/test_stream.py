@@ -1,6 +1,8 @@
 """The stream: every pair once an epoch, mixed, bounded in memory, and resumable at every batch."""
 
+import os
 import random
+import resource
 from collections import Counter
 from itertools import takewhile
 from pathlib import Path
@@ -135,12 +137,39 @@ def test_corpora_are_mixed_rather_than_read_one_after_the_other(tmp_path: Path, 
     assert all(8 <= quarter <= 50 for quarter in quarters), quarters
 
 
+def test_a_heavy_corpus_is_spread_over_the_whole_epoch(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 20, weight=5), corpus(tmp_path, "b.tsv", 300), shuffle_buffer=40)
+    places = epochs(stream_of(data, tokenizer), 1)[0]
+    quarters = [shown(places[start : start + 100])["a.tsv"] for start in range(0, 400, 100)]
+    assert all(8 <= quarter <= 50 for quarter in quarters), quarters
+
+
+def test_a_heavy_corpus_needs_no_more_open_files_than_a_light_one(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 2, weight=600), corpus(tmp_path, "b.tsv", 2, weight=600.5))
+    spare = os.open(os.devnull, os.O_RDONLY)
+    os.close(spare)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (spare + 8, before[1]))
+    try:
+        [places] = epochs(stream_of(data, tokenizer), 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert shown(places)["a.tsv"] == 1200
+    assert 1200 <= shown(places)["b.tsv"] <= 1202
+
+
+def test_text_thinned_to_nothing_is_told_from_text_that_is_too_long(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    stream = stream_of(data_of(corpus(tmp_path, "a.tsv", 10, weight=0.002)), tokenizer)
+    with pytest.raises(DataError, match=r"^the weights of data\.train draw no pair in epoch \d+; raise them"):
+        epochs(stream, 50)
+
+
 # --- positions ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("buffer", [13, 1000], ids=["by parts", "whole"])
 def test_the_stream_goes_on_exactly_from_every_position(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
-    first, second = corpus(tmp_path, "a.tsv", 30), corpus(tmp_path, "b.tsv", 20, weight=1.5)
+    first, second = corpus(tmp_path, "a.tsv", 30), corpus(tmp_path, "b.tsv", 10, weight=3.5)
     data = data_of(first, second, shuffle_buffer=buffer)
     stream = stream_of(data, tokenizer)
     states, batches = [stream.state_dict()], []

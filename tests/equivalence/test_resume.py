@@ -47,7 +47,9 @@ class StopAt:
         pass
 
 
-@pytest.mark.parametrize(("order", "precision"), [("best", "float32"), ("last", "float32"), ("last", "bfloat16")])
+@pytest.mark.parametrize(
+    ("order", "precision"), [("best", "float32"), ("last", "float32"), ("last", "bfloat16"), ("ema", "float32")]
+)
 @pytest.mark.parametrize("stops", [[4], [8], [4, 8]], ids=str)
 def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, stops: list[int], order: str, precision: str

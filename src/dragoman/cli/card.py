@@ -1,5 +1,6 @@
 """The model card: what the model is, what it was made of, how well it does, what it does not do."""
 
+import json
 from collections.abc import Sequence
 
 from dragoman import __version__
@@ -22,8 +23,8 @@ def model_card(
     project = config.project
     scored_on = "test" if config.data.test else "valid"
     return f"""---
-language: [{project.source}, {project.target}]
-license: {project.license}
+language: [{_quoted(project.source)}, {_quoted(project.target)}]
+license: {_quoted(project.license)}
 pipeline_tag: translation
 ---
 
@@ -40,7 +41,8 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 
 ## Training
 
-{outcome.step:,} steps, {outcome.target_tokens:,} target tokens, {outcome.seconds / 60:.1f} minutes; ended because \
+{outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
+{outcome.seconds / 60:.1f} minutes; ended because \
 {outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats a token.
 
 ## Scores on {scored_on}
@@ -58,6 +60,11 @@ numbers, most of all in sentences longer or of another subject than its data. Ha
 
 {project.license}
 """
+
+
+def _quoted(text: str) -> str:
+    """A string that YAML takes for one: `no` is a language, and not a falsehood."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

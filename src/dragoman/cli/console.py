@@ -21,7 +21,7 @@ def console() -> Console:
 
 def say(text: str = "", style: str | None = None) -> None:
     """One line for a person."""
-    console().print(text, style=style, markup=False)
+    console().print(text, style=style, markup=False, emoji=False)
 
 
 @contextmanager

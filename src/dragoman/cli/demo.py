@@ -4,16 +4,18 @@ It leaves an ordinary project behind (text, `run.toml`, run), so that everything
 """
 
 import math
+import re
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
-from dragoman.bundle import storage_error
+from dragoman.bundle import storage_error, whole_text
 from dragoman.cli.console import program, say
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
 from dragoman.data.corpus import read_pairs
-from dragoman.errors import Interrupted
+from dragoman.errors import ConfigError, Interrupted
 from dragoman.train.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 
@@ -61,6 +63,9 @@ beam = 4
 length_penalty = 1.0
 """
 
+# That text with whatever an earlier demo was told of minutes.
+ANY_MINUTES = re.compile(re.escape(CONFIG).replace(re.escape("{minutes}"), r"[\w.+-]+").encode())
+
 
 def run_demo(folder: Path, minutes: float) -> None:
     """Write the project, train for `minutes`, show what came of it."""
@@ -90,18 +95,27 @@ def run_demo(folder: Path, minutes: float) -> None:
 
 
 def _write_project(folder: Path, minutes: float) -> Path:
-    """The short sentences of the embedded text and a run.toml; a file that is there already stays."""
+    """The short sentences of the embedded text and a run.toml, where nothing stands that no demo wrote."""
+    config = folder / "run.toml"
+    texts = {folder / "data" / f"{split}.tsv": _short_pairs(split) for split in ("train", "valid", "test")}
     try:
+        for path, text in texts.items():
+            _refuse_foreign(path, text.encode().__eq__)
+        _refuse_foreign(config, ANY_MINUTES.fullmatch)
         (folder / "data").mkdir(parents=True, exist_ok=True)
-        for split in ("train", "valid", "test"):
-            path = folder / "data" / f"{split}.tsv"
-            if not path.exists():
-                path.write_text(_short_pairs(split), encoding="utf-8")
-        config = folder / "run.toml"
-        config.write_text(CONFIG.format(minutes=minutes), encoding="utf-8")
     except OSError as error:
         raise storage_error(folder, error) from None
+    for path, text in texts.items():
+        whole_text(path, text)
+    whole_text(config, CONFIG.format(minutes=minutes))
     return config
+
+
+def _refuse_foreign(path: Path, ours: Callable[[bytes], object]) -> None:
+    if path.exists() and not ours(path.read_bytes()):
+        raise ConfigError(
+            f"{path}: is not what the demo writes there, and stays as it is; choose another folder with --output"
+        )
 
 
 def _short_pairs(split: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import storage_error
 from dragoman.cli.console import print_json, say
 from dragoman.cli.data import corpus_of
 from dragoman.data.corpus import read_pairs
@@ -24,36 +23,39 @@ def run_evaluate(
     as_json: bool,
 ) -> None:
     """Translate, score, print."""
-    from dragoman.cli.translate import load_translator
+    from dragoman.cli.translate import destination, load_translator, refuse_unwritable
 
+    if output:
+        refuse_unwritable(output)
     pairs = list(read_pairs(corpus_of(source, reference)))
     if not pairs:
         raise DataError(f"{source}: no lines; a test set needs text")
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    _refuse_unknown(tokenize)
+    _refuse_unusable(tokenize)
     translator = load_translator(model, device, changes)
     translations = [translation.text for translation in translator.stream(sources)]
-    if output:
-        try:
-            output.write_text("".join(text + "\n" for text in translations), encoding="utf-8")
-        except OSError as error:
-            raise storage_error(output, error) from None
     scores = score_all(translations, references, tokenize=tokenize, bootstrap=1000)
     copying = score_all(sources, references, tokenize=tokenize)
-    if as_json:
-        print_json({"schema": "dragoman.evaluate/1", "model": str(model), "lines": len(pairs),
-                    "scores": [_plain(score) for score in scores],
-                    "copying": [_plain(score) for score in copying]})  # fmt: skip
-    else:
-        say_scores(scores, copying)
+    try:
+        if output:
+            with destination(output) as file:
+                file.writelines(text + "\n" for text in translations)
+    finally:  # whatever became of the file
+        if as_json:
+            print_json({"schema": "dragoman.evaluate/1", "model": str(model), "lines": len(pairs),
+                        "scores": [_plain(score) for score in scores],
+                        "copying": [_plain(score) for score in copying]})  # fmt: skip
+        else:
+            say_scores(scores, copying)
 
 
-def _refuse_unknown(tokenize: str | None) -> None:
-    """Before an hour is spent on translating."""
+def _refuse_unusable(tokenize: str | None) -> None:
+    """Before an hour is spent on translating: unknown, or without what it needs to be installed."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize and tokenize not in BLEU.TOKENIZERS:
         raise ConfigError(f"--tokenize {tokenize}: sacreBLEU knows {', '.join(sorted(BLEU.TOKENIZERS))}")
+    score_all(["a word"], ["a word"], tokenize=tokenize)
 
 
 def score_all(

@@ -1,9 +1,11 @@
 """`dragoman init`: a folder with a commented configuration."""
 
+import errno
+import os
 import re
 from pathlib import Path
 
-from dragoman.bundle import storage_error
+from dragoman.bundle import storage_error, whole_text
 from dragoman.cli.console import program, say
 from dragoman.errors import ConfigError
 
@@ -59,18 +61,21 @@ def write_project(folder: Path, pair: str) -> None:
     if not match:
         raise ConfigError(f'--pair {pair}: not two languages; write "ko-en", or "pt-BR:en" for longer tags')
     source, target = (group for group in match.groups() if group)
+    if source == target:
+        raise ConfigError(f"--pair {pair}: one language twice, so that both sides would be one file; give two")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", folder.name):
         raise ConfigError(f"{folder.name!r}: not a name; use letters, digits, dots and dashes")
     path = folder / "run.toml"
     text = TEMPLATE.format(file=path, name=folder.name, source=source, target=target)
     try:
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         (folder / "data").mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
     except FileExistsError as error:
         raise ConfigError(f"{error.filename}: exists already; edit it, or choose another name") from None
     except OSError as error:
         raise storage_error(path, error) from None
+    whole_text(path, text)
     say(f"{path} is written. Put your text into {folder}/data (see [data] in it), or let two files be divided:")
     say(f"  {program()} data split {path} all.{source} all.{target}")
     say(f"  {program()} data check {path}\n  {program()} train {path}")

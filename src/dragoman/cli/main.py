@@ -3,6 +3,7 @@
 Heavy imports happen inside the verbs, so that `--help` answers at once.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -50,7 +51,7 @@ def _options(
         typer.Option("--version", "-V", help="Print the version.", is_eager=True, callback=lambda v: _version(v)),
     ] = False,
 ) -> None:
-    """`debug` is looked for in the arguments themselves, as an error may come before they are understood."""
+    """`debug` stands here for the help: `main` takes it out, as an error may come before anything is understood."""
 
 
 def _version(wanted: bool) -> None:
@@ -128,7 +129,9 @@ def translate(
     model: Model,
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write lines to this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
+    ] = None,
     beam: Beam = None,
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
     length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
@@ -153,7 +156,9 @@ def evaluate(
     beam: Beam = None,
     length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
     tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the translations here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the translations here; - is stdout.")
+    ] = None,
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
@@ -179,11 +184,12 @@ def model_show(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code of `dragoman.errors` tells how it ended."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given, debug = _without_debug(list(sys.argv[1:] if arguments is None else arguments))
+    _speak_utf8()
     try:
         # Not typer's own way to run a command: it swallows a Ctrl-C and calls a closed pipe a failure.
         command = typer.main.get_command(app)
-        with command.make_context("dragoman", list(given)) as context:
+        with command.make_context("dragoman", given) as context:
             command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as ended:
@@ -191,12 +197,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our stdout went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Exception, KeyboardInterrupt) as error:
-        if "--debug" in given:
+        if debug:
             traceback.print_exception(error)
         message, code = _account_for(error)
         print(message, file=sys.stderr)
         return code
     return 0
+
+
+def _without_debug(given: list[str]) -> tuple[list[str], bool]:
+    """The arguments without `--debug`, which may stand anywhere before a `--`, and whether it was among them."""
+    end = given.index("--") if "--" in given else len(given)
+    options = [argument for argument in given[:end] if argument != "--debug"]
+    return options + given[end:], len(options) < end
+
+
+def _speak_utf8() -> None:
+    """Translations and tables are UTF-8 wherever they go; half a character, as in a file's name, is spelt out."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _account_for(error: BaseException) -> tuple[str, int]:

@@ -2,17 +2,26 @@
 
 from pathlib import Path
 
-from dragoman.bundle import open_bundle
+from dragoman.bundle import Bundle, open_bundle
 from dragoman.cli.console import print_json
+from dragoman.errors import ModelError
 
 
 def show(folder: Path, as_json: bool) -> None:
-    """Verify every file of the bundle and print what it is. It is data: stdout."""
+    """Verify every file of the bundle and print what it is. It is data: stdout. Raises ModelError."""
     bundle = open_bundle(folder)
-    manifest, model, tokenizer = bundle.manifest, bundle.config.model, bundle.tokenizer
+    try:
+        lines = _lines(bundle)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise ModelError(f"{folder}/bundle.json: its facts are not as they were written; copy it again") from None
     if as_json:
-        print_json({"schema": "dragoman.model.show/1", **manifest})
-        return
+        print_json({"schema": "dragoman.model.show/1", **bundle.manifest})
+    else:
+        print("\n".join(lines))
+
+
+def _lines(bundle: Bundle) -> list[str]:
+    manifest, model, tokenizer = bundle.manifest, bundle.config.model, bundle.tokenizer
     languages = manifest["languages"]
     pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" source, {len(tokenizer.target):,} target")
     size = sum(file["bytes"] for file in manifest["files"].values())
@@ -28,7 +37,8 @@ def show(folder: Path, as_json: bool) -> None:
         "files": f"{len(manifest['files'])} verified, {size / 1e6:.1f} MB",
         "licence": bundle.config.project.license,
     }
-    for key, value in rows.items():
-        print(f"{key:13} {value}")
-    for score in manifest.get("scores", []):
-        print(f"{score['metric']:13} {score['value']:.1f} on {score['on']}  {score['signature']}")
+    scores = [
+        f"{score['metric']:13} {score['value']:.1f} on {score['on']}  {score['signature']}"
+        for score in manifest.get("scores", [])
+    ]
+    return [f"{key:13} {value}" for key, value in rows.items()] + scores

@@ -8,6 +8,7 @@ OUTPUT/model/                     the finished bundle
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -57,20 +58,26 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
     team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
     try:
         with silence(not team.leads):
-            if team.leads:
-                with held(folder):
-                    return _run(config, folder, device, team, resume)
-            return _run(config, folder, device, team, resume)
+            reports = _checked(config, folder, resume) if team.leads else []
+            with held(folder) if team.leads else nullcontext():
+                return _run(config, folder, device, team, reports, resume)
     finally:
         leave_team()
 
 
-def _run(config: RunConfig, folder: Path, device: torch.device, team: Team, resume: bool) -> Path:
-    reports: list[CorpusReport] = []
+def _checked(config: RunConfig, folder: Path, resume: bool) -> list[CorpusReport]:
+    """What there is to learn from; nothing is written before it has been found sound."""
+    refuse_mix_up(folder, config, resume)
+    reports = check_data(config.data)
+    say_reports(reports)
+    return reports
+
+
+def _run(
+    config: RunConfig, folder: Path, device: torch.device, team: Team, reports: Sequence[CorpusReport], resume: bool
+) -> Path:
     if team.leads:
-        refuse_mix_up(folder, config, resume)
-        reports = check_data(config.data)
-        say_reports(reports)
+        refuse_mix_up(folder, config, resume)  # another process may have trained here while the text was read
         open_folder(folder, config, reports, resume)
     tokenizer = _tokenizer(folder, config, resume, team)
     trainer = _trainer(config, tokenizer, folder, device, team)

@@ -1,5 +1,7 @@
 """`dragoman translate`: lines in, as many lines out, in order."""
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,6 +15,9 @@ from dragoman.configfile import build_section
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
 from dragoman.translator import WINDOW, Translation, Translator
+
+# What a person types for it.
+STDOUT = Path("-")
 
 
 @dataclass(frozen=True)
@@ -30,13 +35,15 @@ class Request:
 def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate and write, line by line."""
     lines = _lines(request)
+    output = request.output or STDOUT
+    refuse_unwritable(output)
     translator = load_translator(request.model, request.device, changes)
     n_best = translator.options.n_best
-    with _destination(request.output) as out:
+    with destination(output) as out:
         window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
         for number, translation in enumerate(translator.stream(lines, window), 1):
             out.writelines(_render(number, translation, n_best, request.as_json))
-            if not request.output:
+            if output == STDOUT:
                 out.flush()
 
 
@@ -66,17 +73,34 @@ def _typed(request: Request) -> bool:
     return not request.input and request.text in ((), ("-",)) and sys.stdin.isatty()
 
 
+def refuse_unwritable(output: Path) -> None:
+    """Before an hour is spent on translating. Raises DragomanError where `destination` could not write."""
+    if output == STDOUT:
+        return
+    try:
+        if output.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if _is_ordinary(output):
+            _partial(output).touch()
+            _partial(output).unlink()
+    except OSError as error:
+        raise storage_error(output, error) from None
+
+
 @contextmanager
-def _destination(output: Path | None) -> Iterator[IO[str]]:
-    if output is None:
-        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+def destination(output: Path) -> Iterator[IO[str]]:
+    """Where translations go: stdout, or a file that is there only once it is whole.
+
+    Raises DragomanError if the disk refuses.
+    """
+    if output == STDOUT:
         yield sys.stdout
         return
-    if output.exists() and not output.is_file() and not output.is_dir():  # a device or a pipe is written to
+    if not _is_ordinary(output):
         with output.open("w", encoding="utf-8") as file:
             yield file
         return
-    partial = output.with_name(output.name + ".partial")
+    partial = _partial(output)
     try:
         with partial.open("w", encoding="utf-8") as file:
             yield file
@@ -86,6 +110,15 @@ def _destination(output: Path | None) -> Iterator[IO[str]]:
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+def _is_ordinary(output: Path) -> bool:
+    """Whether a file may take this place: a device or a pipe that is there is written to, never replaced."""
+    return not output.exists() or output.is_file()
+
+
+def _partial(output: Path) -> Path:
+    return output.with_name(output.name + ".partial")
 
 
 def _render(number: int, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import DataError
+from dragoman.text.normalise import folded
 
 # Sentences whose fingerprints are remembered, to find repeats: about 60 bytes each.
 REMEMBERED = 2_000_000
@@ -75,7 +76,7 @@ def check_data(data: DataConfig, progress: Callable[[int], None] = lambda pairs:
             place = f"{corpus.source}:{pair.line}"
             _doubt(pair, report, place)
             if name in ("valid", "test"):
-                guarded.setdefault(hash(pair.source.casefold()), name)
+                guarded.setdefault(hash(folded(pair.source)), name)
             else:
                 _doubt_repeats(pair, report, place, seen, guarded)
             total += 1
@@ -119,12 +120,13 @@ def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
 
 
 def _doubt_repeats(pair: Pair, report: CorpusReport, place: str, seen: set[int], guarded: dict[int, str]) -> None:
-    fingerprint = hash((pair.source, pair.target))
+    source = folded(pair.source)
+    fingerprint = hash((source, folded(pair.target)))
     if fingerprint in seen:
         report.found("repeated pairs", place)
     elif len(seen) < REMEMBERED:
         seen.add(fingerprint)
-    if leaked := guarded.get(hash(pair.source.casefold())):
+    if leaked := guarded.get(hash(source)):
         report.found(f"source also in {leaked}", place)
 
 

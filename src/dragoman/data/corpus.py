@@ -11,7 +11,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from math import log
@@ -98,6 +98,14 @@ def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
         yield text.removesuffix("\n").removesuffix("\r")
 
 
+def create(path: Path, name: str, stack: ExitStack) -> IO[bytes]:
+    """A new file at `path`, open as long as `stack` is, and packed as the ending of `name` says."""
+    file = stack.enter_context(path.open("wb"))
+    if name.endswith(".gz"):  # with neither date nor name in it: the same text gives the same bytes
+        return cast("IO[bytes]", stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
+    return cast("IO[bytes]", stack.enter_context(zstd.ZstdFile(file, "w"))) if name.endswith(".zst") else file
+
+
 def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path, "rb"))
@@ -133,6 +141,8 @@ def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
                 raise DataError(f'{path}:{line}: no text under "{field}"; name the two `fields` of the corpus')
             if not is_text(side):
                 raise DataError(f'{path}:{line}: half a character under "{field}"; write it whole')
+            if "".join(side.splitlines()) != side:  # two lines wherever lines are written, as by `data split`
+                raise DataError(f'{path}:{line}: a line break under "{field}"; put a space there, or make two pairs')
         yield Pair(cast("str", sides[0]), cast("str", sides[1]), line)
 
 

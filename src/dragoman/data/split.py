@@ -1,19 +1,19 @@
 """One corpus → train, validation and test files, without a sentence of one in another.
 
 A pair's part depends on its source sentence alone, so that repeats of a sentence stay together, and the same corpus
-is always split the same way. Nothing is held in memory.
+is always split the same way. Nothing is held in memory, and no part is there before all of them are whole.
 """
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus import create, read_pairs
 from dragoman.errors import ConfigError, DataError
-from dragoman.text.normalise import normalise
+from dragoman.text.normalise import folded
 
 # The size of a held-out part when none is asked for: enough to tell systems apart, never a tenth of the text.
 HELD_OUT = 1000
@@ -24,23 +24,37 @@ def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_o
     """Write the pairs of `corpus` into the two files of each part; how many each got.
 
     `parts` holds "train" and some of "valid" and "test", which get about `held_out` pairs each. Raises ConfigError
-    when a part's file exists or holds both sides, DataError when the corpus is too small or cannot be read.
+    when a part's file exists, holds both sides or is named twice, DataError when the corpus is too small or cannot
+    be read; no file is left behind then.
     """
     files = {name: _two_files(part) for name, part in parts.items()}
+    _refuse_twice([path for pair in files.values() for path in pair])
     total = sum(1 for _ in read_pairs(corpus))
     size = min(HELD_OUT, total // SMALLEST_SHARE) if held_out is None else held_out
     if size < 1 or size * len(parts) > total:
-        raise DataError(f"{corpus.source}: {total:,} pairs are too few to hold out {max(size, 1):,} for each part")
+        raise DataError(
+            f"{corpus.source}: {total:,} pairs are too few to hold out {max(size, 1):,} for each part; "
+            "give more text, or ask for fewer with --held-out"
+        )
     shares = {name: size / total for name in parts if name != "train"}
     counts = dict.fromkeys(parts, 0)
-    with ExitStack() as stack:
-        out = {name: [stack.enter_context(_create(path)) for path in pair] for name, pair in files.items()}
+    with _all_or_none([path for pair in files.values() for path in pair]) as out:
         for pair in read_pairs(corpus):
             part = _part_of(pair.source, shares)
             counts[part] += 1
-            for file, side in zip(out[part], (pair.source, pair.target), strict=True):
-                file.write(side + "\n")
+            for path, side in zip(files[part], (pair.source, pair.target), strict=True):
+                out[path].write(f"{side}\n".encode())
+        if empty := next((name for name, count in counts.items() if not count), None):
+            raise DataError(_no_pair(corpus, empty, total))
     return counts
+
+
+def _no_pair(corpus: CorpusConfig, part: str, total: int) -> str:
+    remedy = "ask for fewer with --held-out" if part == "train" else "ask for more with --held-out"
+    return (
+        f"{corpus.source}: none of its {total:,} pairs falls to {part}, repeats of a sentence staying together; "
+        f"{remedy}, or give more text"
+    )
 
 
 def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
@@ -52,13 +66,36 @@ def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
     return part.source, part.target
 
 
-def _create(path: Path) -> IO[str]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("x", encoding="utf-8", newline="\n")
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise ConfigError(f"{path}: named twice in the configuration; give each side of each part its own file")
+        seen.add(path.resolve())
+
+
+@contextmanager
+def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[bytes]]]:
+    """Files to write, packed as their endings say; all take their names when the block ends well, or all vanish."""
+    partials = {path: path.with_name(f".{path.name}.partial") for path in paths}
+    named: list[Path] = []
+    try:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            yield {path: create(partial, path.name, stack) for path, partial in partials.items()}
+        for path, partial in partials.items():
+            partial.rename(path)
+            named.append(path)
+    except BaseException:
+        for path in (*partials.values(), *named):
+            with suppress(OSError):
+                path.unlink()
+        raise
 
 
 def _part_of(source: str, shares: Mapping[str, float]) -> str:
-    digest = hashlib.blake2b(normalise(source).casefold().encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(folded(source).encode(), digest_size=8).digest()
     place = int.from_bytes(digest) / 2**64
     for name, share in shares.items():
         if place < share:

@@ -5,6 +5,7 @@ is tokenised, shuffled and packed. A corpus that fits is thus shuffled whole. Th
 epoch and the data alone, so a position of three numbers is enough to go on exactly where a run stopped.
 """
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -88,8 +89,13 @@ class BatchStream:
                     yield [examples[index] for index in group]
                 self.position = Position(before.epoch, part + 1)
             if self.position == Position(before.epoch):
-                raise DataError("the training text has no pair within data.max_length; raise it or add text")
+                raise self._nothing_in(before.epoch)
             self.position = Position(before.epoch + 1)
+
+    def _nothing_in(self, epoch: int) -> DataError:
+        if next(self._epoch(epoch), None) is None:
+            return DataError(f"the weights of data.train draw no pair in epoch {epoch + 1}; raise them, or add text")
+        return DataError("the training text has no pair within data.max_length; raise it or add text")
 
     def _parts(self, epoch: int, start: int) -> Iterator[tuple[int, list[Example]]]:
         pairs = self._epoch(epoch)
@@ -104,21 +110,23 @@ class BatchStream:
     def _epoch(self, epoch: int) -> Iterator[tuple[Path, Pair]]:
         """The pairs of one epoch, corpora mixed evenly: each is drawn from in proportion to its size on disk."""
         rng = random.Random(f"{self.seed}/{epoch}")
-        passes: list[tuple[Iterator[tuple[Path, Pair]], float]] = []
-        sizes: list[int] = []
-        for corpus in self.data.train:
-            whole, rest = divmod(corpus.weight, 1)
-            shares = [1.0] * int(whole) + [rest] * (rest > 0)
-            passes += [(placed(corpus), share) for share in shares]
-            sizes += [1 + corpus.source.stat().st_size] * len(shares)
-        while passes:
-            index = rng.choices(range(len(passes)), sizes)[0] if len(passes) > 1 else 0
-            pairs, share = passes[index]
-            pair = next(pairs, None)
+        corpora = [_repeated(corpus) for corpus in self.data.train]
+        sizes = [(1 + corpus.source.stat().st_size) * math.ceil(corpus.weight) for corpus in self.data.train]
+        while corpora:
+            index = rng.choices(range(len(corpora)), sizes)[0] if len(corpora) > 1 else 0
+            pair, share = next(corpora[index], (None, 0.0))
             if pair is None:
-                del passes[index], sizes[index]
+                del corpora[index], sizes[index]
             elif share == 1.0 or rng.random() < share:
                 yield pair
+
+
+def _repeated(corpus: CorpusConfig) -> Iterator[tuple[tuple[Path, Pair], float]]:
+    """The pairs of a corpus as often as its weight asks for, one pass after the other, each with its chance."""
+    whole, rest = divmod(corpus.weight, 1)
+    for share in [1.0] * int(whole) + [rest] * (rest > 0):
+        for pair in placed(corpus):
+            yield pair, share
 
 
 def placed(corpus: CorpusConfig) -> Iterator[tuple[Path, Pair]]:

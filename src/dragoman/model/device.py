@@ -15,8 +15,8 @@ def pick_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
+        torch.zeros(1, device=device).item()  # what holds a number gives it back, which "meta" does not
+    except (RuntimeError, AssertionError, ImportError):
         raise ResourceError(f'device "{name}" is not on this machine; use "cpu" or "auto"') from None
     return device
 

@@ -21,3 +21,8 @@ def is_text(text: str) -> bool:
 def normalise(text: str) -> str:
     """`text` in NFC on one line, without invisible characters, with single spaces between words."""
     return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).split())
+
+
+def folded(text: str) -> str:
+    """What sentences share that differ in case, spaces or composition alone: fit to be compared, not to be read."""
+    return normalise(text).casefold()

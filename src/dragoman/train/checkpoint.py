@@ -1,8 +1,8 @@
 """Checkpoints: everything a run needs to go on as if it had never stopped.
 
     checkpoints/00001000/
-        model.safetensors       weights
-        optimizer.safetensors   Adam's moments, or of a model in parts:
+        model.safetensors       weights, or their moving average
+        optimizer.safetensors   Adam's moments (and the weights, if above is their average), or of a model in parts:
         optimizer/              the same by torch.distributed.checkpoint, each process's part
         random.safetensors      the random states of every process
         training.json           step, data position, best so far, time spent
@@ -29,8 +29,10 @@ from dragoman.bundle import load_tensors, partial_of, read_weights, restore, sav
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.train.distributed import Team, fill, is_shared, whole
+from dragoman.train.ema import MovingAverage
 from dragoman.train.optimizer import empty_state, load_state_tensors, state_tensors
 
+TRAINED = ".weight being trained"
 GO_ON = "what was saved before is intact, go on with --resume"
 
 
@@ -66,15 +68,16 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     keep: Collection[int],
     team: Team,
+    mean: MovingAverage | None = None,
 ) -> None:
     """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`.
 
     Every process of the team must call it; the first one writes, the others their parts of a shared model.
     """
-    weights = {name: whole(parameter.detach()) for name, parameter in model.named_parameters()}
+    weights = {name: whole(tensor) for name, tensor in shown(model, mean).items()}
     states = team.gathered(torch.get_rng_state())
     on_gpu = team.gathered(torch.cuda.get_rng_state()) if torch.cuda.is_available() else []
-    moments = state_tensors(optimizer, model)
+    moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
     in_parts = any(map(is_shared, moments.values()))
     final = checkpoint(folder, progress.step)
     with whole_folder(final, GO_ON) if team.leads else nullcontext(partial_of(final)) as partial:
@@ -110,8 +113,22 @@ def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
         raise storage_error(folder, error) from None
 
 
+def shown(model: Transformer, mean: MovingAverage | None) -> dict[str, Tensor]:
+    """The weights that are validated and end in the bundle: the model's own, or their moving average."""
+    return mean.weights if mean else {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def _trained(model: Transformer) -> dict[str, Tensor]:
+    return {name + TRAINED: parameter.detach() for name, parameter in model.named_parameters()}
+
+
 def load_checkpoint(
-    folder: Path, step: int, model: Transformer, optimizer: torch.optim.Optimizer, team: Team
+    folder: Path,
+    step: int,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    team: Team,
+    mean: MovingAverage | None = None,
 ) -> Progress:
     """Put model, optimizer and random states back as they were at `step`. Raises ModelError.
 
@@ -126,13 +143,16 @@ def load_checkpoint(
         raise ModelError(f"{where}/training.json: cannot be read: {error}; remove this checkpoint") from None
     fill(model, read_weights(model, where / "model.safetensors"))
     if (where / "optimizer").is_dir():
-        moments = empty_state(model)
+        moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})
         try:
             load_parts(moments, checkpoint_id=where / "optimizer", no_dist=team.size == 1)
         except (CheckpointException, OSError, RuntimeError) as error:
             raise ModelError(f"{where}/optimizer: cannot be read: {error}; remove this checkpoint") from None
     else:
         moments = load_tensors(where / "optimizer.safetensors")
+    if mean:
+        mean.restart()
+        fill(model, {name.removesuffix(TRAINED): moments.pop(name) for name in _trained(model)})
     load_state_tensors(optimizer, model, moments)
     if progress.processes == team.size:
         random = load_tensors(where / "random.safetensors")

@@ -6,8 +6,10 @@ found.
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, split
@@ -24,7 +26,13 @@ class Gradient:
 
     def __init__(self, model: Transformer, train: TrainConfig, team: Team, device: torch.device) -> None:
         self.team, self.device = team, device
-        self.summed_loss = share_out(SummedLoss(model, train.label_smoothing), model, team, train.parallel, device)
+        for layer in [*model.encoder, *model.decoder]:
+            if train.recompute:
+                layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+            if train.compile:
+                layer.compile(dynamic=True)
+        summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
+        self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
 

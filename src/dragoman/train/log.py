@@ -66,8 +66,8 @@ class MetricsLog:
         """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again."""
         self.path = path
         if path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            whole_text(path, "".join(line + "\n" for line in lines if _step_of(line) <= resumed_step))
+            lines = path.read_bytes().split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
+            whole_text(path, "".join(f"{line.decode()}\n" for line in lines if _step_of(line) <= resumed_step))
 
     def on_step(self, report: StepReport) -> None:
         """Append a step."""
@@ -119,8 +119,8 @@ class TensorBoardLog:
         self.writer.add_text("notice", text, step)
 
 
-def _step_of(line: str) -> float:
+def _step_of(line: bytes) -> float:
     try:
-        return float(json.loads(line)["step"])
+        return float(json.loads(line.decode())["step"])
     except (ValueError, KeyError, TypeError):
         return float("inf")  # torn by a kill

@@ -25,8 +25,10 @@ from dragoman.train.checkpoint import (
     checkpoint_steps,
     load_checkpoint,
     save_checkpoint,
+    shown,
 )
 from dragoman.train.distributed import Team, fill, whole
+from dragoman.train.ema import MovingAverage
 from dragoman.train.gradient import Gradient
 from dragoman.train.log import Listener, StepReport, ValidationReport
 from dragoman.train.optimizer import build_optimizer, clip_grad_norm
@@ -48,6 +50,8 @@ class Outcome:
     """Validation loss of the final weights, in nats a target token."""
     averaged: tuple[int, ...]
     """Steps whose weights the final model is the mean of."""
+    precision: str
+    """The arithmetic it was trained in."""
 
 
 class Trainer:
@@ -70,11 +74,12 @@ class Trainer:
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
         self.model = model.to(device)
-        shared = team.size > 1 and train.parallel == "fsdp"
-        # What is validated and ends in the bundle: the model itself, or of a model in parts a whole one.
-        self.final = copy.deepcopy(self.model) if shared and team.leads else self.model
+        apart = train.average == "ema" or (team.size > 1 and train.parallel == "fsdp")
+        # What is validated and ends in the bundle: the model itself, or a whole one beside what is being trained.
+        self.final = copy.deepcopy(self.model) if apart and team.leads else self.model
         self.gradient = Gradient(self.model, train, team, device)
         self.optimizer = build_optimizer(self.model, train)
+        self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
         if team.size > 1:  # equal weights at birth, dropout of one's own
             torch.manual_seed(train.seed + 1_000_003 * team.rank)
         self.watch = Watch(train.watch)
@@ -89,7 +94,7 @@ class Trainer:
     def resume(self) -> None:
         """Continue from the latest checkpoint on disk."""
         step = checkpoint_steps(self.folder)[-1]
-        progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team)
+        progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = progress.seconds
         self.stream.load_state_dict(progress.stream)
@@ -183,6 +188,8 @@ class Trainer:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
+        if self.mean:
+            self.mean.update(self.step)
         self.target_tokens += tokens
         self._since_report.append((loss, tokens))
         if self.step % train.log_every == 0:
@@ -209,7 +216,7 @@ class Trainer:
 
     def _validate(self) -> None:
         paused = self.seconds
-        weights = {name: whole(parameter.detach()) for name, parameter in self.model.named_parameters()}
+        weights = {name: whole(tensor) for name, tensor in shown(self.model, self.mean).items()}
         loss, scores, value = self.team.told(self._measure(weights) if self.team.leads else None)
         best = self.watch.better(value)
         self.watch = self.watch.after(value, self.step)
@@ -262,7 +269,7 @@ class Trainer:
             torch.__version__,
             self.validated,
         )
-        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.team)
+        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.team, self.mean)
 
     def _to_average(self) -> list[int]:
         train = self.config.train
@@ -270,7 +277,7 @@ class Trainer:
         if train.average == "best":
             sign = 1 if self.watch.kind == "loss" else -1
             steps.sort(key=lambda step: -sign * self.validated[step])
-        return sorted(steps[-train.average_count :])
+        return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
 
     def _finish(self, reason: str) -> Outcome:
         """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
@@ -285,7 +292,9 @@ class Trainer:
             fill(self.final, average_weights(self.folder, best))
         losses = self.team.told(losses)
         steps = min(losses, key=losses.__getitem__)
-        return Outcome(self.step, reason, self.seconds, self.target_tokens, losses[steps], steps)
+        return Outcome(
+            self.step, reason, self.seconds, self.target_tokens, losses[steps], steps, self.gradient.precision
+        )
 
     def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
         places = [place for batch in batches for place in batch.places]

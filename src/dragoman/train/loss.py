@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from dragoman.model.device import working_dtype
 
@@ -40,6 +41,22 @@ def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing
         for part in _chunks(features):
             loss += smoothed_cross_entropy((features[part].to(compute) @ table.T).float(), gold[part], smoothing)
         return loss
+
+
+def divergence(one: Tensor, other: Tensor, projection: Tensor) -> Tensor:
+    """Σ over positions of KL(p ‖ q) + KL(q ‖ p), the two distributions projected from (N, D) features.
+
+    Logits are computed again in the backward pass, so that here too N × V numbers never exist at once.
+    """
+    total = projection.new_zeros(())
+    for part in _chunks(one):
+        total = total + checkpoint(_divergence, one[part], other[part], projection, use_reentrant=False)
+    return total
+
+
+def _divergence(one: Tensor, other: Tensor, projection: Tensor) -> Tensor:
+    log_p, log_q = (F.linear(features, projection).float().log_softmax(1) for features in (one, other))
+    return ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum()
 
 
 class _ProjectedLoss(torch.autograd.Function):

@@ -6,13 +6,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal, Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import PAD
-from dragoman.train.loss import projected_loss
+from dragoman.train.loss import divergence, projected_loss
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,35 @@ def validation_loss(model: Transformer, batches: Sequence[Batch], device: torch.
 
 
 class SummedLoss(nn.Module):
-    """`batch_loss` of a model as a module: what several processes share out, hooks and all."""
+    """The summed loss of a model as a module: what several processes share out, hooks and all."""
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
+    def __init__(self, model: Transformer, smoothing: float, r_drop: float = 0.0) -> None:
         super().__init__()
-        self.model, self.smoothing = model, smoothing
+        self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
 
-    def forward(self, src: torch.Tensor, tgt_in: torch.Tensor, tgt_out: torch.Tensor) -> torch.Tensor:
-        """The summed loss of a batch of these tensors."""
-        return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
+    def forward(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+        """The loss of a batch; with `r_drop` that of R-Drop, Liang et al. (2021), Eq. (4), halved.
+
+        ½ (CE₁ + CE₂) + α/4 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)), where 1 and 2 are two passes that dropout makes differ.
+        """
+        if not self.r_drop:
+            return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
+        twice = Batch(src.repeat(2, 1), tgt_in.repeat(2, 1), tgt_out.repeat(2, 1), ())
+        features, gold = features_and_gold(self.model, twice)
+        table, (first, second) = self.model.projection, features.chunk(2)
+        likely = projected_loss(features, table, gold, self.smoothing)
+        return likely / 2 + self.r_drop / 4 * divergence(first, second, table)
 
 
-def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tensor:
+def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Tensor:
     """The summed loss of a batch; padded positions are never projected onto the vocabulary."""
+    features, gold = features_and_gold(model, batch)
+    return projected_loss(features, model.projection, gold, smoothing)
+
+
+def features_and_gold(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The decoder's output (N, D) where something is to be said, and what (N,)."""
     state = model.encode(batch.src, padding_mask(batch.src, PAD))
     features, _ = model.decode_features(batch.tgt_in, state)
     said = batch.tgt_out != PAD
-    return projected_loss(features[said], model.projection, batch.tgt_out[said], smoothing)
+    return features[said], batch.tgt_out[said]

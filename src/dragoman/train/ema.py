@@ -1,0 +1,25 @@
+"""An exponential moving average of the weights, kept beside those being trained (Polyak and Juditsky 1992)."""
+
+import torch
+from torch import Tensor, nn
+
+
+class MovingAverage:
+    """θ̄ ← d θ̄ + (1 − d) θ after each step t, with d at most (1 + t) / (10 + t), so that the beginning is forgotten."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.model, self.decay = model, decay
+        self.weights: dict[str, Tensor] = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Follow the model after its `step`."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        for mean, parameter in zip(self.weights.values(), self.model.parameters(), strict=True):
+            mean.lerp_(parameter.detach(), 1 - decay)
+
+    @torch.no_grad()
+    def restart(self) -> None:
+        """Begin again from the model's weights as they are."""
+        for mean, parameter in zip(self.weights.values(), self.model.parameters(), strict=True):
+            mean.copy_(parameter.detach())

@@ -1,0 +1,187 @@
+"""Moving average, R-Drop, recomputation, updates that do not fit in memory, one run a folder."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from dragoman.cli.runfolder import held
+from dragoman.config import RunConfig
+from dragoman.data.batch import Example, collate, split
+from dragoman.errors import ConfigError, ResourceError
+from dragoman.model.transformer import Transformer
+from dragoman.train.ema import MovingAverage
+from dragoman.train.gradient import Gradient
+from dragoman.train.loop import Trainer
+from dragoman.train.loss import divergence, smoothed_cross_entropy
+from dragoman.train.validation import SummedLoss, batch_loss, features_and_gold
+
+Run = Callable[..., RunConfig]
+MakeTrainer = Callable[..., Trainer]
+
+
+def gradients(loss: Tensor, model: Transformer) -> list[Tensor]:
+    return list(torch.autograd.grad(loss, list(model.parameters()), allow_unused=True))
+
+
+def batch(sentences: Callable[..., list[list[int]]]) -> Any:
+    pairs = zip(sentences([3, 7, 5]), sentences([4, 2, 6], seed=2), strict=True)
+    return collate([Example(source, target, "") for source, target in pairs])
+
+
+# --- moving average ----------------------------------------------------------------------------------------------
+
+
+def test_a_moving_average_follows_its_equation() -> None:
+    model = torch.nn.Linear(1, 1, bias=False)
+    mean = MovingAverage(model, decay=0.5)
+    expected = model.weight.item()
+    for step in range(1, 30):
+        with torch.no_grad():
+            model.weight.add_(step)
+        mean.update(step)
+        decay = min(0.5, (1 + step) / (10 + step))
+        expected = decay * expected + (1 - decay) * model.weight.item()
+    assert float(mean.weights["weight"]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_moving_average_is_what_is_validated_and_kept(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    trainer = toy_trainer(toy_run(average="ema", ema_decay=0.9), tmp_path)
+    outcome = trainer.fit()
+    assert outcome.averaged in {(4,), (8,), (12,)}
+    kept = dict(trainer.final.named_parameters())
+    assert trainer.mean is not None
+    assert all(torch.equal(kept[name], mean) for name, mean in trainer.mean.weights.items())
+    assert not all(torch.equal(kept[name], p) for name, p in trainer.model.named_parameters())
+
+
+# --- R-Drop ------------------------------------------------------------------------------------------------------
+
+
+def test_r_drop_is_its_equation_and_so_is_its_gradient(
+    build: Callable[..., Transformer], sentences: Callable[..., list[list[int]]]
+) -> None:
+    model = build(dropout=0.3).train()
+    there = batch(sentences)
+    torch.manual_seed(5)
+    ours = SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out)
+    torch.manual_seed(5)
+    twice = type(there)(*(side.repeat(2, 1) for side in (there.src, there.tgt_in, there.tgt_out)), ())
+    features, gold = features_and_gold(model, twice)
+    logits = features @ model.projection.T
+    p, q = logits.softmax(1).chunk(2)
+    both_ways = (p * (p / q).log()).sum() + (q * (q / p).log()).sum()
+    plain = smoothed_cross_entropy(logits, gold, 0.1) / 2 + 3.0 / 4 * both_ways
+    assert_close(ours, plain)
+    for mine, theirs in zip(gradients(ours, model), gradients(plain, model), strict=True):
+        assert_close(mine, theirs, atol=1e-4, rtol=1e-3)
+
+
+def test_without_dropout_nothing_differs_and_r_drop_is_the_plain_loss(
+    build: Callable[..., Transformer], sentences: Callable[..., list[list[int]]]
+) -> None:
+    model, there = build().train(), batch(sentences)
+    assert_close(
+        SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out), batch_loss(model, there, 0.1)
+    )
+
+
+def test_the_divergence_in_pieces_is_the_divergence_at_once() -> None:
+    one, other, table = torch.randn(600, 8), torch.randn(600, 8), torch.randn(30, 8)
+    pieces = sum(divergence(a, b, table) for a, b in zip(one.split(100), other.split(100), strict=True))
+    assert_close(divergence(one, other, table), pieces)
+
+
+# --- memory ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    losses, weights = [], []
+    for recompute in (False, True):
+        trainer = toy_trainer(toy_run(recompute=recompute), tmp_path / str(recompute))
+        losses.append(trainer.fit().loss)
+        weights.append(list(trainer.model.parameters()))
+    assert losses[0] == losses[1]
+    assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
+
+
+def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[list[int]]]) -> None:
+    whole = batch(sentences)
+    for pieces, sizes in ((1, [3]), (2, [2, 1]), (4, [1, 1, 1])):
+        parts = split(whole, pieces)
+        assert [part.src.size(0) for part in parts] == sizes
+        assert torch.equal(torch.cat([part.tgt_out for part in parts]), whole.tgt_out)
+
+
+class Smaller:
+    """A loss that fits in memory up to so many rows."""
+
+    def __init__(self, gradient: Gradient, rows: int) -> None:
+        self.loss, self.rows = gradient.summed_loss, rows
+
+    def __call__(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+        if src.size(0) > self.rows:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return self.loss(src, tgt_in, tgt_out)  # type: ignore[no-any-return]
+
+
+def test_an_update_that_does_not_fit_is_done_in_pieces_says_so_once_and_is_the_same(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    config = toy_run(max_steps=6)
+    config = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
+    roomy, tight = (toy_trainer(config, tmp_path / name) for name in ("roomy", "tight"))
+    tight.gradient.summed_loss = Smaller(tight.gradient, rows=6)  # type: ignore[assignment]
+    notices: list[str] = []
+    tight._notice = notices.append  # type: ignore[method-assign]
+    losses = [trainer.fit().loss for trainer in (roomy, tight)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+    assert [notice.split(": ")[1] for notice in notices] == [
+        f"out of memory; batches are cut into {2 ** (number + 1)} from here on" for number in range(len(notices))
+    ]
+    assert notices
+    resumed = toy_trainer(config, tmp_path / "tight")
+    resumed.resume()
+    assert resumed.gradient.pieces == tight.gradient.pieces > 1
+
+
+def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    trainer = toy_trainer(toy_run(), tmp_path)
+    trainer.gradient.summed_loss = Smaller(trainer.gradient, rows=0)  # type: ignore[assignment]
+    with pytest.raises(
+        ResourceError, match=r"out of memory on 1 pairs of .* start anew with a lower train\.batch_tokens"
+    ):
+        trainer.fit()
+
+
+# --- one run a folder --------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_trained_into_by_one_process_at_a_time(tmp_path: Path) -> None:
+    code = (
+        f"from pathlib import Path\nfrom dragoman.cli.runfolder import held\nwith held(Path({str(tmp_path)!r})): pass"
+    )
+    with held(tmp_path):
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "another process trains here" in other.stderr
+        with pytest.raises(ConfigError, match="another process trains here"), held(tmp_path):
+            pass
+    with held(tmp_path):
+        pass
+
+
+@pytest.mark.slow
+def test_compiled_layers_learn_the_same(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    config = toy_run(max_steps=4)
+    config = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
+    compiled = config.model_copy(update={"train": config.train.model_copy(update={"compile": True})})
+    plain = toy_trainer(config, tmp_path / "plain").fit().loss
+    assert toy_trainer(compiled, tmp_path / "compiled").fit().loss == pytest.approx(plain, abs=1e-5)
