@@ -182,6 +182,8 @@ class TrainConfig(Section):
 
     output: Path | None = None
     """Folder of the run; `runs/NAME` beside the configuration unless given."""
+    start_from: Path | None = None
+    """Fine-tuning: folder of a model whose weights this run begins with, and whose pieces and shape it keeps."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Seed of initialisation, dropout and data order."""
     device: str = "auto"

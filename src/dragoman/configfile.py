@@ -106,13 +106,13 @@ def _rooted(config: RunConfig, folder: Path) -> RunConfig:
 
 
 def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path | None) -> RunConfig:
-    """`config` with every file of its corpora changed, and another output folder."""
+    """`config` with every path that it reads changed, and another output folder."""
 
     def moved(corpus: CorpusConfig) -> CorpusConfig:
         target = None if corpus.target is None else change(corpus.target)
         return corpus.model_copy(update={"source": change(corpus.source), "target": target})
 
-    data = config.data
+    data, start = config.data, config.train.start_from
     corpora = {
         "train": tuple(moved(corpus) for corpus in data.train),
         "valid": moved(data.valid),
@@ -121,7 +121,7 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
     return config.model_copy(
         update={
             "data": data.model_copy(update=corpora),
-            "train": config.train.model_copy(update={"output": output}),
+            "train": config.train.model_copy(update={"output": output, "start_from": start and change(start)}),
         }
     )
 

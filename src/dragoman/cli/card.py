@@ -41,7 +41,7 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 
 ## Training
 
-{outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
+{_begun(config)}{outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
 {outcome.seconds / 60:.1f} minutes; ended because \
 {outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats a token.
 
@@ -81,6 +81,11 @@ def _rows(scores: Sequence[Score], copying: Sequence[Score]) -> list[tuple[str, 
 
 def _files(report: CorpusReport) -> str:
     return ", ".join(name.rsplit("/", 1)[-1] for name in report.files)
+
+
+def _begun(config: RunConfig) -> str:
+    start = config.train.start_from
+    return f"It began with the weights of the model `{start.name}` and keeps its pieces.\n\n" if start else ""
 
 
 def _weights(outcome: Outcome) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import whole_folder, write_bundle
+from dragoman.bundle import Bundle, load_weights, open_bundle, whole_folder, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
@@ -23,11 +23,12 @@ from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
 from dragoman.cli.runfolder import held, open_folder, output_of, refuse_mix_up
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import load_config
+from dragoman.configfile import differences, load_config
 from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.model.device import pick_device
 from dragoman.model.transformer import Transformer
@@ -53,6 +54,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
     Started by torchrun, every process trains, and the first one does the rest.
     """
     folder = output_of(config)
+    config, start = with_start(config)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
@@ -60,7 +62,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
         with silence(not team.leads):
             reports = _checked(config, folder, resume) if team.leads else []
             with held(folder) if team.leads else nullcontext():
-                return _run(config, folder, device, team, reports, resume)
+                return _run(config, folder, device, team, reports, None if resume else start, resume)
     finally:
         leave_team()
 
@@ -73,14 +75,43 @@ def _checked(config: RunConfig, folder: Path, resume: bool) -> list[CorpusReport
     return reports
 
 
+def with_start(config: RunConfig) -> tuple[RunConfig, Bundle | None]:
+    """For fine-tuning, the configuration with shape and pieces of the model it starts from, and that model.
+
+    Raises ConfigError if [model] or [tokenizer] ask for others; the dropout may be another.
+    """
+    if not config.train.start_from:
+        return config, None
+    start = open_bundle(config.train.start_from)
+    model = start.config.model.model_copy(update={"dropout": config.model.dropout})
+    for section, kept in (("model", model), ("tokenizer", start.config.tokenizer)):
+        if section in config.model_fields_set and (odd := differences(kept, getattr(config, section))):
+            raise ConfigError(
+                f"{section}.{odd[0]}: differs from {start.folder}, with which train.start_from begins; "
+                f"leave [{section}] out, it comes with the model"
+            )
+    if "model" not in config.model_fields_set:
+        model = start.config.model
+    return config.model_copy(update={"model": model, "tokenizer": start.config.tokenizer}), start
+
+
 def _run(
-    config: RunConfig, folder: Path, device: torch.device, team: Team, reports: Sequence[CorpusReport], resume: bool
+    config: RunConfig,
+    folder: Path,
+    device: torch.device,
+    team: Team,
+    reports: Sequence[CorpusReport],
+    start: Bundle | None,
+    resume: bool,
 ) -> Path:
     if team.leads:
         refuse_mix_up(folder, config, resume)  # another process may have trained here while the text was read
         open_folder(folder, config, reports, resume)
-    tokenizer = _tokenizer(folder, config, resume, team)
-    trainer = _trainer(config, tokenizer, folder, device, team)
+    if team.leads and not resume:
+        _save_tokenizer(folder, config, start)
+    team.meet()
+    tokenizer = Tokenizer.load(folder / "tokenizer")
+    trainer = _trainer(config, tokenizer, folder, device, team, start)
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:
         trainer.listeners.append(display)
@@ -147,9 +178,13 @@ def validator(
     return translate
 
 
-def _trainer(config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device, team: Team) -> Trainer:
+def _trainer(
+    config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device, team: Team, start: Bundle | None
+) -> Trainer:
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    if start:
+        load_weights(model, start.folder / "model.safetensors")
     stream = BatchStream(
         config.data,
         tokenizer,
@@ -191,15 +226,15 @@ def _facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]
     return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
 
 
-def _tokenizer(folder: Path, config: RunConfig, resume: bool, team: Team) -> Tokenizer:
-    where = folder / "tokenizer"
-    if team.leads and not resume:
+def _save_tokenizer(folder: Path, config: RunConfig, start: Bundle | None) -> None:
+    if start:
+        say(f"starting from {start.folder}, its pieces kept")
+        tokenizer = start.tokenizer
+    else:
         say("learning the pieces")
         tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
-        with whole_folder(where) as partial:
-            tokenizer.save(partial)
-    team.meet()
-    return Tokenizer.load(where)
+    with whole_folder(folder / "tokenizer") as partial:
+        tokenizer.save(partial)
 
 
 def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, device: torch.device, team: Team) -> None:
