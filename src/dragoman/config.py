@@ -201,10 +201,12 @@ class TrainConfig(Section):
     """Seconds that a process waits for the others before it gives up; above the time of a validation."""
     threads: Annotated[int, Field(gt=0, le=1024)] | None = None
     """CPU threads; all that this process may use unless given."""
-    batch_tokens: Positive = 4096
-    """Sentences × longest side of a micro-batch, padding counted."""
+    batch_tokens: Positive | Literal["auto"] = 4096
+    """Sentences × longest side of a micro-batch, padding counted; `auto`: as much of an update as memory takes."""
     accumulate: Positive = 1
-    """Micro-batches summed into one update."""
+    """Micro-batches of each process that are summed into one update; with `batch_tokens = "auto"` it is found."""
+    update_tokens: Positive = 25_000
+    """With `batch_tokens = "auto"`, tokens of an update; section 5.1's unless given."""
     max_steps: Positive = 100_000
     """Updates after which training ends."""
     max_minutes: Annotated[float, Field(gt=0)] | None = None

@@ -69,6 +69,16 @@ def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path
     assert dragoman(*typed.split()[1:]).code == 0
 
 
+def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project: Path) -> None:
+    given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.max_steps=2", "train.validate_every=1"]
+    said = dragoman("train", project / "run.toml", *given)
+    assert said.code == 0
+    assert "an update of 9,000 tokens is 3 × 3,000 of each process" in said.err
+    progress = json.loads((project / "runs/toy/checkpoints/00000002/training.json").read_text())
+    assert (progress["batch_tokens"], progress["accumulate"]) == (3000, 3)
+    assert dragoman("train", project / "run.toml", *given, "train.max_steps=3", "--resume").code == 0
+
+
 def test_the_numbers_of_a_run_are_json_lines(trained: Path) -> None:
     events = metrics_of(trained)
     assert [(event["event"], event["step"]) for event in events] == [

@@ -12,11 +12,13 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dragoman.cli.runfolder import held
-from dragoman.config import RunConfig
+from dragoman.config import RunConfig, TrainConfig
 from dragoman.data.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
+from dragoman.train import fitting
 from dragoman.train.ema import MovingAverage
+from dragoman.train.fitting import divide_update
 from dragoman.train.gradient import Gradient
 from dragoman.train.loop import Trainer
 from dragoman.train.loss import divergence, smoothed_cross_entropy
@@ -111,6 +113,47 @@ def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: Ma
         weights.append(list(trainer.model.parameters()))
     assert losses[0] == losses[1]
     assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("update", "processes", "room", "expected"),
+    [
+        (25_000, 1, 25_000, (25_000, 1)),
+        (25_000, 1, 24_999, (12_500, 2)),
+        (25_000, 2, 4_096, (3_125, 4)),
+        (25_000, 1, 100, (98, 257)),
+        (25_001, 1, 12_501, (12_501, 2)),
+    ],
+)
+def test_an_update_is_the_fewest_micro_batches_that_fit(
+    update: int, processes: int, room: int, expected: tuple[int, int]
+) -> None:
+    tokens, pieces = divide_update(update, processes, lambda tokens: tokens <= room)
+    assert tokens * pieces * processes >= update
+    assert tokens <= room
+    assert (tokens, pieces) == expected
+
+
+def test_a_model_too_large_for_a_sentence_is_told() -> None:
+    with pytest.raises(ResourceError, match="choose a smaller model"):
+        divide_update(25_000, 1, lambda tokens: False)
+
+
+def test_a_trial_leaves_no_gradients_and_knows_running_out(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way of a GPU, walked on a CPU."""
+    model = build()
+
+    def tight(model: Transformer, batch: Any, smoothing: float) -> Tensor:
+        if batch.src.numel() > 1000:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return batch_loss(model, batch, smoothing)
+
+    monkeypatch.setattr(fitting, "batch_loss", tight)
+    fits = fitting.by_trial(model, TrainConfig(precision="float32"), torch.device("cpu"))
+    assert [fits(tokens) for tokens in (100, 600, 700, 5000)] == [True, True, False, False]
+    assert all(parameter.grad is None for parameter in model.parameters())
 
 
 def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[list[int]]]) -> None:

@@ -34,6 +34,7 @@ from dragoman.model.device import pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.train.distributed import Team, join_team, leave_team
+from dragoman.train.fitting import divide_update, fitting
 from dragoman.train.log import MetricsLog, TensorBoardLog
 from dragoman.train.loop import Outcome, Trainer
 from dragoman.train.validation import TranslationScores
@@ -185,10 +186,11 @@ def _trainer(
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if start:
         load_weights(model, start.folder / "model.safetensors")
+    tokens, accumulate = _micro_batches(config, model.to(device), device, team)
     stream = BatchStream(
         config.data,
         tokenizer,
-        batch_tokens=config.train.batch_tokens,
+        batch_tokens=tokens,
         seed=config.train.seed,
         rank=team.rank,
         world=team.size,
@@ -197,12 +199,13 @@ def _trainer(
         config.data.valid,
         tokenizer,
         max_length=config.data.max_length,
-        batch_tokens=config.train.batch_tokens,
+        batch_tokens=tokens,
     )
     if skipped.count:
         say(f"valid: {skipped.count:,} pairs over data.max_length are not watched, the first at {skipped.first}")
+    train = config.train.model_copy(update={"batch_tokens": tokens, "accumulate": accumulate})
     return Trainer(
-        config,
+        config.model_copy(update={"train": train}),
         model,
         stream,
         valid,
@@ -211,6 +214,19 @@ def _trainer(
         translate=validator(tokenizer, config, device) if team.leads else None,
         team=team,
     )
+
+
+def _micro_batches(config: RunConfig, model: Transformer, device: torch.device, team: Team) -> tuple[int, int]:
+    """Tokens of a micro-batch, and how many of them a process accumulates."""
+    train = config.train
+    if train.batch_tokens != "auto":
+        return train.batch_tokens, train.accumulate
+    found = None
+    if team.leads:
+        found = divide_update(train.update_tokens, team.size, fitting(model, train, device))
+        say(f"an update of {train.update_tokens:,} tokens is {found[1]} × {found[0]:,} of each process")
+    tokens, accumulate = team.told(found)
+    return tokens, accumulate
 
 
 def _score(translator: Translator, corpus: CorpusConfig) -> tuple[list[Score], list[Score]]:

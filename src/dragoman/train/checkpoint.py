@@ -51,6 +51,8 @@ class Progress:
     """How many trained together."""
     accumulate: int
     """Micro-batches of each process in an update."""
+    batch_tokens: int
+    """Tokens of a micro-batch at the most, padding counted."""
     pieces: int
     """Parts that each micro-batch is cut into, so as to fit in memory."""
     threads: int

@@ -97,6 +97,7 @@ class Trainer:
         progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = progress.seconds
+        self.stream.batch_tokens = progress.batch_tokens
         self.stream.load_state_dict(progress.stream)
         self.watch = Watch(**progress.watch)
         self.validated, self.accumulate = progress.validated, progress.accumulate
@@ -264,6 +265,7 @@ class Trainer:
             self.gradient.precision,
             self.team.size,
             self.accumulate,
+            self.stream.batch_tokens,
             self.gradient.pieces,
             torch.get_num_threads(),
             torch.__version__,

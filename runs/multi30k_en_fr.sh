@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Transformer-Tiny on Multi30k en→fr; see multi30k.sh.
+exec "$(dirname "$0")/multi30k.sh" fr "$@"
