@@ -1,0 +1,69 @@
+"""A process that reads a corpus as training does, in order to be weighed: by the check of the data, or as batches.
+
+    python benchmarks/memory_worker.py check CORPUS.tsv VALID.tsv
+    python benchmarks/memory_worker.py stream CORPUS.tsv VALID.tsv --tokenizer FOLDER --pairs 10000 --buffer 10000
+
+Prints one JSON object: the memory held when all was imported and at the most (VmHWM), pairs and seconds. `stream` draws
+the first epoch's batches until it has had `--pairs`, or `--seconds` have passed.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from dragoman.config import CorpusConfig, DataConfig
+from dragoman.data.check import check_data
+
+
+def memory_mb(key: str) -> float:
+    """VmRSS (now) or VmHWM (at the most) of this process, in MiB."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
+
+
+def check(data: DataConfig) -> int:
+    """The pairs that were checked. No two are to be alike: of each the check then remembers what it can."""
+    report = check_data(data)[-1]
+    assert "repeated pairs" not in report.findings
+    return report.pairs
+
+
+def stream(data: DataConfig, folder: Path, pairs: int, seconds: float) -> tuple[int, float]:
+    """The pairs that were drawn, and the memory before it."""
+    from dragoman.data.stream import BatchStream  # torch comes with it, and `check` is to be weighed without
+    from dragoman.text.tokenizer import Tokenizer
+
+    batches = BatchStream(data, Tokenizer.load(folder), batch_tokens=4096, seed=1)
+    before, drawn, end = memory_mb("VmRSS"), 0, time.perf_counter() + seconds
+    while drawn < pairs and time.perf_counter() < end:
+        drawn += sum(len(batch.places) for batch in batches.next_update(1))
+    assert batches.position.epoch == 0
+    assert not batches.skipped.count
+    return drawn, before
+
+
+def main() -> None:
+    """Read, and say what it took."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("how", choices=["check", "stream"])
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("valid", type=Path)
+    parser.add_argument("--tokenizer", type=Path)
+    parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--buffer", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    args = parser.parse_args()
+    train, valid = CorpusConfig(source=args.corpus), CorpusConfig(source=args.valid)
+    data = DataConfig(train=(train,), valid=valid, shuffle_buffer=args.buffer)
+    before, start = memory_mb("VmRSS"), time.perf_counter()
+    if args.how == "check":
+        pairs = check(data)
+    else:
+        pairs, before = stream(data, args.tokenizer, args.pairs, args.seconds)
+    answer = {"before_mb": round(before, 1), "peak_mb": round(memory_mb("VmHWM"), 1), "pairs": pairs}
+    print(json.dumps(answer | {"seconds": round(time.perf_counter() - start, 2)}))
+
+
+if __name__ == "__main__":
+    main()

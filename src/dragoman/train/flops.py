@@ -1,0 +1,97 @@
+"""A training update in floating-point operations: shapes of model and batch → a number. Arithmetic only, no torch.
+
+Counted are the matrix products of Figure 1; a multiply-add is two operations, so that (m × n)(n × p) costs 2 m n p.
+With D = d_model, F = d_ff, K = d_k, W = d_v, h heads and V pieces, a sentence of S source and T target positions costs
+
+    attention, T ask S    2 [ T D hK  +  S D h(K + W)  +  T S h(K + W)  +  T hW D ]     section 3.2
+                              queries    keys, values     scores, sums     W^O
+    feed-forward          4 T D F                                                       Eq. (2)
+    encoder layer         attention(S, S) + feed-forward(S)
+    decoder layer         attention(T, T) + attention(T, S) + feed-forward(T)
+    logits                2 T D V                                                       section 3.4
+
+forward, and twice that backward: each product has two gradients, of its size. Neglected are softmax, LayerNorm, biases,
+ReLU, dropout, residual sums, embeddings, the loss beyond its logits, and the optimizer: a few operations a number where
+the products have hundreds. Positions that the look-ahead mask hides are counted, for the product is computed whole;
+what a kernel computes a second time in its backward pass is not, for it is no part of the model (Chowdhery et al. 2022,
+appendix B).
+"""
+
+import re
+
+from dragoman.config import ModelConfig
+
+# Operations per second of dense matrix products in bfloat16 with sums in float32, by the vendors' data sheets (where
+# those say "with sparsity", half of it); V100 and T4 know no bfloat16, theirs is float16. The first name that fits
+# counts; None is a chip that shares its name with a faster one.
+PEAK_FLOPS: dict[str, float | None] = {
+    "MIG": None,  # a slice of a GPU
+    "Laptop GPU": None,
+    "H200 NVL": 835e12,
+    "H100 NVL": 835e12,
+    "H100 PCIe": 756e12,
+    "GH200": 989e12,
+    "H200": 989e12,
+    "H100": 989e12,
+    "A100": 312e12,
+    "L40S": 362e12,
+    "L4": 121e12,
+    "RTX 4090 D": None,
+    "RTX 4090": 165e12,
+    "V100-PCIE": 112e12,
+    "V100": 125e12,
+    "T4": 65e12,
+}
+
+
+def training_flops(model: ModelConfig, vocab: int, sentences: int, source: int, target: int) -> int:
+    """Operations of one update, forward and backward.
+
+    `sentences` of `source` and `target` positions each, end marks and padding counted; `vocab` pieces on the target
+    side. Batches of different shapes add up. Padded target positions are counted in the logits too, where training
+    leaves them out.
+    """
+    return 3 * forward_flops(model, vocab, sentences, source, target)
+
+
+def forward_flops(model: ModelConfig, vocab: int, sentences: int, source: int, target: int) -> int:
+    """Operations of the forward pass alone, logits of every target position included."""
+    encoder = model.encoder_layers * encoder_layer_flops(model, source)
+    decoder = model.decoder_layers * decoder_layer_flops(model, source, target)
+    return sentences * (encoder + decoder + 2 * target * model.d_model * vocab)
+
+
+def encoder_layer_flops(model: ModelConfig, source: int) -> int:
+    """Figure 1 left, one sentence."""
+    return attention_flops(model, source, source) + feed_forward_flops(model, source)
+
+
+def decoder_layer_flops(model: ModelConfig, source: int, target: int) -> int:
+    """Figure 1 right, one sentence; the keys and values of the memory are the layer's own."""
+    looks_back, looks_at_source = attention_flops(model, target, target), attention_flops(model, target, source)
+    return looks_back + looks_at_source + feed_forward_flops(model, target)
+
+
+def attention_flops(model: ModelConfig, asking: int, asked: int) -> int:
+    """Multi-head attention of `asking` positions to `asked` ones."""
+    queries = asking * model.d_model * model.heads * model.d_k
+    keys_values = asked * model.d_model * model.heads * (model.d_k + model.d_v)
+    scores_sums = asking * asked * model.heads * (model.d_k + model.d_v)
+    output = asking * model.heads * model.d_v * model.d_model
+    return 2 * (queries + keys_values + scores_sums + output)
+
+
+def feed_forward_flops(model: ModelConfig, positions: int) -> int:
+    """The two layers of Eq. (2)."""
+    return 4 * positions * model.d_model * model.d_ff
+
+
+def peak_flops(device_name: str) -> float | None:
+    """Operations per second a device can do in bfloat16 at best, by its name as the driver gives it; None if unknown.
+
+    `torch.cuda.get_device_name()` → such a name. float16 on a V100 and a T4.
+    """
+    for fragment, peak in PEAK_FLOPS.items():
+        if re.search(rf"\b{fragment}\b", device_name):
+            return peak
+    return None
