@@ -76,6 +76,7 @@ def run_demo(folder: Path, minutes: float) -> None:
     begun = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
     try:
         model = train_run(config, resume=begun)
+        assert model, "a demo is one process"
     except Interrupted:
         raise Interrupted("stopped and saved; the same command goes on from here") from None
 

@@ -45,14 +45,16 @@ def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
     """Run `path` and say what to type next."""
     config = load_config(path, overrides)
     model = train_run(config, resume=resume)
+    if not model:
+        return
     say(f"\nThe model is in {model}. Next:")
     say(f'  {program()} translate -m {model} "…"\n  {program()} model show {model}')
 
 
-def train_run(config: RunConfig, *, resume: bool = False) -> Path:
+def train_run(config: RunConfig, *, resume: bool = False) -> Path | None:
     """Check, learn pieces, train, score, write the bundle; the bundle's folder.
 
-    Started by torchrun, every process trains, and the first one does the rest.
+    Started by torchrun, every process trains; the first one does the rest, and the others return None.
     """
     folder = output_of(config)
     config, start = with_start(config)
@@ -60,7 +62,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path:
         torch.set_num_threads(config.train.threads)
     team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
     try:
-        with silence(not team.leads):
+        with silence(not team.leads), team.unbroken("beside the steps"):
             reports = _checked(config, folder, resume) if team.leads else []
             with held(folder) if team.leads else nullcontext():
                 return _run(config, folder, device, team, reports, None if resume else start, resume)
@@ -104,7 +106,7 @@ def _run(
     reports: Sequence[CorpusReport],
     start: Bundle | None,
     resume: bool,
-) -> Path:
+) -> Path | None:
     if team.leads:
         refuse_mix_up(folder, config, resume)  # another process may have trained here while the text was read
         open_folder(folder, config, reports, resume)
@@ -124,8 +126,9 @@ def _run(
             if config.train.tensorboard:
                 trainer.listeners.append(TensorBoardLog(folder / "tensorboard"))
         outcome = trainer.fit()
-    if team.leads:
-        _hand_over(config, folder, device, tokenizer, trainer.final, outcome, reports)
+    if not team.leads:
+        return None
+    _hand_over(config, folder, device, tokenizer, trainer.final, outcome, reports)
     return folder / "model"
 
 

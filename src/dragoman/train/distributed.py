@@ -25,6 +25,8 @@ from torch.nn.parallel import DistributedDataParallel
 from dragoman.errors import ConfigError, TeamError
 from dragoman.model.transformer import Transformer
 
+# What the messages of a failed collective operation have in common.
+COLLECTIVE = ("gloo", "NCCL", "nccl", "ProcessGroup", "TCPStore", "Connection")
 # Seconds that the others have to say that they live when one is missed.
 GRACE = 4.0
 
@@ -70,27 +72,27 @@ class Team:
         return values
 
     @contextmanager
-    def unbroken(self, step: int) -> Iterator[None]:
+    def unbroken(self, when: str) -> Iterator[None]:
         """Turn the failure of a collective operation into a TeamError that names the processes lost."""
         try:
             yield
         except (RuntimeError, TimeoutError) as error:
-            if self.size == 1 or isinstance(error, torch.OutOfMemoryError):
+            if self.size == 1 or not any(sign in str(error) for sign in COLLECTIVE):
                 raise
-            if lost := self._lost(step):
+            if lost := self._lost(when):
                 names = ", ".join(f"{rank} of {self.size}" for rank in lost)
                 raise TeamError(
-                    f"step {step:,}: process {names} (counted from 0) was lost; "
-                    "the last checkpoint is kept, start again with --resume"
+                    f"{when}: process {names} (counted from 0) was lost; the last checkpoint is kept, "
+                    "start again with --resume if there is one"
                 ) from None
             raise
 
-    def _lost(self, step: int) -> list[int]:
+    def _lost(self, when: str) -> list[int]:
         store = dist.distributed_c10d._get_default_store()
         try:
-            store.set(f"alive/{step}/{self.rank}", "1")
+            store.set(f"alive/{when}/{self.rank}", "1")
             time.sleep(GRACE)
-            return [rank for rank in range(self.size) if not store.check([f"alive/{step}/{rank}"])]
+            return [rank for rank in range(self.size) if not store.check([f"alive/{when}/{rank}"])]
         except (RuntimeError, TimeoutError):
             return [0]  # it kept the store
 

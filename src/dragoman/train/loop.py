@@ -136,7 +136,7 @@ class Trainer:
             self._choose_precision()
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
-                with self.team.unbroken(self.step + 1):
+                with self.team.unbroken(f"step {self.step + 1:,}"):
                     stop = self._update(stopped)
                     if self.step % self.config.train.validate_every == 0 or self._end():
                         self._validate()
