@@ -10,21 +10,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dragoman.presets import MODEL_PRESETS
+from dragoman.presets import MODEL_PRESETS, SHAPE, both_depths
 
 # Beyond what any run needs, and within what every library below us can count to.
 MOST = 2**31 - 1
 Positive = Annotated[int, Field(gt=0, le=MOST)]
 NonNegative = Annotated[int, Field(ge=0, le=MOST)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-
-SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
-
-
-def _both_depths(model: dict[str, Any]) -> dict[str, Any]:
-    """`layers = N` spelled out as the two depths, which win where they are given too."""
-    rest = {key: value for key, value in model.items() if key != "layers"}
-    return {"encoder_layers": model["layers"], "decoder_layers": model["layers"]} | rest if "layers" in model else rest
 
 
 class Section(BaseModel):
@@ -160,7 +152,7 @@ class ModelConfig(Section):
         if not isinstance(given, dict):
             return given
         preset = given.get("preset", None if SHAPE & given.keys() else "small")
-        filled = _both_depths(MODEL_PRESETS.get(str(preset), {})) | _both_depths(given)
+        filled = both_depths(MODEL_PRESETS.get(str(preset), {})) | both_depths(given)
         if preset:
             filled["preset"] = preset
         for key in SHAPE & given.keys():
