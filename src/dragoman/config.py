@@ -77,6 +77,27 @@ class CorpusConfig(Section):
         return self
 
 
+class AugmentConfig(Section):
+    """Shares of the training pairs that an epoch shows changed, one change a pair, where the pair allows the change."""
+
+    upper: Fraction = 0.0
+    """Both sides in capitals, where the source's script has them."""
+    title: Fraction = 0.0
+    """Both sides With Every Word Capitalised, where the source's script has capitals."""
+    unpunctuated: Fraction = 0.0
+    """Both sides without their final full stop, question or exclamation mark."""
+    typos: Fraction = 0.0
+    """The source with letters swapped, dropped or doubled in up to three words."""
+    fragments: Fraction = 0.0
+    """One sentence of a pair that has several, as many on each side."""
+
+    @model_validator(mode="after")
+    def _shares(self) -> Self:
+        if (total := sum(self.model_dump().values())) > 1 + 1e-9:
+            raise ValueError(f"upper: with the other shares it makes {total:g}; lower them to 1 in all at the most")
+        return self
+
+
 class DataConfig(Section):
     """Which text is learned from, watched and tested on."""
 
