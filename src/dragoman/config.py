@@ -111,6 +111,8 @@ class DataConfig(Section):
     """Pairs with more tokens than this on a side are counted, reported and skipped in training."""
     shuffle_buffer: Positive = 500_000
     """Pairs held in memory at once: a corpus up to this size is shuffled whole, a larger one by parts."""
+    augment: AugmentConfig = AugmentConfig()
+    """Changes of the training text on the fly."""
 
 
 class TokenizerConfig(Section):
@@ -130,6 +132,10 @@ class TokenizerConfig(Section):
     """Strings that always stay one piece."""
     sample: Positive = 1_000_000
     """Pairs drawn from the training text, at the most, to learn from."""
+    sampling: Fraction = 0.0
+    """Training text is cut at random, anew in each epoch, unless 0. `bpe`: the share of merges left out, the more the
+    more varied (BPE-dropout, Provilkov et al. 2020; often 0.1). `unigram`: α of Kudo 2018, by whose P^α one is drawn
+    among all segmentations, the less the more varied (often 0.2 to 0.5)."""
 
 
 class ModelConfig(Section):
