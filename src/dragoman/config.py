@@ -10,21 +10,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dragoman.presets import MODEL_PRESETS
+from dragoman.presets import MODEL_PRESETS, SHAPE, both_depths
 
 # Beyond what any run needs, and within what every library below us can count to.
 MOST = 2**31 - 1
 Positive = Annotated[int, Field(gt=0, le=MOST)]
 NonNegative = Annotated[int, Field(ge=0, le=MOST)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-
-SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
-
-
-def _both_depths(model: dict[str, Any]) -> dict[str, Any]:
-    """`layers = N` spelled out as the two depths, which win where they are given too."""
-    rest = {key: value for key, value in model.items() if key != "layers"}
-    return {"encoder_layers": model["layers"], "decoder_layers": model["layers"]} | rest if "layers" in model else rest
 
 
 class Section(BaseModel):
@@ -85,6 +77,27 @@ class CorpusConfig(Section):
         return self
 
 
+class AugmentConfig(Section):
+    """Shares of the training pairs that an epoch shows changed, one change a pair, where the pair allows the change."""
+
+    upper: Fraction = 0.0
+    """Both sides in capitals, where the source's script has them."""
+    title: Fraction = 0.0
+    """Both sides With Every Word Capitalised, where the source's script has capitals."""
+    unpunctuated: Fraction = 0.0
+    """Both sides without their final full stop, question or exclamation mark."""
+    typos: Fraction = 0.0
+    """The source with letters swapped, dropped or doubled in up to three words."""
+    fragments: Fraction = 0.0
+    """One sentence of a pair that has several, as many on each side."""
+
+    @model_validator(mode="after")
+    def _shares(self) -> Self:
+        if (total := sum(self.model_dump().values())) > 1 + 1e-9:
+            raise ValueError(f"upper: with the other shares it makes {total:g}; lower them to 1 in all at the most")
+        return self
+
+
 class DataConfig(Section):
     """Which text is learned from, watched and tested on."""
 
@@ -98,6 +111,8 @@ class DataConfig(Section):
     """Pairs with more tokens than this on a side are counted, reported and skipped in training."""
     shuffle_buffer: Positive = 500_000
     """Pairs held in memory at once: a corpus up to this size is shuffled whole, a larger one by parts."""
+    augment: AugmentConfig = AugmentConfig()
+    """Changes of the training text on the fly."""
 
 
 class TokenizerConfig(Section):
@@ -117,6 +132,10 @@ class TokenizerConfig(Section):
     """Strings that always stay one piece."""
     sample: Positive = 1_000_000
     """Pairs drawn from the training text, at the most, to learn from."""
+    sampling: Fraction = 0.0
+    """Training text is cut at random, anew in each epoch, unless 0. `bpe`: the share of merges left out, the more the
+    more varied (BPE-dropout, Provilkov et al. 2020; often 0.1). `unigram`: α of Kudo 2018, by whose P^α one is drawn
+    among all segmentations, the less the more varied (often 0.2 to 0.5)."""
 
 
 class ModelConfig(Section):
@@ -160,7 +179,7 @@ class ModelConfig(Section):
         if not isinstance(given, dict):
             return given
         preset = given.get("preset", None if SHAPE & given.keys() else "small")
-        filled = _both_depths(MODEL_PRESETS.get(str(preset), {})) | _both_depths(given)
+        filled = both_depths(MODEL_PRESETS.get(str(preset), {})) | both_depths(given)
         if preset:
             filled["preset"] = preset
         for key in SHAPE & given.keys():

@@ -191,6 +191,89 @@ def test_processes_share_each_update_without_overlap(tmp_path: Path, tokenizer: 
     assert [batch.places for batch in alone] == [shares[n % world][n // world].places for n in range(2 * world)]
 
 
+# --- changes and sampled pieces ----------------------------------------------------------------------------------
+
+CHANGES = {"upper": 0.2, "title": 0.2, "unpunctuated": 0.2, "typos": 0.2, "fragments": 0.15}
+
+
+def changing(folder: Path, tokenizer: Tokenizer, *, sampling: float = 0.3, **changes: int) -> BatchStream:
+    rng = random.Random(5)
+    sentences = [" ".join(rng.choices(WORDS, k=4)) + "." for _ in range(80)]
+    lines = [f"{a} {b}\t{a} {b}\n" for a, b in zip(sentences[::2], sentences[1::2], strict=True)]
+    (folder / "s.tsv").write_text("".join(lines))
+    data = data_of(CorpusConfig(source=folder / "s.tsv"), shuffle_buffer=17, augment=CHANGES)
+    return BatchStream(data, tokenizer, batch_tokens=200, seed=1, sampling=sampling, **changes)
+
+
+def sources(stream: BatchStream, count: int) -> dict[str, list[list[int]]]:
+    """The source tokens under each place, in the order of the epochs."""
+    found: dict[str, list[list[int]]] = {}
+    for batch in stream.next_update(count):
+        for place, row in zip(batch.places, batch.src.tolist(), strict=True):
+            found.setdefault(place, []).append([token for token in row if token])
+    return found
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def cutting(request: pytest.FixtureRequest) -> Tokenizer:
+    rng = random.Random(2)
+    words = ["".join(rng.choices(["dog", "cat", "bi", "rd", "tr", "ee", "red"], k=3)) for _ in range(300)]
+    lines = [(f"{a} {a.upper()}.", f"{a.title()} {a}") for a in words]
+    return learn(lines, TokenizerConfig(kind=request.param, vocab_size=400))
+
+
+def test_a_changing_stream_goes_on_exactly_from_every_position(tmp_path: Path, cutting: Tokenizer) -> None:
+    stream = changing(tmp_path, cutting)
+    states, batches = [stream.state_dict()], []
+    while stream.position.epoch < 2:
+        batches += stream.next_update(1)
+        states.append(stream.state_dict())
+    assert any(state["part"] and state["batch"] for state in states)
+    for number, state in enumerate(states[:-1]):
+        resumed = changing(tmp_path, cutting)
+        resumed.load_state_dict(state)
+        assert all(same(a, b) for a, b in zip(batches[number : number + 3], resumed.next_update(3), strict=False))
+
+
+@pytest.mark.parametrize("world", [2, 3])
+def test_processes_share_changed_text_without_overlap(tmp_path: Path, cutting: Tokenizer, world: int) -> None:
+    alone = changing(tmp_path, cutting).next_update(4 * world)
+    shares = [changing(tmp_path, cutting, rank=rank, world=world).next_update(4) for rank in range(world)]
+    assert all(same(alone[n], shares[n % world][n // world]) for n in range(4 * world))
+
+
+def test_each_epoch_changes_and_cuts_the_text_anew_in_its_place(tmp_path: Path, cutting: Tokenizer) -> None:
+    found = sources(changing(tmp_path, cutting), 60)
+    assert sorted(found) == sorted(f"{tmp_path}/s.tsv:{n}" for n in range(1, 41))
+    assert sum(first != second for first, second, *_ in found.values()) > 20
+
+
+def test_a_place_names_the_line_that_was_changed(tmp_path: Path, cutting: Tokenizer) -> None:
+    stream = changing(tmp_path, cutting)
+    lines = (tmp_path / "s.tsv").read_text().splitlines()
+    for place, [first, *_] in sources(stream, 25).items():
+        [text] = cutting.decode([first], "source")
+        written = lines[int(place.rsplit(":", 1)[1]) - 1].split("\t")[0]
+        assert sum((Counter(text.lower()) - Counter(written)).values()) <= 3  # no more than a few letters doubled
+
+
+def test_with_nothing_asked_for_the_text_is_untouched(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_module, "augment", None)
+    monkeypatch.setattr("dragoman.text.tokenizer.sampler", None)
+    epochs(stream_of(data_of(corpus(tmp_path, "a.tsv", 20)), tokenizer), 1)
+
+
+def test_held_out_text_is_neither_changed_nor_sampled(
+    tmp_path: Path, cutting: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = changing(tmp_path, cutting).data
+    monkeypatch.setattr(stream_module, "augment", None)
+    monkeypatch.setattr("dragoman.text.tokenizer.sampler", None)
+    validation_batches(data.valid, cutting, max_length=200, batch_tokens=200)
+
+
 # --- length limit ------------------------------------------------------------------------------------------------
 
 

@@ -1,18 +1,20 @@
 """Corpora → an endless, seeded, resumable sequence of batches.
 
 Never more than `data.shuffle_buffer` pairs are in memory: each epoch is read in parts of that size, and each part
-is tokenised, shuffled and packed. A corpus that fits is thus shuffled whole. The order depends on the seed, the
-epoch and the data alone, so a position of three numbers is enough to go on exactly where a run stopped.
+is changed (`data.augment`), tokenised, shuffled and packed. A corpus that fits is thus shuffled whole. Order, changes
+and sampled pieces depend on the seed, the epoch, the part and the data alone, so a position of three numbers is enough
+to go on exactly where a run stopped.
 """
 
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from dragoman.config import CorpusConfig, DataConfig
+from dragoman.config import AugmentConfig, CorpusConfig, DataConfig
+from dragoman.data.augment import augment
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import pack
 from dragoman.data.corpus import Pair, read_pairs
@@ -41,7 +43,8 @@ class BatchStream:
     """The training text as batches of this process's share.
 
     `weights` of the corpora repeat or thin them within an epoch. With `world` processes each update takes
-    `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them.
+    `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
+    `tokenizer.sampling`.
     """
 
     def __init__(
@@ -53,10 +56,11 @@ class BatchStream:
         seed: int,
         rank: int = 0,
         world: int = 1,
+        sampling: float = 0.0,
     ) -> None:
         self.data, self.tokenizer = data, tokenizer
         self.batch_tokens, self.seed = batch_tokens, seed
-        self.rank, self.world = rank, world
+        self.rank, self.world, self.sampling = rank, world, sampling
         self.position = Position()
         self.skipped = Skipped()
         self.update_tokens = 0
@@ -103,7 +107,10 @@ class BatchStream:
         while chunk := list(islice(pairs, self.data.shuffle_buffer)):
             if part >= start:
                 counting = self.skipped if epoch == 0 else Skipped()
-                if examples := tokenise(chunk, self.tokenizer, self.data.max_length, counting):
+                seed = f"{self.seed}/{epoch}/{part}"
+                chunk = augmented(chunk, self.data.augment, f"{seed}/augment")
+                cutting = (self.sampling, f"{seed}/pieces")
+                if examples := tokenise(chunk, self.tokenizer, self.data.max_length, counting, *cutting):
                     yield part, examples
             part += 1
 
@@ -134,12 +141,29 @@ def placed(corpus: CorpusConfig) -> Iterator[tuple[Path, Pair]]:
     return ((corpus.source, pair) for pair in read_pairs(corpus))
 
 
+def augmented(pairs: list[tuple[Path, Pair]], rates: AugmentConfig, seed: str) -> list[tuple[Path, Pair]]:
+    """`pairs` in their order and places, some of them changed."""
+    if rates == AugmentConfig():
+        return pairs
+    rng = random.Random(seed)
+    changed = []
+    for path, pair in pairs:
+        source, target = augment(pair.source, pair.target, rates, rng)
+        changed.append((path, replace(pair, source=source, target=target)))
+    return changed
+
+
 def tokenise(
-    pairs: Sequence[tuple[Path, Pair]], tokenizer: Tokenizer, max_length: int, skipped: Skipped
+    pairs: Sequence[tuple[Path, Pair]],
+    tokenizer: Tokenizer,
+    max_length: int,
+    skipped: Skipped,
+    sampling: float = 0.0,
+    seed: str = "",
 ) -> list[Example]:
     """The examples of `pairs`, in order, without those over `max_length`, which `skipped` counts."""
-    sources = tokenizer.encode([pair.source for _, pair in pairs], "source")
-    targets = tokenizer.encode([pair.target for _, pair in pairs], "target")
+    sources = tokenizer.encode([pair.source for _, pair in pairs], "source", sampling=sampling, seed=seed)
+    targets = tokenizer.encode([pair.target for _, pair in pairs], "target", sampling=sampling, seed=seed)
     examples = []
     for (path, pair), source, target in zip(pairs, sources, targets, strict=True):
         place = f"{path}:{pair.line}"

@@ -5,6 +5,7 @@ whoever builds a batch or a search. One processor serves both languages when the
 """
 
 import io
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import sentencepiece
 from dragoman.config import TokenizerConfig
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.text.normalise import is_text, normalise
+from dragoman.text.sampling import sampler
 
 # Fixed in every vocabulary, so that no tensor needs to be told.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -64,12 +66,22 @@ class Tokenizer:
         """Whether both languages share one vocabulary."""
         return self.source is self.target
 
-    def encode(self, texts: Sequence[str], side: Side) -> list[list[int]]:
-        """The token ids of each text, without begin and end marks."""
+    def encode(self, texts: Sequence[str], side: Side, *, sampling: float = 0.0, seed: str = "") -> list[list[int]]:
+        """The token ids of each text, without begin and end marks.
+
+        With `sampling` (see `tokenizer.sampling`) the pieces are drawn at random: the same ones in any process for
+        the same texts, side and seed.
+        """
         for text in texts:
             if not is_text(text):
                 raise DataError(f"{text!r}: holds half a character, so it is not UTF-8; give the text in UTF-8")
-        ids: list[list[int]] = getattr(self, side).processor.EncodeAsIds([normalise(text) for text in texts])
+        vocabulary: Vocabulary = getattr(self, side)
+        clean = [normalise(text) for text in texts]
+        if sampling:
+            rng = random.Random(f"{seed}/{side}")
+            draw = sampler(vocabulary.serialized, sampling)
+            return [draw.encode(text, rng) for text in clean]
+        ids: list[list[int]] = vocabulary.processor.EncodeAsIds(clean)
         return ids
 
     def decode(self, sentences: Sequence[Sequence[int]], side: Side) -> list[str]:

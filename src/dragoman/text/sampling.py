@@ -1,0 +1,207 @@
+"""Pieces drawn at random, so that training shows a word cut in more than one way.
+
+Enters normalised text and a generator, leave token ids. A unigram model draws among all segmentations (Kudo 2018,
+section 3); a BPE model leaves out merges (BPE-dropout, Provilkov et al. 2020, algorithm 1).
+
+SentencePiece can sample too, but not again: `set_random_generator_seed` holds for one process only. The same seed
+gives other pieces in the next process (version 0.2.3, one thread, both kinds), so a resumed run could not go on
+exactly and ranks would disagree. Here everything comes from the `random.Random` given. Only drawing is done here;
+SentencePiece's own encoding is what validation and translation use, and what the tests compare with.
+"""
+
+import random
+import re
+import struct
+from bisect import bisect
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import accumulate, chain, repeat
+from math import exp, log, log1p
+from typing import Any
+
+SPACE = "\u2581"  # what SentencePiece writes for a space
+# Numbers in sentencepiece_model.proto: fields of ModelProto and TrainerSpec, kinds of pieces and of models.
+PIECES, TRAINER_SPEC, MODEL_TYPE = 1, 2, 3
+NORMAL, UNKNOWN, USER_DEFINED, BYTE = 1, 2, 4, 6
+BPE = 2
+
+# What words are cut into is kept for this many of them, if they are short: text without spaces has long "words",
+# which hardly ever come back.
+REMEMBERED, REMEMBERED_LENGTH = 1 << 15, 32
+
+
+@lru_cache(maxsize=4)
+def sampler(serialized: bytes, rate: float) -> "Sampler":
+    """The sampler of a SentencePiece model; made once."""
+    return Sampler(serialized, rate)
+
+
+class Sampler:
+    """Draws pieces for text. `rate` is α of a unigram model, the share of merges left out of a BPE model."""
+
+    def __init__(self, serialized: bytes, rate: float) -> None:
+        self.rate = rate
+        self.ids: dict[str, int] = {}  # of pieces that text may be cut into
+        self.scores: dict[str, float] = {}
+        self.bytes: list[int] = []
+        whole, position, kind = [], 0, 1
+        for number, value in _fields(serialized):
+            if number == PIECES:
+                piece, score, type_ = _piece(value)
+                if type_ in (NORMAL, USER_DEFINED):
+                    self.ids[piece] = position
+                if type_ == NORMAL:
+                    self.scores[piece] = score
+                elif type_ == USER_DEFINED:
+                    whole.append(piece)
+                elif type_ == BYTE:
+                    self.bytes.append(position)
+                elif type_ == UNKNOWN:
+                    self.unknown = position
+                position += 1
+            elif number == TRAINER_SPEC:
+                kind = dict(_fields(value)).get(MODEL_TYPE, kind)
+        self.longest = max(map(len, self.scores), default=1)
+        self.unknown_score = min(self.scores.values(), default=0.0) - 10.0  # as in SentencePiece
+        # User-defined symbols stay whole, the longest first. The rest is cut word by word, as no other piece holds
+        # the beginning of a word in its middle.
+        symbols = "|".join(map(re.escape, sorted(whole, key=len, reverse=True)))
+        self._parts = re.compile(f"({symbols})") if symbols else None
+        self._words = re.compile(f"{SPACE}[^{SPACE}]*|[^{SPACE}]+")
+        self._cut: Callable[[str, random.Random], list[int]] = self._leave_out if kind == BPE else self._draw
+        self._known_merges = lru_cache(REMEMBERED)(self._merge)
+        self._known_lattice = lru_cache(REMEMBERED)(self._lattice)
+
+    def encode(self, text: str, rng: random.Random) -> list[int]:
+        """The token ids of normalised text."""
+        written = (SPACE + text.replace(" ", SPACE)).rstrip(SPACE)
+        ids: list[int] = []
+        for index, part in enumerate(self._parts.split(written) if self._parts else [written]):
+            if index % 2:
+                ids.append(self.ids[part])
+            else:
+                for word in self._words.findall(part):
+                    ids += self._cut(word, rng)
+        if self.bytes or self.unknown not in ids:
+            return ids
+        # A run of unknown characters is one token.
+        return [token for token, last in zip(ids, [None, *ids], strict=False) if not token == last == self.unknown]
+
+    def _spell(self, pieces: Iterable[str]) -> list[int]:
+        ids: list[int] = []
+        for piece in pieces:
+            known = self.ids.get(piece)
+            if known is not None:
+                ids.append(known)
+            else:
+                ids += [self.bytes[byte] for byte in piece.encode()] if self.bytes else [self.unknown]
+        return ids
+
+    # --- unigram: forward probabilities of all segmentations, then one of them drawn from its end ----------------
+
+    def _draw(self, word: str, rng: random.Random) -> list[int]:
+        lattice = self._known_lattice(word) if len(word) <= REMEMBERED_LENGTH else self._lattice(word)
+        pieces, end = [], len(word)
+        while end:
+            starts, weights = lattice[end]
+            index = bisect(weights, rng.random() * weights[-1], hi=len(weights) - 1) if len(starts) > 1 else 0
+            pieces.append(word[starts[index] : end])
+            end = starts[index]
+        return self._spell(reversed(pieces))
+
+    def _lattice(self, word: str) -> list[tuple[list[int], list[float]]]:
+        """Where a piece that ends at each position may start, with accumulated weights Σ P(segmentation)^α."""
+        forward = [0.0]  # log of the sum over all segmentations of the text before a position
+        lattice: list[tuple[list[int], list[float]]] = [([], [])]
+        for end in range(1, len(word) + 1):
+            starts, logs = [], []
+            for start in range(max(0, end - self.longest), end):
+                score = self.scores.get(word[start:end], self.unknown_score if start == end - 1 else None)
+                if score is not None:
+                    starts.append(start)
+                    logs.append(forward[start] + self.rate * score)
+            most = max(logs)
+            weights = list(accumulate(exp(value - most) for value in logs))
+            lattice.append((starts, weights))
+            forward.append(most + log(weights[-1]))
+        return lattice
+
+    # --- BPE: merges by priority, each left out by chance ------------------------------------------------------------
+
+    def _leave_out(self, word: str, rng: random.Random) -> list[int]:
+        by_chance = iter(lambda: rng.random() < self.rate, None)
+        if len(word) > REMEMBERED_LENGTH:
+            return self._merge(word, by_chance)[0]
+        ids, decisions = self._known_merges(word)
+        # How many merges are made before the first is left out: often the whole word's, and nothing is to be done.
+        made = log(1.0 - rng.random()) / log1p(-self.rate)
+        if made >= decisions:
+            return ids
+        return self._merge(word, chain(repeat(False, int(made)), [True], by_chance))[0]
+
+    def _merge(self, word: str, left_out: Iterator[bool] | None = None) -> tuple[list[int], int]:
+        """The ids of `word`, and how many merges were decided on; `left_out` says for each whether it is left out."""
+        pieces = list(word)
+        before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
+        possible: list[tuple[float, int, str]] = []
+
+        def offer(left: int) -> None:
+            if left >= 0 and after[left] < len(word):
+                merged = pieces[left] + pieces[after[left]]
+                if (score := self.scores.get(merged)) is not None:
+                    heappush(possible, (-score, left, merged))
+
+        for left in range(len(word) - 1):
+            offer(left)
+        decisions, aside = 0, []
+        while possible:
+            merge = heappop(possible)
+            _, left, merged = merge
+            right = after[left]
+            if not pieces[left] or right >= len(word) or pieces[left] + pieces[right] != merged:
+                continue  # one of the two has been merged with another since
+            decisions += 1
+            if left_out and next(left_out):
+                aside.append(merge)
+                continue
+            pieces[left], pieces[right] = merged, ""
+            after[left] = after[right]
+            if after[left] < len(word):
+                before[after[left]] = left
+            while aside:  # left out of this step only: algorithm 1 draws anew at each
+                heappush(possible, aside.pop())
+            offer(before[left])
+            offer(left)
+        return self._spell(filter(None, pieces)), decisions
+
+
+def _piece(message: bytes) -> tuple[str, float, int]:
+    fields = dict(_fields(message))
+    [score] = struct.unpack("<f", fields.get(2, bytes(4)))
+    return fields[1].decode(), score, fields.get(3, NORMAL)
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a protobuf message by number, each a whole number or bytes: all that a model file needs."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield key >> 3, value
+        else:
+            size, at = _varint(message, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
+            yield key >> 3, message[at : at + size]
+            at += size
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
