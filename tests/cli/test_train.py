@@ -402,3 +402,15 @@ def test_a_full_disk_while_a_run_is_resumed_does_not_spoil_it(
     dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").refused(1)
     monkeypatch.undo()
     assert dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").code == 0
+
+
+def test_text_is_changed_and_cut_anew_when_asked(dragoman: Any, project: Path) -> None:
+    plain = dragoman("train", project / "run.toml", "train.max_steps=4")
+    assert plain.code == 0
+    changing = ["tokenizer.sampling=0.5", "data.augment.upper=0.5", f"train.output={project / 'runs/other'}"]
+    assert dragoman("train", project / "run.toml", "train.max_steps=4", *changing).code == 0
+    tokens = [
+        json.loads((project / f"runs/{name}/checkpoints/00000004/training.json").read_text())["target_tokens"]
+        for name in ("toy", "other")
+    ]
+    assert tokens[0] != tokens[1]

@@ -195,6 +195,7 @@ def _trainer(
         tokenizer,
         batch_tokens=tokens,
         seed=config.train.seed,
+        sampling=config.tokenizer.sampling,
         rank=team.rank,
         world=team.size,
     )
