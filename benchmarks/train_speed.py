@@ -8,8 +8,8 @@ en→de if DRAGOMAN_DATA names the folder that holds multi30k/, else the embedde
 its own, the peers' in an environment that this script makes once from `peers/train-requirements.txt`.
 
 Each peer trains in float32 and in bfloat16 where it can; the faster counts (with --quick, what was faster before). All
-are warmed up on the very batches that are timed, then take turns within every round. Printed are target tokens/s,
-peak memory, and how many times as fast ours is in the same round, medians with the spread. The last line is one JSON
+are warmed up on the very batches that are timed, then take turns within every round. Printed are target tokens/s, peak
+memory, and how many times as fast ours is in the same round: medians, and the spread. The last line is one JSON
 object.
 """
 
@@ -33,8 +33,9 @@ HERE = Path(__file__).parent
 ENVIRONMENT = HERE / "peers/environment"
 TORCH = "torch==2.13.0"
 BATCH_TOKENS = 4096
-# Per shape: batches of a round, and the precision each peer was faster in on a machine with AMX.
+# Per shape: batches of a round, with and without --quick, and the precision each peer was faster in on a machine with AMX.
 TURN = {"tiny": 6, "base": 2}
+QUICK_TURN = {"tiny": 4, "base": 1}
 FASTER = {
     "tiny": {"joeynmt": "float32", "eole": "bfloat16", "marian": "float32", "pytorch": "float32"},
     "base": {"joeynmt": "float32", "eole": "bfloat16", "marian": "bfloat16", "pytorch": "bfloat16"},
@@ -143,13 +144,14 @@ def faster_precisions(batches: Path, shape: str, threads: int) -> dict[str, str]
 def compare(batches: Path, shape: str, threads: int, rounds: int, quick: bool) -> dict[str, Any]:
     """All in turns, some rounds."""
     chosen = FASTER[shape] if quick else faster_precisions(batches, shape, threads)
+    turn = (QUICK_TURN if quick else TURN)[shape]
     workers = [Worker.start("dragoman", "auto", batches, shape, threads)]
     workers += [Worker.start(name, precision, batches, shape, threads) for name, precision in chosen.items()]
     for worker in workers:
-        worker.train(TURN[shape])
+        worker.train(turn)
     for _ in range(rounds):
         for worker in workers:
-            worker.speeds.append(worker.train(TURN[shape]))
+            worker.speeds.append(worker.train(turn))
     for worker in workers:
         worker.stop()
     ours, *peers = workers
@@ -189,7 +191,7 @@ def main() -> None:
         batches = Path(folder) / "batches.json"
         text = write_batches(batches)
         print(f"{text}; {args.threads} threads, batches of {BATCH_TOKENS:,} tokens")
-        rounds = args.rounds or (2 if args.quick else 5)
+        rounds = args.rounds or (3 if args.quick else 5)
         results = {shape: compare(batches, shape, args.threads, rounds, args.quick) for shape in args.shapes}
     print(json.dumps({"text": text, "threads": args.threads, **results}))
 

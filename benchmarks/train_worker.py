@@ -14,6 +14,7 @@ import torch
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch
+from dragoman.model.device import keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train.distributed import Team
 from dragoman.train.gradient import Gradient
@@ -50,6 +51,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
+    keep_freed_memory()
     vocab, batches = read(args.batches)
     device = torch.device("cpu")
     model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()

@@ -208,8 +208,7 @@ class TrainConfig(Section):
     device: str = "auto"
     """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Arithmetic of the layers, `auto` being the faster here by trial; weights, their updates and the softmax of the
-    loss stay float32."""
+    """Arithmetic of layers and logits, `auto` being the faster here by trial; weights and their updates are float32."""
     recompute: bool = False
     """Activation checkpointing: a layer's inner values are computed again when needed; less memory, a third slower."""
     compile: bool = False

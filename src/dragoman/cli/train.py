@@ -30,7 +30,7 @@ from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.evaluation import Score, bleu, chrf
-from dragoman.model.device import pick_device
+from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.train.distributed import Team, join_team, leave_team
@@ -60,6 +60,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path | None:
     config, start = with_start(config)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
+    keep_freed_memory()
     team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
     try:
         with silence(not team.leads), team.unbroken("beside the steps"):

@@ -5,6 +5,7 @@ A mask is Boolean and True means "may be seen"; what may not be seen scores −�
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -65,10 +66,33 @@ class ScaledDotProduct(nn.Module):
     ) -> Float[Tensor, "B H T W"]:
         """The values seen by each position, weighted; `mask = None` lets everything be seen."""
         if q.device.type == "cpu" and q.dtype == torch.bfloat16:
-            # There the kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
+            # There the fused kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
             with torch.autocast("cpu", enabled=False):
-                return F.scaled_dot_product_attention(q.float(), k.float(), v.float(), attn_mask=mask).to(q.dtype)
+                found: Tensor = _Attention.apply(q, k, v, mask)
+                return found
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+class _Attention(torch.autograd.Function):
+    """Eq. (1) and its gradient in plain matrix products.
+
+    With P = softmax(Q Kᵀ / √d_k) and G the gradient of the output: ∂V = Pᵀ G, ∂P = G Vᵀ,
+    ∂S = P ⊙ (∂P − Σ_row ∂P ⊙ P) / √d_k, ∂Q = ∂S K, ∂K = ∂Sᵀ Q.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        scores = (q @ k.mT).mul_(q.size(-1) ** -0.5)
+        p = (scores if mask is None else scores.masked_fill_(~mask, -math.inf)).softmax(dim=-1)
+        ctx.save_for_backward(q, k, v, p)
+        return p @ v
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        (g,), (q, k, v, p) = grads, ctx.saved_tensors
+        d_p = g @ v.mT
+        d_s = d_p.sub_(torch.linalg.vecdot(d_p, p).unsqueeze(-1)).mul_(p).mul_(q.size(-1) ** -0.5)
+        return d_s @ k, d_s.mT @ q, p.mT @ g, None
 
 
 class MultiHeadAttention(nn.Module):

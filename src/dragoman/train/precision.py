@@ -11,7 +11,7 @@ from typing import Literal
 
 import torch
 
-from dragoman.data.batch import Batch
+from dragoman.data.batch import Batch, split
 from dragoman.model.device import arithmetic
 from dragoman.model.transformer import Transformer
 from dragoman.train.validation import batch_loss
@@ -27,9 +27,10 @@ def choose_precision(
 ) -> tuple[Precision, str]:
     """The faster of the two by a few forward and backward passes, and why in one line.
 
-    Takes the largest of `batches`; leaves the model, its gradients and the random state as they were.
+    Takes a quarter of the largest of `batches`, so as not to need more memory than training will; leaves the model, its
+    gradients and the random state as they were.
     """
-    batch = max(batches, key=lambda batch: batch.src.numel() + batch.tgt_out.numel()).to(device)
+    batch = split(max(batches, key=lambda batch: batch.src.numel() + batch.tgt_out.numel()), 4)[0].to(device)
     taken: dict[Precision, float] = {"float32": math.inf, "bfloat16": math.inf}
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         for _ in range(ROUNDS):  # in turns, so that a noisy neighbour disturbs both; the first compiles kernels
