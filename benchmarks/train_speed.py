@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 ENVIRONMENT = HERE / "peers/environment"
 TORCH = "torch==2.13.0"
 BATCH_TOKENS = 4096
-# Per shape: batches of a round, with and without --quick, and the precision each peer was faster in on a machine with AMX.
+# Per shape: batches of a round, without and with --quick, and in which precision a peer was faster on a CPU with AMX.
 TURN = {"tiny": 6, "base": 2}
 QUICK_TURN = {"tiny": 4, "base": 1}
 FASTER = {

@@ -62,6 +62,7 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
             "precision": "float32",
             "batch_tokens": 150,
             "warmup": 10,
+            "learning_rate": 5e-3,
             "validate_every": 5,
             "log_every": 1,
             "peer_timeout": 20,

@@ -11,11 +11,12 @@ import torch
 from dragoman.config import RunConfig
 from dragoman.data.stream import BatchStream
 from dragoman.errors import Interrupted
+from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.train.log import StepReport, ValidationReport
 from dragoman.train.loop import Trainer
 from dragoman.train.optimizer import state_tensors
-from dragoman.train.validation import validation_loss
+from dragoman.train.validation import TranslationScores, validation_loss
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
@@ -69,6 +70,28 @@ def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     assert same_bits(whole, part)
     assert (again.averaged, again.loss) == (outcome.averaged, outcome.loss)
     assert part.watch == whole.watch
+
+
+def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
+    whole = toy_trainer(toy_run(), tmp_path / "whole")
+    whole.fit()
+    torn = toy_trainer(toy_run(), tmp_path / "torn")
+
+    def ended_meanwhile(model: Transformer) -> TranslationScores:
+        if torn.step == 8:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return TranslationScores(1.0, 1.0, "", "", "")
+
+    torn.translate = ended_meanwhile
+    with pytest.raises(Interrupted, match="stopped at step 8, saved"):
+        torn.fit()
+    assert torn.watch.waited + torn.watch.best_step >= 8, "the validation was finished"
+    resumed = toy_trainer(toy_run(), tmp_path / "torn")
+    resumed.resume()
+    resumed.fit()
+    assert same_bits(whole, resumed)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -25,6 +25,7 @@ SHAPES: list[dict[str, Any]] = [
     {"layers": 2, "d_model": 16, "d_ff": 40, "heads": 4},
     {"encoder_layers": 3, "decoder_layers": 1, "d_model": 24, "d_ff": 16, "heads": 2, "norm_order": "post"},
     {"layers": 1, "d_model": 8, "d_ff": 8, "heads": 3, "d_k": 5, "d_v": 7, "tie": "none"},
+    {"layers": 1, "d_model": 16, "d_ff": 8, "heads": 2, "feed_forward": "swiglu", "norm": "rms", "bias": False},
 ]
 
 

@@ -16,8 +16,10 @@ from dragoman.data.batch import Example, collate
 from dragoman.errors import DivergenceError, ModelError
 from dragoman.train import loop, precision
 from dragoman.train.checkpoint import checkpoint, checkpoint_steps
+from dragoman.train.flops import training_flops
 from dragoman.train.log import MetricsLog, StepReport, TensorBoardLog, ValidationReport
 from dragoman.train.loop import Trainer
+from dragoman.train.meter import Meter
 from dragoman.train.validation import TranslationScores, Watch, validation_loss
 
 Run = Callable[..., RunConfig]
@@ -266,6 +268,22 @@ def test_metrics_are_one_object_a_line(toy_run: Run, toy_trainer: MakeTrainer, t
 def test_tensorboard_files_are_written_on_request(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     log = TensorBoardLog(tmp_path)
-    log.on_step(StepReport(1, 0, 2.0, 1e-3, 1.0, 100.0, 50, 1.0))
+    log.on_step(StepReport(1, 0, 2.0, 1e-3, 1.0, 100.0, 50, 1.0, 1e9, 0.5))
     log.on_validation(ValidationReport(1, 0, 1.0, 2.0, True, scores(3.0), 0, None))
     assert any(path.stat().st_size > 0 for path in tmp_path.glob("events.*"))
+
+
+def test_a_meter_counts_what_the_equations_need_and_what_share_of_the_device_that_is(build: Any) -> None:
+    model = build()
+    batch = collate([Example([5, 6, 7], [8, 9], "") for _ in range(3)])
+    meter = Meter(model.config, 13, torch.device("cpu"))
+    meter.peak = 1e9
+    meter.start(10.0)
+    for _ in range(2):
+        meter.add(6.0, 9, [batch])
+    meter.pause(5.0)
+    report = meter.report(step=2, epoch=0, learning_rate=0.1, gradient_norm=1.0, target_tokens=18, seconds=17.0)
+    flops = 2 * training_flops(model.config, 13, sentences=3, source=4, target=3)
+    assert (report.loss, report.tokens_per_second) == (12 / 18, 9.0)
+    assert report.flops_per_second == flops / 2
+    assert report.utilisation == flops / 2 / 1e9

@@ -35,6 +35,8 @@ class TrainingDisplay:
         by_time = report.seconds / (60 * self.train.max_minutes) if self.train.max_minutes else 0.0
         done = min(max(report.step / self.train.max_steps, by_time), 1.0)
         line = LINE.format(step=report.step, epoch=report.epoch + 1, loss=report.loss, speed=report.tokens_per_second)
+        if report.utilisation is not None:
+            line += f"  {100 * report.utilisation:.0f} % MFU"
         self.bar.update(self.task, description=line, completed=done, refresh=True)
         if self.bar.disable:
             left = report.seconds / done - report.seconds

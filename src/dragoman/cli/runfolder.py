@@ -110,4 +110,7 @@ def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Mapping[str, Seq
     for report in reports:
         for name, now, before in zip(report.files, report.sha256, hashes.get(report.name, ()), strict=False):
             if now != before and report.name != "test":
-                raise ResumeError(f"{name}: has changed since the run began; restore it, or start a new run")
+                raise ResumeError(
+                    f"{name}: has changed since the run began (sha256 {before[:12]}… then, {now[:12]}… now); "
+                    "restore it, or start a new run"
+                )

@@ -92,6 +92,7 @@ class BatchStream:
                     self.position = Position(before.epoch, part, number)
                     yield [examples[index] for index in group]
                 self.position = Position(before.epoch, part + 1)
+                examples.clear()  # before the next part is read: two would be twice the memory
             if self.position == Position(before.epoch):
                 raise self._nothing_in(before.epoch)
             self.position = Position(before.epoch + 1)
@@ -110,7 +111,9 @@ class BatchStream:
                 seed = f"{self.seed}/{epoch}/{part}"
                 chunk = augmented(chunk, self.data.augment, f"{seed}/augment")
                 cutting = (self.sampling, f"{seed}/pieces")
-                if examples := tokenise(chunk, self.tokenizer, self.data.max_length, counting, *cutting):
+                examples = tokenise(chunk, self.tokenizer, self.data.max_length, counting, *cutting)
+                chunk.clear()
+                if examples:
                     yield part, examples
             part += 1
 

@@ -82,8 +82,9 @@ def attention_flops(model: ModelConfig, asking: int, asked: int) -> int:
 
 
 def feed_forward_flops(model: ModelConfig, positions: int) -> int:
-    """The two layers of Eq. (2)."""
-    return 4 * positions * model.d_model * model.d_ff
+    """The two layers of Eq. (2), or the three of SwiGLU."""
+    layers = 3 if model.feed_forward == "swiglu" else 2
+    return 2 * layers * positions * model.d_model * model.d_ff
 
 
 def peak_flops(device_name: str) -> float | None:

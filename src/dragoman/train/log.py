@@ -26,6 +26,10 @@ class StepReport:
     """Target tokens seen since the run began."""
     seconds: float
     """Training time since the run began, resumed parts added up."""
+    flops_per_second: float
+    """Operations of this process that the model's equations need (`train/flops.py`)."""
+    utilisation: float | None
+    """That as a share of what the device can do at best (MFU); None where this is not known."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ class TensorBoardLog:
         """Add a step's scalars."""
         for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
             self.writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
+        if report.utilisation is not None:
+            self.writer.add_scalar("train/utilisation", report.utilisation, report.step)
 
     def on_validation(self, report: ValidationReport) -> None:
         """Add a validation's scalars and its sample."""

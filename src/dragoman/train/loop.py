@@ -30,7 +30,8 @@ from dragoman.train.checkpoint import (
 from dragoman.train.distributed import Team, fill, whole
 from dragoman.train.ema import MovingAverage
 from dragoman.train.gradient import Gradient
-from dragoman.train.log import Listener, StepReport, ValidationReport
+from dragoman.train.log import Listener, ValidationReport
+from dragoman.train.meter import Meter
 from dragoman.train.optimizer import build_optimizer, clip_grad_norm
 from dragoman.train.precision import choose_precision
 from dragoman.train.schedule import learning_rate
@@ -88,7 +89,10 @@ class Trainer:
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
         self.started = time.monotonic()
         self.clock = 0.0  # the first process's, at the last step
-        self._since_report: list[tuple[float, int]] = []  # (summed loss, target tokens) of each step
+        self.meter = Meter(config.model, self.model.projection.size(0), device)
+        self._since_report: list[
+            tuple[float, int, int]
+        ] = []  # (summed loss, target tokens, our operations) of each step
         self._reported_at = 0.0
 
     def resume(self) -> None:
@@ -130,7 +134,8 @@ class Trainer:
         Raises Interrupted after a signal, everything saved; DivergenceError when the loss is no longer a number;
         TeamError when another process is lost.
         """
-        self.started, self._reported_at = time.monotonic(), self.seconds
+        self.started = time.monotonic()
+        self.meter.start(self.seconds)
         self.model.train()
         if self.config.train.precision == "auto" and not self.step:
             self._choose_precision()
@@ -192,28 +197,22 @@ class Trainer:
         if self.mean:
             self.mean.update(self.step)
         self.target_tokens += tokens
-        self._since_report.append((loss, tokens))
+        self.meter.add(loss, tokens, batches)
         if self.step % train.log_every == 0:
             self._report(rate, norm)
         return stop > 0
 
     def _report(self, rate: float, norm: float) -> None:
-        loss, tokens = (sum(column) for column in zip(*self._since_report, strict=True))
-        seconds = self.seconds
-        speed = tokens / (seconds - self._reported_at)
-        report = StepReport(
-            self.step,
-            self.stream.position.epoch,
-            loss / tokens,
-            rate,
-            norm,
-            speed,
-            self.target_tokens,
-            seconds,
+        report = self.meter.report(
+            step=self.step,
+            epoch=self.stream.position.epoch,
+            learning_rate=rate,
+            gradient_norm=norm,
+            target_tokens=self.target_tokens,
+            seconds=self.seconds,
         )
         for listener in self.listeners:
             listener.on_step(report)
-        self._since_report, self._reported_at = [], seconds
 
     def _validate(self) -> None:
         paused = self.seconds
@@ -236,7 +235,7 @@ class Trainer:
         )
         for listener in self.listeners:
             listener.on_validation(report)
-        self._reported_at += self.seconds - paused
+        self.meter.pause(self.seconds - paused)
 
     def _measure(self, weights: Mapping[str, Tensor]) -> tuple[float, TranslationScores | None, float]:
         """The model's validation loss, its scores if it translates, and which of these numbers is watched."""
