@@ -47,6 +47,10 @@ class Batch:
         src, tgt_in, tgt_out = (x.to(device, non_blocking=True) for x in (self.src, self.tgt_in, self.tgt_out))
         return type(self)(src, tgt_in, tgt_out, self.places)
 
+    def pinned(self) -> Self:
+        """The same batch in memory that a GPU reads by itself."""
+        return type(self)(self.src.pin_memory(), self.tgt_in.pin_memory(), self.tgt_out.pin_memory(), self.places)
+
 
 def collate(examples: Sequence[Example]) -> Batch:
     """The batch of these examples, in their order."""

@@ -72,9 +72,9 @@ class BatchStream:
         self.update_tokens = sum(example.lengths[1] for examples in drawn for example in examples)
         return [collate(examples) for examples in drawn[self.rank :: self.world]]
 
-    def state_dict(self) -> dict[str, int]:
-        """Where the stream stands, for a checkpoint."""
-        return asdict(self.position)
+    def state_dict(self, position: Position | None = None) -> dict[str, int]:
+        """Where the stream stands, or this `position`, for a checkpoint."""
+        return asdict(position or self.position)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on from `state`."""

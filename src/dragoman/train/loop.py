@@ -34,6 +34,7 @@ from dragoman.train.log import Listener, ValidationReport
 from dragoman.train.meter import Meter
 from dragoman.train.optimizer import build_optimizer, clip_grad_norm
 from dragoman.train.precision import choose_precision
+from dragoman.train.prefetch import Prefetched
 from dragoman.train.schedule import learning_rate
 from dragoman.train.signals import stop_on_signals
 from dragoman.train.validation import TranslationScores, Watch, validation_loss
@@ -71,7 +72,8 @@ class Trainer:
         team: Team = Team(),  # noqa: B008 - a frozen value
     ) -> None:
         train = config.train
-        self.config, self.stream, self.valid, self.team = config, stream, valid, team
+        self.config, self.valid, self.team = config, valid, team
+        self.stream = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
         self.model = model.to(device)
