@@ -281,6 +281,11 @@ def test_a_finished_run_goes_on_for_longer(dragoman: Any, resumable: Path) -> No
     assert [event["step"] for event in metrics_of(resumable)] == [4, 4, 8, 8, 12, 12]
 
 
+def test_what_does_not_touch_the_arithmetic_may_change(dragoman: Any, resumable: Path) -> None:
+    given = ["train.parallel=fsdp", "train.peer_timeout=60", "train.recompute=true", "train.max_steps=9"]
+    assert dragoman("train", resumable / "run.toml", *given, "--resume").code == 0
+
+
 def test_a_project_may_be_moved_and_go_on(dragoman: Any, resumable: Path) -> None:
     moved = resumable.rename(resumable.parent / "moved")
     assert dragoman("train", moved / "run.toml", "train.max_steps=9", "--resume").code == 0

@@ -20,8 +20,13 @@ from dragoman.errors import ConfigError, ResumeError
 from dragoman.train.checkpoint import checkpoint_steps
 
 # Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
-MAY_CHANGE = ("train.max_steps", "train.max_minutes", "train.patience", "train.tensorboard", "train.log_every",
-              "train.output", "project.license", "data.test", "decode.")  # fmt: skip
+MAY_CHANGE = (
+    *(f"train.{key}" for key in ("max_steps", "max_minutes", "patience", "tensorboard", "log_every", "output")),
+    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
+    "project.license",
+    "data.test",
+    "decode.",
+)
 
 
 def output_of(config: RunConfig) -> Path:
