@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -424,3 +426,16 @@ def test_text_is_changed_and_cut_anew_when_asked(dragoman: Any, project: Path) -
         for name in ("toy", "other")
     ]
     assert tokens[0] != tokens[1]
+
+
+@pytest.mark.slow
+def test_compiled_layers_learn_the_same(project: Path) -> None:
+    """In a process of its own, for the type checks of the tests are not to be compiled."""
+    losses = []
+    for name, compiled in (("plain", "false"), ("compiled", "true")):
+        given = [f"train.compile={compiled}", f"train.output={project / name}", "model.dropout=0.0"]
+        command = [sys.executable, "-m", "dragoman", "train", str(project / "run.toml"), *given]
+        subprocess.run(command, check=True, capture_output=True)
+        events = [json.loads(line) for line in (project / name / "metrics.jsonl").read_text().splitlines()]
+        losses.append([event["loss"] for event in events])
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)

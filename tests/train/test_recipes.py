@@ -219,12 +219,3 @@ def test_a_folder_is_trained_into_by_one_process_at_a_time(tmp_path: Path) -> No
             pass
     with held(tmp_path):
         pass
-
-
-@pytest.mark.slow
-def test_compiled_layers_learn_the_same(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
-    config = toy_run(max_steps=4)
-    config = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
-    compiled = config.model_copy(update={"train": config.train.model_copy(update={"compile": True})})
-    plain = toy_trainer(config, tmp_path / "plain").fit().loss
-    assert toy_trainer(compiled, tmp_path / "compiled").fit().loss == pytest.approx(plain, abs=1e-5)
