@@ -79,7 +79,7 @@ def test_memory_that_runs_out_is_told_with_a_remedy(dragoman: Any, monkeypatch: 
     from dragoman.cli import model
 
     monkeypatch.setattr(model, "show", raising(MemoryError()))
-    assert dragoman("model", "show", "x").refused(5).startswith("out of memory; lower ")
+    assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
 
 
 def test_our_own_bug_is_one_line_that_asks_to_be_reported(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -428,6 +428,11 @@ def test_text_is_changed_and_cut_anew_when_asked(dragoman: Any, project: Path) -
     assert tokens[0] != tokens[1]
 
 
+def test_a_model_larger_than_memory_is_told(dragoman: Any, project: Path) -> None:
+    complaint = dragoman("train", project / "run.toml", "model.d_model=1000000000").refused(5)
+    assert complaint.startswith("out of memory; choose a smaller model")
+
+
 @pytest.mark.slow
 def test_compiled_layers_learn_the_same(project: Path) -> None:
     """In a process of its own, for the type checks of the tests are not to be compiled."""

@@ -17,6 +17,8 @@ from dragoman import __version__
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ResourceError
 
 # Modules of the train extra, which a base install lacks.
+# How torch, which is not loaded here, runs out of memory.
+OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory")
 TRAIN_EXTRA = {"torch", "safetensors", "numpy", "jaxtyping", "tomli_w"}
 
 app = typer.Typer(
@@ -232,8 +234,11 @@ def _line_for(error: BaseException) -> tuple[str, int]:
         return str(error), error.exit_code
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted", Interrupted.exit_code
-    if isinstance(error, MemoryError):
-        return "out of memory; lower train.batch_tokens or decode.batch_tokens", ResourceError.exit_code
+    if isinstance(error, MemoryError) or any(sign in f"{type(error).__name__}: {error}" for sign in OUT_OF_MEMORY):
+        return (
+            "out of memory; choose a smaller model, or lower batch_tokens in [train] or [decode]",
+            ResourceError.exit_code,
+        )
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in TRAIN_EXTRA:
         return f'{error.name} is not installed; `pip install "dragoman[train]"`', DragomanError.exit_code
     if isinstance(error, OSError):
