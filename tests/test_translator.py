@@ -37,9 +37,14 @@ def translator(tokenizer: Tokenizer) -> Translator:
 class Echo:
     """An engine that says what it hears, `n_best` times, each time worse."""
 
-    def translate(self, sources: Sequence[Sequence[int]], options: DecodeConfig) -> list[list[Hypothesis]]:
+    def translate(
+        self, sources: Sequence[Sequence[int]], options: DecodeConfig, prefixes: Sequence[Sequence[int]] | None = None
+    ) -> list[list[Hypothesis]]:
         assert all(sources)
         return [[Hypothesis(tuple(source), -1.0 - n, -1.0 - n) for n in range(options.n_best)] for source in sources]
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        return [[-1.0] * (len(target) + 1) for target in targets]
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +126,12 @@ def test_what_a_model_spells_in_bytes_cannot_break_a_line(tokenizer: Tokenizer, 
     control = tokenizer.target.processor.PieceToId(f"<0x{byte:02X}>")
 
     class Breaking:
-        def translate(self, sources: Sequence[Sequence[int]], options: DecodeConfig) -> list[list[Hypothesis]]:
+        def translate(
+            self,
+            sources: Sequence[Sequence[int]],
+            options: DecodeConfig,
+            prefixes: Sequence[Sequence[int]] | None = None,
+        ) -> list[list[Hypothesis]]:
             return [[Hypothesis((*dog, control, *dog), -1.0, -1.0)] for _ in sources]
 
     text = Translator(tokenizer, Breaking(), DecodeConfig()).translate("dog").text

@@ -4,6 +4,7 @@ All sentences of a batch advance together. The memory of a sentence is projected
 hypotheses; finished sentences leave the batch. A beam of 1 is greedy search.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -20,14 +21,21 @@ NEVER = (PAD, UNK, BOS)
 
 @torch.inference_mode()
 def beam_search(
-    model: Transformer, src: Tensor, *, beam: int, alpha: float, max_lengths: list[int]
+    model: Transformer,
+    src: Tensor,
+    *,
+    beam: int,
+    alpha: float,
+    max_lengths: list[int],
+    prefixes: Sequence[Sequence[int]] = (),
 ) -> list[list[Hypothesis]]:
     """Up to `beam` finished hypotheses of each sentence of `src` (B, S), best score first.
 
     A hypothesis has at most `max_lengths[b]` tokens before its end mark. A sentence is finished when it has
-    `beam` hypotheses: those found first, as a longer one rarely overtakes them.
+    `beam` hypotheses: those found first, as a longer one rarely overtakes them. It begins with `prefixes[b]`.
     """
-    search = _Search(model.encode(src, padding_mask(src, PAD)), beam, alpha, max_lengths, src.device)
+    state = model.encode(src, padding_mask(src, PAD))
+    search = _Search(state, beam, alpha, max_lengths, prefixes or [()] * len(max_lengths), src.device)
     while search.sentences:
         search.advance(model)
     return [sorted(found, key=lambda hypothesis: -hypothesis.score)[:beam] for found in search.finished]
@@ -41,6 +49,7 @@ class _Search:
     beam: int
     alpha: float
     max_lengths: list[int]
+    prefixes: Sequence[Sequence[int]]
     device: torch.device
     sentences: list[int] = field(init=False)
     finished: list[list[Hypothesis]] = field(init=False)
@@ -73,6 +82,13 @@ class _Search:
             ends = log_probs[rows, EOS]
             log_probs[rows] = -torch.inf
             log_probs[rows, EOS] = ends
+        said = self.tokens.size(1) - 1
+        for row, sentence in enumerate(self.sentences):
+            if said < len(prefix := self.prefixes[sentence]):
+                hypotheses = slice(row * self.width, (row + 1) * self.width)
+                forced = log_probs[hypotheses, prefix[said]].clone()
+                log_probs[hypotheses] = -torch.inf
+                log_probs[hypotheses, prefix[said]] = forced
         return (self.log_probs[..., None] + log_probs.unflatten(0, (-1, self.width))).flatten(1)
 
     def _collect(self, candidates: Tensor, parents: Tensor, tokens: Tensor) -> None:
