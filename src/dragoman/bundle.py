@@ -5,6 +5,8 @@
     config.toml         the run that made it
     model.safetensors   the weights
     tokenizer/          SentencePiece models
+    golden.jsonl        what the reference says of a few sentences
+    ct2-*/              the network for CTranslate2, in the arithmetic the folder names; may stand without the weights
 
 Reading checks format, names, sizes and hashes before anything is used. Opening a bundle needs no torch; loading
 its weights does.
@@ -46,13 +48,22 @@ class Bundle:
 
     def load_model(self) -> "Transformer":
         """The network with its weights, on the CPU, ready to translate. Raises ModelError."""
+        weights = self.folder / "model.safetensors"
+        if weights.name not in self.manifest["files"]:
+            raise ModelError(f"{weights}: not in this bundle, which was exported for use; take the one it was made of")
         try:
             from dragoman.model.transformer import Transformer
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
         model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
-        load_weights(model, self.folder / "model.safetensors")
+        load_weights(model, weights)
         return model.eval()
+
+    @property
+    def exports(self) -> list[Path]:
+        """The folders for CTranslate2, the smallest arithmetic first."""
+        names = {name.partition("/")[0] for name in self.manifest["files"] if name.startswith("ct2-")}
+        return [self.folder / name for name in sorted(names, key=lambda name: (name != "ct2-int8", name))]
 
 
 def open_bundle(folder: Path) -> Bundle:
@@ -78,6 +89,7 @@ def write_bundle(
     model: "Transformer",
     card: str,
     facts: Mapping[str, Any],
+    golden: str = "",
 ) -> None:
     """Write a bundle in place of whatever `folder` held; `facts` (data, scores, …) go into `bundle.json`.
 
@@ -89,7 +101,7 @@ def write_bundle(
         save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
         (partial / "config.toml").write_text(dump_config(portable(config)), encoding="utf-8")
         (partial / "README.md").write_text(card, encoding="utf-8")
-        files = sorted(path for path in partial.rglob("*") if path.is_file())
+        (partial / "golden.jsonl").write_text(golden, encoding="utf-8")
         manifest = {
             "format": FORMAT,
             "name": config.project.name,
@@ -97,10 +109,29 @@ def write_bundle(
             "architecture": "transformer",
             "parameters": model.parameter_count,
             **facts,
-            "files": {path.relative_to(partial).as_posix(): _fingerprint(path) for path in files},
         }
-        text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-        (partial / "bundle.json").write_text(text, encoding="utf-8")
+        _write_manifest(partial, manifest)
+
+
+@contextmanager
+def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Path]:
+    """A copy of the bundle's files to change, which becomes the bundle in `folder` with these facts added.
+
+    Raises DragomanError if the disk refuses; what `folder` held is then still there.
+    """
+    with whole_folder(folder) as partial:
+        for name in bundle.manifest["files"]:
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(bundle.folder / name, partial / name)
+        yield partial
+        _write_manifest(partial, {**bundle.manifest, **facts})
+
+
+def _write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    manifest = {**facts, "files": {path.relative_to(folder).as_posix(): _fingerprint(path) for path in files}}
+    text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+    (folder / "bundle.json").write_text(text, encoding="utf-8")
 
 
 def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
@@ -247,7 +278,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if lacking := {"format", "name", "languages", "parameters"} - manifest.keys():
         raise ModelError(f"{path}: does not tell its {min(lacking)}; copy the bundle again")
     present = {path.relative_to(folder).as_posix() for path in (folder / "tokenizer").glob("*")}
-    missing = ({"config.toml", "model.safetensors"} | present) - manifest["files"].keys()
+    exported = any(name.startswith("ct2-") and name.endswith("/model.bin") for name in manifest["files"])
+    network = set() if exported else {"model.safetensors"}
+    missing = ({"config.toml"} | network | present) - manifest["files"].keys()
     if missing:
         raise ModelError(f"{path}: does not list {min(missing)}; copy the bundle again")
     return manifest

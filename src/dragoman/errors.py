@@ -6,6 +6,7 @@
     ├── DataError             3   a line, a file or a corpus
     ├── ModelError            4   a model bundle that is missing, altered or of another format
     ├── ResourceError         5   out of memory, or a device that is not there
+    ├── QualityError          6   an export that does not translate as its model does
     ├── TeamError             1   another process of the run was lost
     ├── DivergenceError       1   the loss is no longer a number
     └── Interrupted         130   stopped by a signal, after saving
@@ -46,6 +47,12 @@ class ResourceError(DragomanError):
     """Memory or device: the work does not fit or the device is not there."""
 
     exit_code = 5
+
+
+class QualityError(DragomanError):
+    """A quality gate: what was made is worse than allowed, and was not kept."""
+
+    exit_code = 6
 
 
 class TeamError(DragomanError):

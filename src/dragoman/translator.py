@@ -9,6 +9,7 @@ from typing import Self, overload
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
+from dragoman.engine.load import load_engine
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer
 
@@ -51,19 +52,18 @@ class Translator:
         self.tokenizer, self.engine, self.options = tokenizer, engine, options
 
     @classmethod
-    def load(cls, model: Path | str, *, device: str = "auto", options: DecodeConfig | None = None) -> Self:
+    def load(
+        cls, model: Path | str, *, engine: str = "auto", device: str = "auto", options: DecodeConfig | None = None
+    ) -> Self:
         """The translator of the bundle in folder `model`. Raises ModelError."""
-        return cls.of_bundle(open_bundle(Path(model)), device=device, options=options)
+        return cls.of_bundle(open_bundle(Path(model)), engine=engine, device=device, options=options)
 
     @classmethod
-    def of_bundle(cls, bundle: Bundle, *, device: str = "auto", options: DecodeConfig | None = None) -> Self:
+    def of_bundle(
+        cls, bundle: Bundle, *, engine: str = "auto", device: str = "auto", options: DecodeConfig | None = None
+    ) -> Self:
         """The translator of an opened bundle; `options` replace those it was trained with."""
-        network = bundle.load_model()
-        from dragoman.engine.torch import TorchEngine
-        from dragoman.model.device import pick_device
-
-        engine = TorchEngine(network, pick_device(device))
-        return cls(bundle.tokenizer, engine, options or bundle.config.decode)
+        return cls(bundle.tokenizer, load_engine(bundle, engine, device), options or bundle.config.decode)
 
     @overload
     def translate(self, text: str) -> Translation: ...  # type: ignore[overload-overlap]  # a str is a Sequence too

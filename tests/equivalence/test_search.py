@@ -9,9 +9,9 @@ import torch
 
 from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
-from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.decode.hypothesis import NEVER, Hypothesis, length_penalty
 from dragoman.decode.scoring import log_probabilities
-from dragoman.decode.search import NEVER, beam_search
+from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
@@ -26,8 +26,10 @@ def log_probs(model: Transformer, source: list[int], prefix: list[int]) -> list[
     """Of the token after `prefix`, everything computed anew; what is never said has none."""
     src = torch.tensor([[*source, EOS]])
     with torch.inference_mode():
-        last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *prefix]]))[0, -1].log_softmax(-1)
-    return [-math.inf if token in NEVER else value for token, value in enumerate(last.tolist())]
+        last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *prefix]]))[0, -1].tolist()
+    said = [-math.inf if token in NEVER else value for token, value in enumerate(last)]
+    total = math.log(sum(math.exp(value) for value in said))
+    return [value - total for value in said]
 
 
 def greedy(model: Transformer, source: list[int], max_length: int) -> list[int]:

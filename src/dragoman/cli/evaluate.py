@@ -19,6 +19,7 @@ def run_evaluate(
     changes: Mapping[str, Any],
     tokenize: str | None,
     output: Path | None,
+    engine: str,
     device: str,
     as_json: bool,
 ) -> None:
@@ -32,7 +33,7 @@ def run_evaluate(
         raise DataError(f"{source}: no lines; a test set needs text")
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     _refuse_unusable(tokenize)
-    translator = load_translator(model, device, changes)
+    translator = load_translator(model, engine, device, changes)
     translations = [translation.text for translation in translator.stream(sources)]
     scores = score_all(translations, references, tokenize=tokenize, bootstrap=1000)
     copying = score_all(sources, references, tokenize=tokenize)

@@ -30,6 +30,8 @@ from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.evaluation import Score, bleu, chrf
+from dragoman.export.golden import COUNT as GOLDEN
+from dragoman.export.golden import golden_sentences, golden_text
 from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
@@ -144,10 +146,12 @@ def _hand_over(
 ) -> None:
     """Score the finished model and write its bundle."""
     say(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
-    translator = Translator(tokenizer, TorchEngine(model, device), config.decode)
+    engine = TorchEngine(model, device)
+    translator = Translator(tokenizer, engine, config.decode)
     scores, copying = _score(translator, config.data.test or config.data.valid)
     for score, copied in zip(scores, copying, strict=True):
         say(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}")
+    watched = [pair.source for pair in islice(read_pairs(config.data.valid), GOLDEN)]
     write_bundle(
         folder / "model",
         config=config,
@@ -155,6 +159,7 @@ def _hand_over(
         model=model,
         card=model_card(config, model.parameter_count, len(tokenizer.source), outcome, reports, scores, copying),
         facts={"data": summary(reports), "training": asdict(outcome), "scores": _facts(config, scores)},
+        golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
     )
 
 

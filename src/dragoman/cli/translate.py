@@ -28,6 +28,7 @@ class Request:
     text: tuple[str, ...]
     input: Path | None
     output: Path | None
+    engine: str
     device: str
     as_json: bool
 
@@ -37,7 +38,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     lines = _lines(request)
     output = request.output or STDOUT
     refuse_unwritable(output)
-    translator = load_translator(request.model, request.device, changes)
+    translator = load_translator(request.model, request.engine, request.device, changes)
     n_best = translator.options.n_best
     with destination(output) as out:
         window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
@@ -47,14 +48,14 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
                 out.flush()
 
 
-def load_translator(model: Path, device: str, changes: Mapping[str, Any]) -> Translator:
+def load_translator(model: Path, engine: str, device: str, changes: Mapping[str, Any]) -> Translator:
     """The translator of a bundle with some of its search options changed (those that are not None)."""
     bundle = open_bundle(model)
     changed = {key: value for key, value in changes.items() if value is not None}
     if "n_best" in changed and "beam" not in changed:  # as many hypotheses as are asked for
         changed["beam"] = max(changed["n_best"], bundle.config.decode.beam)
     options = build_section(bundle.config.decode, changed, "decode")
-    return Translator.of_bundle(bundle, device=device, options=options)
+    return Translator.of_bundle(bundle, engine=engine, device=device, options=options)
 
 
 def _lines(request: Request) -> Iterable[str]:

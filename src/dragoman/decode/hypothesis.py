@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+from dragoman.text.tokenizer import BOS, PAD, UNK
+
+# What no translation contains: the marks of padding and beginning, and "unknown", which bytes spell instead.
+NEVER = (PAD, UNK, BOS)
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:

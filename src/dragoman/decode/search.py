@@ -11,12 +11,10 @@ import torch
 from torch import Tensor
 
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.decode.scoring import speakable
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import DecoderState, Transformer
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK
-
-# What no translation contains: the marks of padding and beginning, and "unknown", which bytes spell instead.
-NEVER = (PAD, UNK, BOS)
+from dragoman.text.tokenizer import BOS, EOS, PAD
 
 
 @torch.inference_mode()
@@ -74,8 +72,7 @@ class _Search:
 
     def _extensions(self, logits: Tensor) -> Tensor:
         """log P of each hypothesis prolonged by each token, (sentences, width × V)."""
-        log_probs = logits.float().log_softmax(-1)
-        log_probs[:, NEVER] = -torch.inf
+        log_probs = speakable(logits.float()).log_softmax(-1)
         must_end = [self.max_lengths[sentence] < self.tokens.size(1) for sentence in self.sentences]
         if any(must_end):
             rows = torch.tensor(must_end, device=self.device).repeat_interleave(self.width)

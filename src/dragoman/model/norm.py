@@ -12,16 +12,20 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 
+# What keeps a position without variance from a division by zero.
+EPSILON = {"layer": 1e-5, "rms": 1e-6}
+
 
 def norm(config: ModelConfig) -> nn.Module:
     """The normalisation of this model."""
-    return RMSNorm(config.d_model) if config.norm == "rms" else nn.LayerNorm(config.d_model)
+    kind = RMSNorm if config.norm == "rms" else nn.LayerNorm
+    return kind(config.d_model, EPSILON[config.norm])
 
 
 class RMSNorm(nn.Module):
     """x / √(mean(x²) + ε) · γ."""
 
-    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+    def __init__(self, d_model: int, eps: float = EPSILON["rms"]) -> None:
         super().__init__()
         self.weight, self.eps = nn.Parameter(torch.ones(d_model)), eps
 

@@ -1,0 +1,199 @@
+"""The fast engine: CTranslate2 on a network that `dragoman.export` converted. No torch.
+
+It is asked so that it finds what our own search finds: hypotheses come with plain log P, and their scores are ours;
+nothing is cut; a sentence's limit of length is its own, whatever its neighbours'.
+"""
+
+import os
+import random
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+
+from dragoman.config import DecodeConfig
+from dragoman.data.batching import pack
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.engine import Ids
+from dragoman.errors import ModelError, ResourceError
+from dragoman.text.tokenizer import EOS, Side, Tokenizer
+
+# Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
+SCORED_PIECES = 4096
+# CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
+STOP_AT_BEAM = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What CTranslate2 found: ids, what it tells of log P, and whether it ended by itself."""
+
+    tokens: tuple[int, ...]
+    told: float
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sentence to translate: its ids, how the translation begins, how many tokens it may have."""
+
+    source: Ids
+    prefix: Ids
+    limit: int
+
+
+class CTranslate2Engine:
+    """A converted network in `folder`. Raises ModelError or ResourceError when it cannot be loaded."""
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, device: str = "auto", threads: int | None = None) -> None:
+        self.folder, self.device = folder, device
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self._pieces: dict[Side, list[str]] = {
+            "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
+            "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
+        }
+        self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
+        self._process = os.getpid()
+        self._networks: dict[bool, Any] = {}
+        self._network()
+        # CTranslate2's threads must end before the interpreter does, or it may abort.
+        weakref.finalize(self, self._networks.clear)
+
+    def translate(
+        self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
+    ) -> list[list[Hypothesis]]:
+        """See `Engine.translate`. Sampling draws the same for the same sentences together, not for each alone."""
+        forced = prefixes or [()] * len(sources)
+        jobs = [Job(*job, options.limit(len(job[0]))) for job in zip(sources, forced, strict=True)]
+        if options.method == "sample":
+            return self._search(self._seeded(options.seed), jobs, options)
+        network = self._network(alone=options.exact)
+        found = self._search(network, jobs, options)
+        # Sentences searched together have one limit, the longest: who went beyond his own searches again, by himself.
+        for number, job in enumerate(jobs):
+            if any(len(hypothesis.tokens) > job.limit for hypothesis in found[number]):
+                [found[number]] = self._search(network, [job], options)
+        return found
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        """See `Engine.score`."""
+        self._refuse_fork()
+        if not sources:
+            return []
+        found = self._network().score_batch(
+            [self._spell(source, "source") for source in sources],
+            [self._spell(target, "target") for target in targets],
+            max_batch_size=SCORED_PIECES,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        return [list(result.log_probs) for result in found]
+
+    def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of each job: the best first, or in the order drawn."""
+        self._refuse_fork()
+        groups = [[n] for n in range(len(jobs))]
+        if not options.exact:
+            groups = pack([(len(job.source) + 1,) * 2 for job in jobs], options.batch_tokens, random.Random(0))
+        promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
+        promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
+        answers = [self._understand(promises[n].result()) for n in range(len(jobs))]
+        return self._judged(jobs, answers, options)
+
+    def _judged(
+        self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
+    ) -> list[list[Hypothesis]]:
+        """Answers as hypotheses with our scores.
+
+        CTranslate2 tells log P of what it added to the prefix, after what it was forbidden had been taken out, and with
+        the coverage penalty: where one of these makes a difference, log P is asked for anew.
+        """
+        differs = (
+            options.method == "sample" or options.coverage_penalty or options.no_repeat_ngram or options.min_length
+        )
+        asked = [
+            (n, answer)
+            for n, of_job in enumerate(answers)
+            for answer in of_job
+            if differs or jobs[n].prefix or not answer.whole
+        ]
+        rows = self.score([jobs[n].source for n, _ in asked], [answer.tokens for _, answer in asked])
+        truth = {id(answer): row for (_, answer), row in zip(asked, rows, strict=True)}
+        found = []
+        for job, of_job in zip(jobs, answers, strict=True):
+            hypotheses = []
+            for answer in of_job:
+                row = truth.get(id(answer), [answer.told])
+                log_prob, score = sum(row), sum(row) / length_penalty(len(answer.tokens) + 1, options.length_penalty)
+                if options.coverage_penalty and answer.whole:
+                    score += answer.told - sum(row[len(job.prefix) :])
+                hypotheses.append(Hypothesis(answer.tokens, log_prob, score))
+            if options.method == "beam":
+                hypotheses = sorted(dict.fromkeys(hypotheses), key=lambda hypothesis: -hypothesis.score)
+            found.append(hypotheses[: options.n_best])
+        return found
+
+    def _ask(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[Any]:
+        """Promises of CTranslate2's answers, one of each job."""
+        prefixes = [self._spell(job.prefix, "target") for job in jobs]
+        drawn = options.method == "sample"
+        beam = 1 if drawn else options.beam
+        chance = {"sampling_topk": options.top_k, "sampling_topp": options.top_p}
+        promises: list[Any] = network.translate_batch(
+            [self._spell(job.source, "source") for job in jobs],
+            prefixes if any(prefixes) else None,
+            beam_size=beam,
+            num_hypotheses=options.n_best if drawn else beam,
+            length_penalty=STOP_AT_BEAM,
+            no_repeat_ngram_size=options.no_repeat_ngram,
+            min_decoding_length=options.min_length,
+            max_decoding_length=max(job.limit for job in jobs),
+            max_input_length=0,
+            use_vmap=options.shortlist,
+            return_scores=True,
+            return_end_token=True,
+            asynchronous=True,
+            **(chance | {"sampling_temperature": options.temperature} if drawn else {}),
+        )
+        return promises
+
+    def _spell(self, tokens: Ids, side: Side) -> list[str]:
+        pieces = self._pieces[side]
+        return [pieces[token] for token in tokens]
+
+    def _understand(self, result: Any) -> list[Answer]:
+        answers = []
+        for pieces, told in zip(result.hypotheses, result.scores, strict=True):
+            tokens = tuple(self._ids[piece] for piece in pieces)
+            whole = tokens[-1:] == (EOS,)  # else the limit of length has cut it
+            answers.append(Answer(tokens[:-1] if whole else tokens, told, whole))
+        return answers
+
+    def _network(self, *, alone: bool = False) -> Any:
+        """The usual one, or for `exact` one that gives each sentence a thread, and as many of them as there are."""
+        if alone not in self._networks:
+            threads = {"inter_threads": self.threads, "intra_threads": 1} if alone else {"intra_threads": self.threads}
+            self._networks[alone] = self._load(**threads)
+        return self._networks[alone]
+
+    def _seeded(self, seed: int) -> Any:
+        """A network whose worker has drawn nothing yet: its random numbers begin with the seed."""
+        ctranslate2.set_random_seed(seed)
+        return self._load(intra_threads=self.threads)
+
+    def _load(self, **threads: int) -> Any:
+        kind, _, number = self.device.partition(":")
+        try:
+            return ctranslate2.Translator(str(self.folder), device=kind, device_index=int(number or 0), **threads)
+        except ValueError as error:
+            raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
+        except RuntimeError as error:
+            raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
+
+    def _refuse_fork(self) -> None:
+        if os.getpid() != self._process:
+            raise ResourceError("a CTranslate2 engine does not survive a fork; load the model in each process")

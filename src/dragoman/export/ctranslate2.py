@@ -1,0 +1,144 @@
+"""A bundle's network → CTranslate2's own format, by a `Converter` that names every matrix.
+
+CTranslate2's stock converters refuse an encoder-decoder with rotary positions; its runtime does not. What it asks for:
+queries, keys and values of self-attention are one matrix, keys and values of encoder-decoder attention another;
+sinusoidal positions come as a table; rotary ones pair (x_i, x_{i + d_k/2}), as ours do; linear layers without a bias
+leave it out.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from ctranslate2.converters import Converter
+from ctranslate2.specs import TransformerSpec
+from ctranslate2.specs.common_spec import Activation
+from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dragoman.config import ModelConfig
+from dragoman.decode.hypothesis import NEVER
+from dragoman.errors import ModelError
+from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.embedding import positional_encoding
+from dragoman.model.layers import DecoderLayer, EncoderLayer
+from dragoman.model.norm import EPSILON
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Side, Tokenizer
+
+Array = NDArray[np.float32]
+
+# Sinusoidal positions in the table: text is segmented long before, a forced maximum may come near.
+POSITIONS = 2048
+# The logit of what no translation contains.
+UNSPEAKABLE = -1e9
+
+
+class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
+    """One network and its pieces, ready for `convert(folder, quantization=…)`."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
+        if model.config.d_k != model.config.d_v:
+            raise ModelError(
+                f"d_k = {model.config.d_k} and d_v = {model.config.d_v}: CTranslate2 has one width for both; "
+                "this model runs on the torch engine only"
+            )
+        self.model, self.tokenizer = model, tokenizer
+
+    def _load(self) -> TransformerSpec:
+        model, config = self.model, self.model.config
+        spec = TransformerSpec(
+            TransformerEncoderSpec(config.encoder_layers, config.heads, **_shape(config)),
+            TransformerDecoderSpec(config.decoder_layers, config.heads, **_shape(config)),
+        )
+        spec.encoder.embeddings[0].weight = _array(model.source_embedding.weight)
+        spec.decoder.embeddings.weight = _array(model.target_embedding.weight)
+        spec.decoder.projection.weight = _array(model.projection)
+        spec.decoder.projection.bias = np.zeros(len(model.projection), dtype=np.float32)
+        spec.decoder.projection.bias[list(NEVER)] = UNSPEAKABLE
+        if config.positions == "sinusoidal":
+            for stack in (spec.encoder, spec.decoder):
+                stack.position_encodings.encodings = _array(positional_encoding(0, POSITIONS, config.d_model))
+        for layer, encoder_layer in zip(spec.encoder.layer, cast("Iterable[EncoderLayer]", model.encoder), strict=True):
+            _self_attention(layer.self_attention, encoder_layer.self_attention, _norm_of(encoder_layer, 0))
+            _feed_forward(layer.ffn, encoder_layer.feed_forward, _norm_of(encoder_layer, 1))
+        for layer, decoder_layer in zip(spec.decoder.layer, cast("Iterable[DecoderLayer]", model.decoder), strict=True):
+            _self_attention(layer.self_attention, decoder_layer.self_attention, _norm_of(decoder_layer, 0))
+            _cross_attention(layer.attention, decoder_layer.cross_attention, _norm_of(decoder_layer, 1))
+            _feed_forward(layer.ffn, decoder_layer.feed_forward, _norm_of(decoder_layer, 2))
+        if config.norm_order == "pre":
+            _norm(spec.encoder.layer_norm, model.encoder_norm)
+            _norm(spec.decoder.layer_norm, model.decoder_norm)
+        spec.register_source_vocabulary(_pieces(self.tokenizer, "source"))
+        spec.register_target_vocabulary(_pieces(self.tokenizer, "target"))
+        spec.config.add_source_eos = True
+        spec.config.layer_norm_epsilon = EPSILON[config.norm]
+        return spec
+
+
+def convert(model: Transformer, tokenizer: Tokenizer, folder: Path, quantization: str) -> None:
+    """Write the network into a new `folder`, its matrices in the arithmetic `quantization`. Raises ModelError."""
+    TransformerConverter(model, tokenizer).convert(str(folder), quantization=quantization)
+
+
+def _shape(config: ModelConfig) -> dict[str, Any]:
+    swiglu = config.feed_forward == "swiglu"
+    return {
+        "pre_norm": config.norm_order == "pre",
+        "rms_norm": config.norm == "rms",
+        "activation": Activation.SWISH if swiglu else Activation.RELU,
+        "ffn_glu": swiglu,
+        "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: the whole head turns
+        "rotary_interleave": False,
+        "head_dim": None if config.d_k * config.heads == config.d_model else config.d_k,
+    }
+
+
+def _array(tensor: Tensor) -> Array:
+    """A copy: the specification changes its arrays in place when it quantises."""
+    return tensor.detach().float().cpu().numpy().copy()
+
+
+def _pieces(tokenizer: Tokenizer, side: Side) -> list[str]:
+    return tokenizer.pieces(range(len(getattr(tokenizer, side))), side)
+
+
+def _norm_of(layer: EncoderLayer | DecoderLayer, number: int) -> nn.Module:
+    norm: nn.Module = getattr(layer.add_norm[number], "norm")  # noqa: B009  # a ModuleList forgets what it holds
+    return norm
+
+
+def _norm(spec: Any, norm: nn.Module) -> None:
+    spec.gamma = _array(cast("Tensor", norm.weight))
+    if isinstance(norm, nn.LayerNorm):
+        spec.beta = _array(norm.bias)
+
+
+def _linear(spec: Any, *layers: nn.Linear) -> None:
+    """Matrices of one input, one above the other."""
+    spec.weight = np.concatenate([_array(layer.weight) for layer in layers])
+    if layers[0].bias is not None:
+        spec.bias = np.concatenate([_array(layer.bias) for layer in layers])
+
+
+def _self_attention(spec: Any, attention: MultiHeadAttention, norm: nn.Module) -> None:
+    _norm(spec.layer_norm, norm)
+    _linear(spec.linear[0], attention.w_q, attention.w_k, attention.w_v)
+    _linear(spec.linear[1], attention.w_o)
+
+
+def _cross_attention(spec: Any, attention: MultiHeadAttention, norm: nn.Module) -> None:
+    _norm(spec.layer_norm, norm)
+    _linear(spec.linear[0], attention.w_q)
+    _linear(spec.linear[1], attention.w_k, attention.w_v)
+    _linear(spec.linear[2], attention.w_o)
+
+
+def _feed_forward(spec: Any, network: Any, norm: nn.Module) -> None:
+    _norm(spec.layer_norm, norm)
+    _linear(spec.linear_0, network.w_1)
+    _linear(spec.linear_1, network.w_2)
+    if hasattr(network, "w_3"):
+        _linear(spec.linear_0_noact, network.w_3)

@@ -1,0 +1,166 @@
+"""Exported = reference: CTranslate2's engine computes and finds what ours does, for every shape a preset has."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.decode.hypothesis import NEVER
+from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ModelError
+from dragoman.export.ctranslate2 import TransformerConverter, convert
+from dragoman.export.golden import golden_sentences, largest_difference
+from dragoman.export.verify import verify_float32
+from dragoman.model.transformer import Transformer
+from dragoman.presets import MODEL_PRESETS
+from dragoman.text.tokenizer import EOS, Tokenizer, learn
+
+WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
+LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
+OTHER_LINES = [(source, target.upper()) for source, target in LINES]
+# Every preset with fewer and narrower layers, but encoder and decoder as different as its own.
+NARROW = {"d_model": 24, "d_ff": 40, "heads": 4, "d_k": 6, "d_v": 6}
+PRESETS: dict[str, dict[str, Any]] = {
+    name: {**shape, **NARROW, "encoder_layers": 3, "decoder_layers": 3 if "paper" in name else 2}
+    for name, shape in MODEL_PRESETS.items()
+}
+SHAPES = PRESETS | {
+    "pre-norm": {**PRESETS["paper-base"], "norm_order": "pre"},
+    "wide heads": {**PRESETS["tiny"], "d_k": 10, "d_v": 10},
+    "gates with biases": {**PRESETS["small"], "bias": True, "norm": "layer"},
+    "post-norm of today": {**PRESETS["small"], "norm_order": "post"},
+    "tied on the target side": {**PRESETS["small"], "tie": "target"},
+    "untied": {**PRESETS["paper-base"], "tie": "none"},
+}
+
+
+@pytest.fixture(scope="module")
+def joint() -> Tokenizer:
+    return learn(LINES, TokenizerConfig(vocab_size=282))
+
+
+@pytest.fixture(scope="module")
+def separate() -> Tokenizer:
+    return learn(OTHER_LINES, TokenizerConfig(vocab_size=278, joint=False))
+
+
+def network(shape: dict[str, Any], tokenizer: Tokenizer) -> Transformer:
+    """Random weights, larger than at birth, so that predictions differ clearly."""
+    torch.manual_seed(5)
+    config = ModelConfig.model_validate({key: value for key, value in shape.items() if key != "layers"})
+    model = Transformer(config, len(tokenizer.source), len(tokenizer.target)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.6) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
+        model.projection[EOS] *= 4  # so that a translation ends
+    return model
+
+
+def some_sentences(tokenizer: Tokenizer, count: int, longest: int = 30) -> list[list[int]]:
+    rng = random.Random(2)
+    vocabulary = range(EOS + 1, len(tokenizer.source))
+    return [rng.choices(vocabulary, k=rng.randint(1, longest)) for _ in range(count)]
+
+
+def engines(shape: dict[str, Any], tokenizer: Tokenizer, folder: Path) -> tuple[TorchEngine, CTranslate2Engine]:
+    model = network(shape, tokenizer)
+    convert(model, tokenizer, folder / "ct2-float32", "float32")
+    exported = CTranslate2Engine(folder / "ct2-float32", tokenizer, "cpu", threads=1)
+    return TorchEngine(model, torch.device("cpu")), exported
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_preset_is_exported_as_it_is(name: str, joint: Tokenizer, separate: Tokenizer, tmp_path: Path) -> None:
+    tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
+    ours, exported = engines(SHAPES[name], tokenizer, tmp_path)
+    sources = some_sentences(tokenizer, 60)
+    golden = golden_sentences(tokenizer, ours, DecodeConfig(), [line for line, _ in LINES[:12]])
+    assert largest_difference(exported, golden) < 1e-4
+    verify_float32(ours, exported, DecodeConfig(), sources, golden)
+
+
+@pytest.fixture(scope="module")
+def both(joint: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> tuple[TorchEngine, CTranslate2Engine]:
+    return engines(PRESETS["tiny"], joint, tmp_path_factory.mktemp("export"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"beam": 1},
+        {"beam": 5, "n_best": 5},
+        {"beam": 4, "length_penalty": 0.0},
+        {"beam": 4, "length_penalty": 2.0},
+        {"max_length": 4},
+        {"exact": True},
+    ],
+    ids=str,
+)
+def test_what_is_exported_finds_what_the_reference_finds(
+    both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer, options: dict[str, Any]
+) -> None:
+    wanted = DecodeConfig(**{"batch_tokens": 200, **options})
+    sources = some_sentences(joint, 40)
+    ours, theirs = (engine.translate(sources, wanted) for engine in both)
+    same = sum(a[0].tokens == b[0].tokens for a, b in zip(ours, theirs, strict=True))
+    # At the limit of length our search ends every hypothesis; CTranslate2 knows only those it had.
+    assert same >= (36 if "max_length" in options else 40)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert len(other) <= wanted.n_best
+        assert all(len(hypothesis.tokens) <= (wanted.max_length or 99) for hypothesis in other)
+        assert not any(set(hypothesis.tokens) & {*NEVER, EOS} for hypothesis in other)
+        if mine[0].tokens == other[0].tokens:
+            assert other[0].log_prob == pytest.approx(mine[0].log_prob, abs=1e-3)
+            assert other[0].score == pytest.approx(mine[0].score, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"min_length": 12}, {"no_repeat_ngram": 2}, {"coverage_penalty": 0.4}], ids=str
+)
+def test_log_p_is_the_models_own_whatever_the_search_was_told(
+    both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer, options: dict[str, Any]
+) -> None:
+    ours, exported = both
+    sources, wanted = some_sentences(joint, 8, longest=8), DecodeConfig(**options)
+    prefixes: list[list[int]] = [[EOS + 5, EOS + 9], [], [EOS + 7], [], [], [], [], []]
+    for source, prefix, [best] in zip(sources, prefixes, exported.translate(sources, wanted, prefixes), strict=True):
+        assert list(best.tokens[: len(prefix)]) == prefix
+        assert best.log_prob == pytest.approx(sum(ours.score([source], [best.tokens])[0]), abs=1e-3)
+        assert len(best.tokens) >= wanted.min_length
+        pairs = list(zip(best.tokens, best.tokens[1:], strict=False))
+        assert not wanted.no_repeat_ngram or len(pairs) == len(set(pairs))
+
+
+def test_a_batch_has_no_say_in_a_translation(both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer) -> None:
+    sources = some_sentences(joint, 60)
+    for engine in both:
+        alone = [found[0] for found in engine.translate(sources, DecodeConfig(exact=True))]
+        for budget in (1, 100, 700):
+            for source, mine, found in zip(
+                sources,
+                alone,
+                engine.translate(sources, DecodeConfig(batch_tokens=budget)),
+                strict=True,
+            ):
+                if found[0].tokens != mine.tokens:
+                    assert found[0].score == pytest.approx(mine.score, abs=1e-4), source
+
+
+def test_sampling_with_a_seed_draws_the_same_again(
+    both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
+) -> None:
+    sources = some_sentences(joint, 5)
+    wanted = DecodeConfig(method="sample", n_best=3, seed=7, extra_length=5)
+    first = both[1].translate(sources, wanted)
+    assert first == both[1].translate(sources, wanted)
+    assert first != both[1].translate(sources, wanted.model_copy(update={"seed": 8}))
+    assert all(len(hypotheses) == 3 for hypotheses in first)
+
+
+def test_what_ctranslate2_cannot_compute_is_refused(joint: Tokenizer) -> None:
+    with pytest.raises(ModelError, match="d_k = 6 and d_v = 8: CTranslate2 has one width"):
+        TransformerConverter(network({**PRESETS["tiny"], "d_v": 8}, joint), joint)
