@@ -101,7 +101,8 @@ def write_bundle(
         save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
         (partial / "config.toml").write_text(dump_config(portable(config)), encoding="utf-8")
         (partial / "README.md").write_text(card, encoding="utf-8")
-        (partial / "golden.jsonl").write_text(golden, encoding="utf-8")
+        if golden:
+            (partial / "golden.jsonl").write_text(golden, encoding="utf-8")
         manifest = {
             "format": FORMAT,
             "name": config.project.name,

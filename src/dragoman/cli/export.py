@@ -63,11 +63,15 @@ def run_export(
 
 
 def _refuse_existing(bundle: Bundle, name: str, output: Path | None, force: bool) -> None:
-    taken = output if output else bundle.folder / name
-    if taken.exists() and not force:
-        raise ConfigError(
-            f"{taken}: is there already; --force replaces it" + (", --output goes elsewhere" if not output else "")
-        )
+    """Nothing is replaced unless asked, and nothing but a model even then."""
+    taken = output or bundle.folder / name
+    if not taken.exists():
+        return
+    if output and not (output / "bundle.json").exists():
+        raise ConfigError(f"{output}: is there already, and no model; choose another folder")
+    if not force:
+        elsewhere = "" if output else ", --output goes elsewhere"
+        raise ConfigError(f"{taken}: is there already; --force replaces it{elsewhere}")
 
 
 def _text(bundle: Bundle, given: tuple[Path | None, Path | None], lines: int) -> list[tuple[str, str]]:

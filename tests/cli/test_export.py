@@ -1,0 +1,123 @@
+"""`dragoman export`: verified, whole or not at all, and enough to translate without torch."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.export import ctranslate2 as exporter
+
+
+@pytest.fixture
+def trained_model(trained: Path, tmp_path: Path) -> Path:
+    """The trained model with its run around it, to be changed."""
+    return Path(shutil.copytree(trained, tmp_path / "project")) / "runs/toy/model"
+
+
+@pytest.fixture
+def text(trained: Path) -> list[Path]:
+    return [trained / "data/valid.en", trained / "data/valid.de"]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_export_stands_beside_the_weights_and_is_what_translates(dragoman: Any, trained_model: Path) -> None:
+    before = dragoman("translate", "-m", trained_model, "the red dog sees a tree", "--json").out
+    said = dragoman("export", trained_model, "-q", "float32")
+    assert said.code == 0, said.err
+    assert "of the reference; of 12 sentences the same 12 at beam 1" in said.err
+    manifest = json.loads((trained_model / "bundle.json").read_text(encoding="utf-8"))
+    assert "ct2-float32/model.bin" in manifest["files"]
+    assert manifest["exports"]["ct2-float32"]["identical"]["beam 4"] == 12
+    after = dragoman("translate", "-m", trained_model, "the red dog sees a tree", "--json").out
+    same = [json.loads(line)["translations"][0]["text"] for line in (before, after)]
+    assert same[0] == same[1]
+    by_torch = dragoman("translate", "-m", trained_model, "--engine", "torch", "the red dog sees a tree", "--json")
+    assert by_torch.out == before
+    assert dragoman("model", "show", trained_model).code == 0
+
+
+def test_an_export_alone_translates_where_there_is_no_torch(
+    dragoman: Any, trained_model: Path, text: list[Path], tmp_path: Path
+) -> None:
+    shipped = tmp_path / "shipped"
+    said = dragoman("export", trained_model, *text, "-q", "float32", "-o", shipped)
+    assert said.code == 0, said.err
+    assert not (shipped / "model.safetensors").exists()
+    program = (
+        "import sys; sys.modules.update(dict.fromkeys(('torch', 'safetensors', 'jaxtyping')));"
+        "from dragoman.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "translate", "-m", str(shipped), "a red dog"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == dragoman("translate", "-m", trained_model, "a red dog").out
+    complaint = dragoman("translate", "-m", shipped, "--engine", "torch", "a red dog").refused(4)
+    assert complaint == (
+        f"{shipped}/model.safetensors: not in this bundle, which was exported for use; take the one it was made of"
+    )
+
+
+def test_a_worse_export_is_not_written(dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files_of(trained_model)
+    truth = exporter._array
+    monkeypatch.setattr(exporter, "_array", lambda tensor: truth(tensor) * 1.01)
+    complaint = dragoman("export", trained_model, "-q", "float32").refused(6)
+    assert complaint.startswith(f"{trained_model}: not exported to float32: log P of a golden sentence differs by ")
+    assert files_of(trained_model) == before
+
+
+def test_an_export_that_is_there_is_replaced_only_by_force(dragoman: Any, trained_model: Path) -> None:
+    assert dragoman("export", trained_model, "-q", "float32").code == 0
+    before = files_of(trained_model)
+    complaint = dragoman("export", trained_model, "-q", "float32").refused(2)
+    assert complaint == (f"{trained_model}/ct2-float32: is there already; --force replaces it, --output goes elsewhere")
+    assert files_of(trained_model) == before
+    assert dragoman("export", trained_model, "-q", "float32", "--force").code == 0
+    run = trained_model.parent
+    complaint = dragoman("export", trained_model, "-q", "float32", "--force", "-o", run).refused(2)
+    assert complaint == f"{run}: is there already, and no model; choose another folder"
+
+
+def test_an_altered_export_is_refused(dragoman: Any, trained_model: Path) -> None:
+    assert dragoman("export", trained_model, "-q", "float32").code == 0
+    network = trained_model / "ct2-float32/model.bin"
+    content = bytearray(network.read_bytes())
+    content[len(content) // 2] ^= 1
+    network.write_bytes(content)
+    complaint = dragoman("translate", "-m", trained_model, "a").refused(4)
+    assert complaint == (f"{network}: its sha256 differs from bundle.json; the file was altered, copy the bundle again")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["-q", "int4"], 2, "--quantization int4: choose among int8, int8_bfloat16, float32"),
+        (["--to", "onnx"], 2, "--to onnx: there is ctranslate2"),
+    ],
+)
+def test_what_there_is_not(dragoman: Any, trained_model: Path, arguments: list[str], code: int, complaint: str) -> None:
+    assert dragoman("export", trained_model, *arguments).refused(code) == complaint
+
+
+def test_without_text_to_verify_with_it_says_how_to_name_some(dragoman: Any, trained_model: Path) -> None:
+    alone = trained_model.rename(trained_model.parents[3] / "alone")
+    complaint = dragoman("export", alone).refused(2)
+    assert complaint.startswith(f"{alone}: the validation text of its run is not here; name text to verify")
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "ct2-int8"])
+def test_an_engine_that_the_model_has_no_export_for(dragoman: Any, model: Path, engine: str) -> None:
+    complaint = dragoman("translate", "-m", model, "--engine", engine, "a").refused(4)
+    assert complaint == f"{model}: no export for {engine} (it has none); `dragoman export {model}` makes one"
+
+
+def test_an_engine_that_does_not_exist(dragoman: Any, model: Path) -> None:
+    complaint = dragoman("translate", "-m", model, "--engine", "tpu", "a").refused(2)
+    assert complaint == "engine 'tpu': there is auto, torch, ctranslate2, or one export by its name, as ct2-int8"
