@@ -1,0 +1,220 @@
+"""Glossary terms in real translations, by an untrained model: nonsense that must contain what was asked for."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.decode.terms import Constrained, Term, constrain
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import DataError
+from dragoman.model.transformer import Transformer
+from dragoman.text.glossary import Glossary
+from dragoman.text.normalise import normalise
+from dragoman.text.tokenizer import Tokenizer, learn
+
+KOREAN = ["서버를", "깃발이", "새를", "빨간", "두", "본다", "나무가"]
+ENGLISH = ["server", "flag", "bird", "red", "two", "sees", "tree"]
+PAIRS = [
+    (f"{KOREAN[a]} {KOREAN[b]} {KOREAN[c]}", f"{ENGLISH[a]} {ENGLISH[b]}, {ENGLISH[c]}.")
+    for a in range(7)
+    for b in range(7)
+    for c in range(3)
+]
+OPTIONS = DecodeConfig(beam=3, n_best=1, extra_length=24, batch_tokens=600)
+LINES = ["빨간 새가 서버를 본다", "나무가 본다", "깃발이 두 나무가", "서버", "빨간 깃발과 서버에"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return learn(PAIRS, TokenizerConfig(vocab_size=300))
+
+
+@pytest.fixture(scope="module")
+def engine(tokenizer: Tokenizer) -> TorchEngine:
+    torch.manual_seed(3)
+    shape = ModelConfig.model_validate({"layers": 1, "d_model": 16, "d_ff": 16, "heads": 2})
+    model = Transformer(shape, len(tokenizer.source), len(tokenizer.target))
+    with torch.no_grad():  # larger than at birth, so that predictions differ clearly
+        for parameter in model.parameters():
+            parameter.mul_(2.0)
+    return TorchEngine(model, torch.device("cpu"))
+
+
+class Run:
+    """What was found for lines with and without a glossary."""
+
+    def __init__(self, engine: TorchEngine, tokenizer: Tokenizer, lines: Sequence[str], options: DecodeConfig) -> None:
+        self.engine, self.tokenizer, self.lines, self.options = engine, tokenizer, lines, options
+        self.sources = tokenizer.encode(lines, "source")
+        self.free = engine.translate(self.sources, options)
+
+    def under(self, glossary: Glossary, *, strict: bool = False) -> list[Constrained]:
+        arguments = self.engine, self.tokenizer, glossary, self.lines, self.sources, self.free, self.options
+        return constrain(*arguments, strict=strict)
+
+    def text(self, hypothesis: Hypothesis) -> str:
+        return normalise(self.tokenizer.decode([hypothesis.tokens], "target")[0])
+
+
+@pytest.fixture
+def run(engine: TorchEngine, tokenizer: Tokenizer) -> Run:
+    return Run(engine, tokenizer, LINES, OPTIONS)
+
+
+def test_every_line_says_its_terms_and_keeps_its_place(run: Run) -> None:
+    results = run.under(Glossary.of({"서버": "server", "깃발": ["flag", "pennant"]}))
+    assert [[term.source for term in result.terms] for result in results] == [
+        ["서버"],
+        [],
+        ["깃발"],
+        ["서버"],
+        ["깃발", "서버"],
+    ]
+    for result in results:
+        for term in result.terms:
+            assert term.satisfied
+            assert Glossary.of({term.target: "x"}).find(run.text(result.hypotheses[0]))
+    assert results[1] == Constrained(tuple(run.free[1]))
+
+
+def test_scores_are_those_of_the_engine(run: Run) -> None:
+    results = run.under(Glossary.of({"서버": "server", "깃발": "flag"}))
+    found = [result.hypotheses[0] for result in results]
+    log_probs = run.engine.score(run.sources, [hypothesis.tokens for hypothesis in found])
+    assert [h.log_prob for h in found] == pytest.approx([sum(each) for each in log_probs], abs=1e-3)
+
+
+def test_a_translation_that_says_the_term_stays_as_it_is(run: Run, tokenizer: Tokenizer) -> None:
+    for line, source in zip(LINES, run.sources, strict=True):
+        word, [said] = line.split()[0], tokenizer.encode(["two servers, red."], "target")
+        free = [Hypothesis(tuple(said), -5.0, -2.0)]
+        glossary = Glossary.of({word: ["two", "nothing"], "본다": "Red"})
+        [result] = constrain(run.engine, tokenizer, glossary, [line], [source], [free], OPTIONS)
+        assert result.hypotheses == tuple(free)
+        assert result.terms[0] == Term(word, "two", True)
+        assert result.terms[1:] in ((), (Term("본다", "red", True),))
+
+
+def test_lines_together_are_as_each_alone(run: Run) -> None:
+    glossary = Glossary.of({"서버": "server", "깃발": "flag", "새": "bird"})
+    for line, together in zip(LINES, run.under(glossary), strict=True):
+        [alone] = Run(run.engine, run.tokenizer, [line], OPTIONS).under(glossary)
+        assert alone.terms == together.terms
+        assert [h.tokens for h in alone.hypotheses] == [h.tokens for h in together.hypotheses]
+
+
+def test_what_is_found_is_the_best_of_all_beginnings_tried_one_by_one(
+    engine: TorchEngine, tokenizer: Tokenizer
+) -> None:
+    """A search for each beginning of words, without the code under test."""
+    run = Run(engine, tokenizer, ["빨간 새가 나무가 본다"], OPTIONS)
+    said = list(run.free[0][0].tokens)
+    [phrase] = tokenizer.encode(["깃발"], "target")
+    wide = OPTIONS.model_copy(update={"n_best": OPTIONS.beam})
+    pieces = [*tokenizer.pieces(said, "target"), "▁"]
+    prefixes = [[*said[:at], *phrase] for at, piece in enumerate(pieces) if at == 0 or piece[0] in "▁.,"]
+    found = [one for prefix in prefixes for one in engine.translate(run.sources, wide, [prefix])[0]]
+    saying = [one for one in found if re.search("(?<![가-힣])깃발", run.text(one))]
+    [result] = run.under(Glossary.of({"새": "깃발"}))
+    assert result.terms == (Term("새", "깃발", True),)
+    assert result.hypotheses[0].score == pytest.approx(max(one.score for one in saying), abs=1e-4)
+
+
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_several_hypotheses_come_best_first(engine: TorchEngine, tokenizer: Tokenizer, n_best: int) -> None:
+    run = Run(engine, tokenizer, LINES, OPTIONS.model_copy(update={"n_best": n_best}))
+    for result in run.under(Glossary.of({"서버": "server"})):
+        assert len(result.hypotheses) == n_best
+        if result.terms:
+            finds = [bool(Glossary.of({"server": "x"}).find(run.text(h))) for h in result.hypotheses]
+            scores = [(there, h.score) for there, h in zip(finds, result.hypotheses, strict=True)]
+            assert scores == sorted(scores, reverse=True)
+
+
+def test_what_cannot_be_said_is_reported_and_raised_only_when_asked(engine: TorchEngine, tokenizer: Tokenizer) -> None:
+    options = OPTIONS.model_copy(update={"max_length": 4})
+    run, glossary = Run(engine, tokenizer, LINES, options), Glossary.of({"서버": "a word of so many letters"})
+    results = run.under(glossary)
+    assert [term for result in results for term in result.terms] == [
+        Term("서버", "a word of so many letters", False)
+    ] * 3
+    assert [list(result.hypotheses) for result in results] == run.free
+    with pytest.raises(DataError, match=r"'서버' with 'a word of so many letters' here; give another") as told:
+        run.under(glossary, strict=True)
+    assert "\n" not in str(told.value)
+
+
+def test_a_word_without_tokens_is_reported() -> None:
+    poor = learn(PAIRS, TokenizerConfig(vocab_size=46, byte_fallback=False))
+    shape = ModelConfig.model_validate({"layers": 1, "d_model": 16, "d_ff": 16, "heads": 2})
+    torch.manual_seed(1)
+    engine = TorchEngine(Transformer(shape, len(poor.source), len(poor.target)), torch.device("cpu"))
+    run = Run(engine, poor, LINES[:1], OPTIONS)
+    [result] = run.under(Glossary.of({"서버": "Ωmega"}))
+    assert result.terms == (Term("서버", "Ωmega", False),)
+    assert list(result.hypotheses) == run.free[0]
+
+
+class Fixed:
+    """An engine that says its prefix and then the rest of one sentence."""
+
+    def __init__(self, tokenizer: Tokenizer, rest: str) -> None:
+        self.tokenizer, self.rest, self.asked = tokenizer, tokenizer.encode([rest], "target")[0], list[str]()
+
+    def translate(
+        self, sources: Sequence[Sequence[int]], options: DecodeConfig, prefixes: Sequence[Sequence[int]] | None = None
+    ) -> list[list[Hypothesis]]:
+        said = [tuple(prefix) for prefix in prefixes or [()] * len(sources)]
+        self.asked += self.tokenizer.decode(said, "target")
+        return [[Hypothesis((*prefix, *self.rest), -1.0, -1.0 - len(prefix))] for prefix in said]
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        return [[-1.0] * (len(target) + 1) for target in targets]
+
+
+def asked(tokenizer: Tokenizer, free: str, terms: dict[str, str], line: str = "서버") -> list[str]:
+    """The beginnings that are tried where a translation without constraints was `free`."""
+    engine, tokens = Fixed(tokenizer, "."), tuple(tokenizer.encode([free], "target")[0])
+    sources = tokenizer.encode([line], "source")
+    constrain(
+        engine, tokenizer, Glossary.of(terms), [line], sources, [[Hypothesis(tokens, -1.0, -1.0)]], DecodeConfig()
+    )
+    return engine.asked
+
+
+def test_a_phrase_goes_where_words_and_signs_begin(tokenizer: Tokenizer) -> None:
+    assert asked(tokenizer, "two birds, red.", {"서버": "server"}) == [
+        "server",
+        "two server",
+        "two birds server",
+        "two birds, server",
+        "two birds, red server",
+        "two birds, red. server",
+    ]
+
+
+def test_a_sentence_that_began_with_a_capital_may_do_so_again(tokenizer: Tokenizer) -> None:
+    assert asked(tokenizer, "Red.", {"서버": "server"}) == ["server", "Red server", "Red. server", "Server"]
+
+
+def test_where_there_are_no_spaces_a_phrase_gets_none(tokenizer: Tokenizer) -> None:
+    tried = asked(tokenizer, "我的慢", {"서버": "服务"})
+    assert "服务" in tried
+    assert all("\ufffd" not in text for text in tried)
+
+
+def test_a_longer_term_is_not_taken_for_a_shorter_one(tokenizer: Tokenizer) -> None:
+    terms = {"서버": "server", "서버실": "server room"}
+    assert asked(tokenizer, "server room.", terms, "서버실") == []
+    assert "server" in asked(tokenizer, "server room.", terms, "서버실의 서버")
+
+
+def test_constraints_and_consensus_need_no_torch() -> None:
+    code = "import sys, dragoman.decode.terms, dragoman.decode.mbr; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
