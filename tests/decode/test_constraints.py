@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from math import inf, log
 
@@ -70,7 +71,9 @@ def task(source: Ids, hypotheses: Sequence[Hypothesis], phrases: Sequence[Sequen
     def says(tokens: Ids) -> tuple[bool, ...]:
         return tuple(any(holds(tokens, one) for one in alternatives) for alternatives in phrases)
 
-    return Task(source, hypotheses, phrases, says, lambda tokens, _: range(len(tokens) + 1))
+    return Task(
+        source, hypotheses, phrases, says, lambda tokens, _, fixed: range(fixed, len(tokens) + 1), lambda _: source
+    )
 
 
 def rank(phrases: Sequence[Sequence[Ids]]) -> Callable[[Hypothesis], tuple[int, float]]:
@@ -102,6 +105,16 @@ def test_one_phrase_gives_the_best_of_all_sentences_that_begin_like_ours_and_say
     assert found == max(possible, key=lambda hypothesis: hypothesis.score)
     everywhere = [h for h in model.everything(source) if any(holds(h.tokens, one) for one in phrase)]
     assert found.score <= max(hypothesis.score for hypothesis in everywhere)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_follows_a_phrase_is_translated_from_the_rest(seed: int) -> None:
+    model, phrase, rest = Bigrams(seed), [(6, 4)], [7, 7]
+    [[first]] = model.translate([[4, 5]], OPTIONS)
+    wish = replace(task([4, 5], [first], [phrase]), rest=lambda put: rest if put == {0} else [])
+    [[found]] = satisfy(model, [wish], OPTIONS)
+    possible = with_one_more(model, rest, first.tokens, 0, phrase)
+    assert found == (first if holds(first.tokens, (6, 4)) else max(possible, key=lambda hypothesis: hypothesis.score))
 
 
 def best_in_any_order(
@@ -219,6 +232,7 @@ def test_what_every_continuation_hides_is_put_in_as_it_stands(seed: int) -> None
         wish.phrases,
         lambda tokens: (holds([*tokens, 0], (7, 7)) and not holds(tokens, (7, 7, 6)),),
         wish.places,
+        wish.rest,
     )
     if hiding.says(first.tokens)[0]:
         pytest.skip("said already")

@@ -2,7 +2,8 @@
 
 Enters what was found without constraints; leaves the best translations found that contain the phrases. A phrase that
 is missing is put behind a beginning of the translation, y[:p] + phrase, and the engine goes on from there: what stood
-at p before may be said after the phrase, otherwise, or no more. Every admissible p and every alternative is tried, for
+at p before may be said after the phrase, otherwise, or no more. What it translates from there on may be less than the
+whole source (`Task.rest`). Every admissible p and every alternative is tried, for
 all sentences in one call; the best score wins. (Lattices as in Hokamp and Liu 2017 and Post and Vilar 2018 would search
 more, but inside the beam, where every engine differs.)
 
@@ -20,6 +21,7 @@ sentence, at most (places) × (alternatives of what is missing) beginnings, plac
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite
 from typing import Protocol
 
@@ -50,24 +52,30 @@ class Task:
     """A source, its translations without constraints, best first, and what a translation has to contain.
 
     `phrases` are lists of alternatives as token ids. `says` tells which of the phrases a translation contains, since
-    text may be cut into tokens in several ways. `places` tells at which positions of a translation, in any order, an
-    alternative may be put. Both are asked often: `says` should remember.
+    text may be cut into tokens in several ways. `places` tells at which positions of a translation, from a given one
+    on, an alternative may be put. `rest` is the source to go on with when some of the phrases have been put: the source
+    itself, or what of it they have not translated yet. All are asked often: `says` should remember.
     """
 
     source: Ids
     hypotheses: Sequence[Hypothesis]
     phrases: Sequence[Sequence[Ids]]
     says: Callable[[Ids], tuple[bool, ...]]
-    places: Callable[[Ids, Ids], Iterable[int]]
+    places: Callable[[Ids, Ids, int], Iterable[int]]
+    rest: Callable[[frozenset[int]], Ids]
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """A translation of a task on its way: `fixed` tokens of it stay; `hopeless` phrases fit nowhere behind them."""
+    """A translation of a task on its way: `fixed` tokens of it, with the phrases `put`, stay.
+
+    The `hopeless` phrases fit nowhere behind them.
+    """
 
     task: int
     tokens: Prefix
     fixed: int = 0
+    put: frozenset[int] = frozenset()
     hopeless: frozenset[int] = frozenset()
 
 
@@ -130,25 +138,30 @@ def _searched(
 ) -> dict[_Branch, list[_Attempt]]:
     """Every way to put a missing phrase behind what is fixed, and how the engine goes on from there."""
     attempts = {branch: list(_attempts(branch, tasks[branch.task], options)) for branch in branches}
-    searches = list(dict.fromkeys((branch.task, one.prefix) for branch, mine in attempts.items() for one in mine))
+    searches = list(dict.fromkeys(_search(branch, one) for branch, mine in attempts.items() for one in mine))
     if not searches:
         return attempts
     # All that the beam finds is looked at: the best of it may go on within the phrase's last word.
     wide = options.model_copy(update={"method": "beam", "n_best": options.beam})
-    sources, prefixes = [tasks[index].source for index, _ in searches], [prefix for _, prefix in searches]
+    sources, prefixes = [tasks[index].rest(put) for index, put, _ in searches], [prefix for *_, prefix in searches]
     found = dict(zip(searches, engine.translate(sources, wide, prefixes), strict=True))
     return {
-        branch: [_Attempt(one.phrase, one.prefix, found[branch.task, one.prefix]) for one in mine]
+        branch: [_Attempt(one.phrase, one.prefix, found[_search(branch, one)]) for one in mine]
         for branch, mine in attempts.items()
     }
+
+
+def _search(branch: _Branch, attempt: _Attempt) -> tuple[int, frozenset[int], Prefix]:
+    """The task, the phrases that are put with this attempt, and how the translation begins."""
+    return branch.task, branch.put | {attempt.phrase}, attempt.prefix
 
 
 def _attempts(branch: _Branch, task: Task, options: DecodeConfig) -> Iterator[_Attempt]:
     longest = options.limit(len(task.source))
     for phrase in _missing(task, branch):
         for alternative in task.phrases[phrase]:
-            for place in task.places(branch.tokens, alternative):
-                if place >= branch.fixed and place + len(alternative) <= longest:
+            for place in task.places(branch.tokens, alternative, branch.fixed):
+                if place + len(alternative) <= longest:
                     yield _Attempt(phrase, (*branch.tokens[:place], *alternative))
 
 
@@ -162,7 +175,9 @@ def _drafted(
     """For each branch: phrases that no search could say, put into the translation as it stands and scored."""
     drafts = [list(_drafts(branch, tasks[branch.task], options, tried[branch])) for branch in branches]
     asked = [
-        (tasks[branch.task].source, said) for branch, mine in zip(branches, drafts, strict=True) for _, said in mine
+        (tasks[branch.task].rest(branch.put | {attempt.phrase}), said)
+        for branch, mine in zip(branches, drafts, strict=True)
+        for attempt, said in mine
     ]
     log_probs = iter(engine.score([source for source, _ in asked], [said for _, said in asked]) if asked else [])
 
@@ -183,8 +198,8 @@ def _drafts(
     longest = options.limit(len(task.source))
     for phrase in set(_missing(task, branch)) - done:
         for alternative in task.phrases[phrase]:
-            places = sorted(place for place in task.places(branch.tokens, alternative) if place >= branch.fixed)
-            for place, following in zip(places, [*places[1:], len(branch.tokens)], strict=True):
+            places = sorted(task.places(branch.tokens, alternative, branch.fixed))
+            for place, following in pairwise((*places, len(branch.tokens))):
                 prefix = (*branch.tokens[:place], *alternative)
                 for tokens in {(*prefix, *branch.tokens[place:]), (*prefix, *branch.tokens[following:])}:
                     if options.min_length <= len(tokens) <= longest and task.says(tokens)[phrase]:
@@ -206,7 +221,8 @@ def _grown(branch: _Branch, task: Task, tried: Sequence[_Attempt]) -> list[_Bran
                 best[attempt.phrase] = hypothesis, attempt.prefix
     hopeless = branch.hopeless | (set(_missing(task, branch)) - set(best))
     return [
-        _Branch(branch.task, tuple(hypothesis.tokens), len(prefix), hopeless) for hypothesis, prefix in best.values()
+        _Branch(branch.task, tuple(hypothesis.tokens), len(prefix), branch.put | {phrase}, hopeless)
+        for phrase, (hypothesis, prefix) in best.items()
     ]
 
 

@@ -3,23 +3,33 @@
 A translation contains a term when the glossary's own matching finds one of its translations in the text, once,
 however often the source says it (a pronoun may stand for the rest). The longest of all that is required is found first,
 so a `server room` is no `server`.
+
+A missing term is put where the translation speaks of it: at the word that the term explains by `erasure`, or at the
+word before. Tried everywhere, a word that the model would never say costs least where it disturbs least, behind the
+last full stop. What follows is translated from the line without the term, or the model would say it in its own word
+too. Scores are given anew at the end, by the whole line.
+
+**Cost** of a line with m missing terms: 2 m scorings to find their places, then mostly 2 searches for each alternative
+of each in each of at most m rounds (see `satisfy`), and a scoring of what is returned. Terms that fit nowhere there are
+tried everywhere. Lines without terms, or that say them already, cost the matching alone.
 """
 
-import re
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Ids, Searcher, Task, satisfy
-from dragoman.decode.hypothesis import Hypothesis
+from dragoman.decode.erasure import losses
+from dragoman.decode.forms import Forms, begins
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.errors import DataError
-from dragoman.text.glossary import Entry, Glossary, joins
+from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import UNK, Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 
-SPACE = "▁"  # SentencePiece's sign for a space
-_BYTE = re.compile("<0x[0-9A-F]{2}>")
+# A term explains the word that loses most without it; with the second as well, terms change places.
+MOST_LOST = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +59,28 @@ def constrain(
     options: DecodeConfig,
     *,
     strict: bool = False,
+    everywhere: bool = False,
 ) -> list[Constrained]:
     """Make the translations of `lines` contain what the glossary says of the terms in them.
 
     `sources` are the ids of the lines and `hypotheses` what the engine found for them; neither is empty, so leave out
-    empty lines. As many come out as went in, in order. With `strict`, raises DataError at the first violated term.
+    empty lines. As many come out as went in, in order. With `strict`, raises DataError at the first violated term;
+    with `everywhere`, terms are tried at every word, which costs more and finds better scores but worse places.
     """
     wanted = [_Wanted.of(glossary, line, tokenizer) for line in lines]
+    asked = [one for one in zip(wanted, sources, hypotheses, strict=True) if one[0].entries and one[2]]
+    homes = [{} for _ in asked] if everywhere else _homes(engine, tokenizer, asked)
     tasks = [
-        wish.task(source, found)
-        for wish, source, found in zip(wanted, sources, hypotheses, strict=True)
-        if wish.entries and found
+        wish.task(source, found, home, erase=not everywhere)
+        for (wish, source, found), home in zip(asked, homes, strict=True)
     ]
-    satisfied = iter(satisfy(engine, tasks, options))
+    at_home = satisfy(engine, tasks, options)
+    # What its home has no place for, as when another term stands there now, goes on from there to anywhere.
+    again = [
+        wish.task(source, found, {}, erase=not everywhere)
+        for (wish, source, _), found in zip(asked, at_home, strict=True)
+    ]
+    satisfied = iter(_rescored(engine, tasks, satisfy(engine, again, options), options))
     results = [
         Constrained(tuple(best := next(satisfied)), wish.report(best[0].tokens))
         if wish.entries and found
@@ -71,6 +90,47 @@ def constrain(
     if strict:
         _refuse_violations(lines, results)
     return results
+
+
+def _rescored(
+    engine: Searcher, tasks: Sequence[Task], found: Sequence[list[Hypothesis]], options: DecodeConfig
+) -> list[list[Hypothesis]]:
+    """The same hypotheses, each new one with its log P given the whole source and the score of that."""
+    new = [(task.source, one.tokens) for task, mine in zip(tasks, found, strict=True) for one in _new(task, mine)]
+    scored = iter(engine.score([source for source, _ in new], [tokens for _, tokens in new]) if new else [])
+
+    def again(one: Hypothesis) -> Hypothesis:
+        log_prob = sum(next(scored))
+        return Hypothesis(one.tokens, log_prob, log_prob / length_penalty(len(one.tokens) + 1, options.length_penalty))
+
+    return [
+        [one if one in task.hypotheses else again(one) for one in mine] for task, mine in zip(tasks, found, strict=True)
+    ]
+
+
+def _new(task: Task, found: Sequence[Hypothesis]) -> list[Hypothesis]:
+    return [one for one in found if one not in task.hypotheses]
+
+
+def _homes(
+    engine: Searcher, tokenizer: Tokenizer, asked: "Sequence[tuple[_Wanted, Ids, Sequence[Hypothesis]]]"
+) -> list[dict[Entry, frozenset[str]]]:
+    """For each wish, the words that each of its missing entries explains, as their first pieces."""
+    places = [(index, entry) for index, (wish, _, found) in enumerate(asked) for entry in wish.missing(found[0].tokens)]
+    erased = tokenizer.encode([asked[index][0].without(entry) for index, entry in places], "source")
+    questions = [(asked[i][1], rest, asked[i][2][0].tokens) for (i, _), rest in zip(places, erased, strict=True)]
+    homes: list[dict[Entry, frozenset[str]]] = [{} for _ in asked]
+    for (index, entry), question, lost in zip(places, questions, losses(engine, questions), strict=True):
+        homes[index][entry] = _most_lost(tokenizer.pieces(question[2], "target"), lost)
+    return homes
+
+
+def _most_lost(pieces: Sequence[str], lost: Sequence[float]) -> frozenset[str]:
+    """The first pieces of the words that lost most."""
+    starts = [place for place, piece in enumerate(pieces) if place == 0 or begins(piece)]
+    words = zip(starts, [*starts[1:], len(pieces)], strict=True)
+    by_loss = sorted(((sum(lost[start:end]), pieces[start]) for start, end in words), reverse=True)
+    return frozenset(piece for loss, piece in by_loss[:MOST_LOST] if loss > 0)
 
 
 def _refuse_violations(lines: Sequence[str], results: Sequence[Constrained]) -> None:
@@ -87,6 +147,8 @@ def _refuse_violations(lines: Sequence[str], results: Sequence[Constrained]) -> 
 class _Wanted:
     """The entries that stand in a line, each once, and what is known of translations seen so far."""
 
+    line: str
+    matches: tuple[Match, ...]
     entries: tuple[Entry, ...]
     tokenizer: Tokenizer
     targets: Glossary
@@ -94,15 +156,38 @@ class _Wanted:
 
     @classmethod
     def of(cls, glossary: Glossary, line: str, tokenizer: Tokenizer) -> "_Wanted":
-        entries = tuple(dict.fromkeys(match.entry for match in glossary.find(line)))
+        matches = tuple(glossary.find(line))
+        entries = tuple(dict.fromkeys(match.entry for match in matches))
         said = dict.fromkeys(text for entry in entries for text in entry.translations)
-        return cls(entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in said)))
+        return cls(normalise(line), matches, entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in said)))
 
-    def task(self, source: Ids, hypotheses: Sequence[Hypothesis]) -> Task:
-        """What `satisfy` is asked for."""
-        forms = _Forms(self.tokenizer, self._text(hypotheses[0].tokens))
-        phrases = [[ids for text in entry.translations for ids in forms.of(text)] for entry in self.entries]
-        return Task(source, hypotheses, phrases, self._says, forms.places)
+    def task(
+        self, source: Ids, hypotheses: Sequence[Hypothesis], homes: Mapping[Entry, frozenset[str]], *, erase: bool
+    ) -> Task:
+        """What `satisfy` is asked for; `homes` are the words at which entries are to be put."""
+        forms = Forms(self.tokenizer, self._text(hypotheses[0].tokens))
+        phrases = [
+            [ids for text in entry.translations for ids in forms.of(text, homes.get(entry, frozenset()))]
+            for entry in self.entries
+        ]
+
+        @cache
+        def rest(put: frozenset[int]) -> Ids:
+            text = self.without(*(self.entries[index] for index in put))
+            return self.tokenizer.encode([text], "source")[0] or source
+
+        return Task(source, hypotheses, phrases, self._says, forms.places, rest if erase else lambda _: source)
+
+    def missing(self, tokens: Ids) -> list[Entry]:
+        """The entries that a translation does not say."""
+        return [entry for entry, there in zip(self.entries, self._says(tokens), strict=True) if not there]
+
+    def without(self, *entries: Entry) -> str:
+        """The line without the terms of `entries`."""
+        text = self.line
+        for match in reversed([match for match in self.matches if match.entry in entries]):
+            text = text[: match.start] + text[match.end :]
+        return text
 
     def report(self, tokens: Ids) -> tuple[Term, ...]:
         """How a translation keeps to the glossary."""
@@ -126,52 +211,3 @@ class _Wanted:
 
     def _text(self, tokens: Ids) -> str:
         return normalise(self.tokenizer.decode([tokens], "target")[0])
-
-
-class _Forms:
-    """How translations are written in tokens, and where each way of writing may be put.
-
-    As a word, with its space, it goes where a word or a sign begins. Written to the end of what has no spaces (`前` +
-    `服务器`), it goes behind such. With a capital it goes to the beginning of a translation that began with one.
-    """
-
-    def __init__(self, tokenizer: Tokenizer, unconstrained: str) -> None:
-        self.tokenizer, self.capital = tokenizer, unconstrained[:1].isupper()
-        self.glued: set[tuple[int, ...]] = set()
-        self.first: set[tuple[int, ...]] = set()
-
-    def of(self, text: str) -> list[tuple[int, ...]]:
-        """The ways to write `text`; none if the vocabulary cannot."""
-        word = self._ids(text)
-        forms = [word]
-        if self.capital and text[0].islower() and (capital := self._ids(text[0].upper() + text[1:])) != word:
-            self.first.add(capital)
-            forms.append(capital)
-        if joins(text[0]) and (glued := self._ids_within(text)) != word:
-            self.glued.add(glued)
-            forms.append(glued)
-        return [form for form in forms if form and UNK not in form]
-
-    def places(self, tokens: Ids, form: Ids) -> list[int]:
-        """Where in `tokens` the form may be put."""
-        form = tuple(form)
-        if form in self.first:
-            return [0]
-        pieces = self.tokenizer.pieces(tokens, "target")
-        if form in self.glued:
-            return [place for place in range(1, len(pieces) + 1) if joins(pieces[place - 1][-1])]
-        return [0, *(place for place in range(1, len(pieces)) if _begins(pieces[place])), len(pieces)]
-
-    def _ids(self, text: str) -> tuple[int, ...]:
-        return tuple(self.tokenizer.encode([text], "target")[0])
-
-    def _ids_within(self, text: str) -> tuple[int, ...]:
-        """The ids of `text` without a space before it, found behind a full stop."""
-        stop, both = self._ids("。"), self._ids(f"。{text}")
-        return both[len(stop) :] if both[: len(stop)] == stop else ()
-
-
-def _begins(piece: str) -> bool:
-    """Whether a piece begins a word, or a sign that may follow one."""
-    sign = unicodedata.category(piece[0])[0] in "PS" and not _BYTE.fullmatch(piece)
-    return piece.startswith(SPACE) or sign
