@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, RunConfig
+from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.configfile import build_config, build_section, differences, dump_config, load_config, portable
 from dragoman.errors import ConfigError
+from dragoman.options import DecodeConfig
 from dragoman.presets import MODEL_PRESETS
 
 SMALLEST = """\

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Self, overload
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
+from dragoman.options import DecodeConfig
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer
 

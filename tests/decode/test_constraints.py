@@ -8,9 +8,9 @@ from math import inf, log
 
 import pytest
 
-from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Task, satisfy
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.options import DecodeConfig
 
 Ids = Sequence[int]
 WORDS, END = (4, 5, 6, 7), 3

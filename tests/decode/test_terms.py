@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.config import ModelConfig, TokenizerConfig
 from dragoman.decode.erasure import losses
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.terms import Constrained, Term, constrain
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import DataError
 from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer, learn

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.config import ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import NEVER
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
@@ -16,6 +16,7 @@ from dragoman.export.ctranslate2 import TransformerConverter, convert
 from dragoman.export.golden import golden_sentences, largest_difference
 from dragoman.export.verify import verify_float32
 from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
 from dragoman.presets import MODEL_PRESETS
 from dragoman.text.tokenizer import EOS, Tokenizer, learn
 

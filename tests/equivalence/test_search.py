@@ -7,7 +7,6 @@ from itertools import product
 import pytest
 import torch
 
-from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.decode.hypothesis import NEVER, Hypothesis, length_penalty
 from dragoman.decode.scoring import log_probabilities
@@ -15,6 +14,7 @@ from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
 Build = Callable[..., Transformer]

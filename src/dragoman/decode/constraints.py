@@ -25,8 +25,8 @@ from itertools import pairwise
 from math import isfinite
 from typing import Protocol
 
-from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.options import DecodeConfig
 
 Ids = Sequence[int]
 Prefix = tuple[int, ...]

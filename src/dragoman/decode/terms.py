@@ -18,12 +18,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Ids, Searcher, Task, satisfy
 from dragoman.decode.erasure import losses
 from dragoman.decode.forms import Forms, begins
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.errors import DataError
+from dragoman.options import DecodeConfig
 from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer

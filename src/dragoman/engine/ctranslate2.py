@@ -15,11 +15,11 @@ from typing import Any
 
 import ctranslate2
 
-from dragoman.config import DecodeConfig
 from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.errors import ModelError, ResourceError
+from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
 # Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import torch
 
-from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis
@@ -14,6 +13,7 @@ from dragoman.decode.search import beam_search
 from dragoman.engine import Ids
 from dragoman.model.device import within_memory
 from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import BOS, EOS
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
 from dragoman.errors import ModelError
+from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer
 
 FILE = "golden.jsonl"

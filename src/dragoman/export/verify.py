@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import length_penalty
 from dragoman.engine import Engine, Ids
 from dragoman.errors import QualityError
 from dragoman.export.golden import Golden, largest_difference
+from dragoman.options import DecodeConfig
 
 # What may differ: a token's log P in nats; the scores of two translations of which either may be the best.
 LOG_PROB, NEAR_TIE = 1e-4, 1e-4
