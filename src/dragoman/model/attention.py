@@ -65,7 +65,7 @@ class ScaledDotProduct(nn.Module):
         mask: Bool[Tensor, "#B 1 #T S"] | None,
     ) -> Float[Tensor, "B H T W"]:
         """The values seen by each position, weighted; `mask = None` lets everything be seen."""
-        if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+        if q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.requires_grad:
             # There the fused kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
             with torch.autocast("cpu", enabled=False):
                 found: Tensor = _Attention.apply(q, k, v, mask)
