@@ -41,21 +41,23 @@ class Ensemble:
     def decode(
         self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], barred: Tensor | None = None
     ) -> tuple[Tensor, EnsembleState]:
-        """Scores (R, U), in float32, of the words after the last of `tokens` (R, T), and the state after them.
+        """log P (R, U), in float32, of the words after the last of `tokens` (R, T), and the state after them.
 
-        log P is a score minus the row's logsumexp. What is `barred` (R, U) has no probability.
+        What is `barred` (R, U) has no probability, and the others have all of it.
         """
         found, states = [], []
         for model, before, projection in zip(self.models, state.states, projections, strict=True):
             x, after = model.decode_features(tokens, before)
-            logits = F.linear(x[:, -1], projection).float()
-            found.append(logits if barred is None else logits.masked_fill_(barred, -torch.inf))
+            logits = F.linear(x[:, -1], projection)
+            if barred is not None:
+                logits.masked_fill_(barred, -torch.inf)
+            found.append(logits.log_softmax(-1, dtype=torch.float32))
             states.append(after)
         return average(found), EnsembleState(tuple(states))
 
 
-def average(logits: Sequence[Tensor]) -> Tensor:
-    """log of the mean of the models' probabilities; one model's logits as they are."""
-    if len(logits) == 1:
-        return logits[0]
-    return torch.stack([scores.log_softmax(-1) for scores in logits]).logsumexp(0) - math.log(len(logits))
+def average(log_probs: Sequence[Tensor]) -> Tensor:
+    """log of the mean of the models' probabilities."""
+    if len(log_probs) == 1:
+        return log_probs[0]
+    return torch.stack(tuple(log_probs)).logsumexp(0) - math.log(len(log_probs))

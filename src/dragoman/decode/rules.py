@@ -1,6 +1,6 @@
 """What a hypothesis may say next, whatever it would like to: its beginning, its length, its repetitions.
 
-Rules strike words out; the probabilities of what remains are the model's own, not divided anew.
+Rules strike words out; the probabilities of what remains stay the model's own, not divided anew.
 """
 
 from collections.abc import Sequence

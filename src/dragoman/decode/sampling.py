@@ -54,11 +54,10 @@ def sample(
     total, done = torch.zeros(len(rows), device=src.device), torch.zeros_like(rows, dtype=torch.bool)
     found: dict[int, Hypothesis] = {}
     while True:
-        scores, state = models.decode(said[:, -1:], state, projections, words.barred)
-        normaliser = scores.logsumexp(1)
-        scores = rules.strike(scores, said[:, 1:], numbers, words)
-        columns = draw(scores, sharpness, chance[:, said.size(1) - 1])
-        total = total + scores.gather(1, columns[:, None]).squeeze(1) - normaliser
+        log_probs, state = models.decode(said[:, -1:], state, projections, words.barred)
+        log_probs = rules.strike(log_probs, said[:, 1:], numbers, words)
+        columns = draw(log_probs, sharpness, chance[:, said.size(1) - 1])
+        total = total + log_probs.gather(1, columns[:, None]).squeeze(1)
         tokens = words.tokens(columns)
         ended = ((tokens == EOS) & ~done).nonzero().squeeze(1)
         divisor = length_penalty(said.size(1), alpha)  # the begin mark stands for the end mark

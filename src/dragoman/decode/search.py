@@ -99,16 +99,15 @@ class _Search:
         barred = self.words.barred
         if barred is not None:
             barred = barred.repeat_interleave(self.width, 0)
-        scores, self.state = self.models.decode(self.tokens[:, -1:], self.state, self.projections, barred)
+        log_probs, self.state = self.models.decode(self.tokens[:, -1:], self.state, self.projections, barred)
         if self.attention is not None:
             self.coverage = self.coverage + self.attention.take()
-        normaliser = scores.logsumexp(1, keepdim=True)
-        scores = self.rules.strike(scores, self.tokens[:, 1:], self.sentences, self.words)
+        log_probs = self.rules.strike(log_probs, self.tokens[:, 1:], self.sentences, self.words)
         # Each hypothesis has one extension that ends: 2 × beam candidates hold at least `beam` that go on. A beam of
         # 1 ends when its best does.
-        count = min(2 * self.beam if self.beam > 1 else 1, scores.size(1))
-        values, columns = best(scores, count)
-        totals = (self.log_probs.flatten()[:, None] + (values - normaliser)).unflatten(0, (-1, self.width)).flatten(1)
+        count = min(2 * self.beam if self.beam > 1 else 1, log_probs.size(1))
+        values, columns = best(log_probs, count)
+        totals = (self.log_probs.flatten()[:, None] + values).unflatten(0, (-1, self.width)).flatten(1)
         totals, places = totals.topk(min(2 * self.beam, totals.size(1)), dim=1)
         columns = columns.unflatten(0, (-1, self.width)).flatten(1).gather(1, places)
         return totals, places // count, self.words.tokens(columns)

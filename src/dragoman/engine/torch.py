@@ -1,6 +1,5 @@
 """The reference engine: our own search on our own models."""
 
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ import torch
 from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.data.batching import pack
-from dragoman.decode.ensemble import Ensemble
+from dragoman.decode.ensemble import Ensemble, average
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.precision import Precision, choose, in_bfloat16
 from dragoman.decode.rules import Rules
@@ -111,8 +110,7 @@ class TorchEngine:
         what = f"{len(sources)} pairs of {max(src.size(1), read.size(1))} tokens"
         with arithmetic(self.precision, self.device), within_memory(what, "score shorter texts"):
             each = [log_probabilities(model, src, read, self._padded(said)) for model in self.models.models]
-        mean = torch.stack(each).logsumexp(0) - math.log(len(each))
-        return [row[: len(target)] for row, target in zip(mean.tolist(), said, strict=True)]
+        return [row[: len(target)] for row, target in zip(average(each).tolist(), said, strict=True)]
 
     def _padded(self, rows: list[list[int]]) -> torch.Tensor:
         return pad(rows).to(self.device)
