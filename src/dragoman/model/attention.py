@@ -44,6 +44,7 @@ def rotate(x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
 
 
 @lru_cache(maxsize=16)
+@torch.inference_mode(False)  # kept, they may serve training next
 def _turns(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "T K2"], Float[Tensor, "T K2"]]:
     """Cosine and sine of every position's angles."""
     frequency = 10000 ** -(torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)

@@ -54,7 +54,8 @@ class Past:
             return Past.of(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
         start, end = self.length, self.length + k.size(2)
         room = self.room
-        if room.used != start or end > room.k.size(2):  # another past went on from here, or the room is full
+        closed = room.k.is_inference() and not torch.is_inference_mode_enabled()
+        if room.used != start or end > room.k.size(2) or closed:  # another past went on from here, or it is full
             room = Room(_roomy(self.k, 2 * end), _roomy(self.v, 2 * end), start)
         room.k[:, :, start:end], room.v[:, :, start:end] = k, v
         room.used = end
