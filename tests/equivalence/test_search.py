@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from dragoman.data.batch import pad
+from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.hypothesis import NEVER, Hypothesis, length_penalty
+from dragoman.decode.rules import Rules
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
@@ -46,7 +48,7 @@ def greedy(model: Transformer, source: list[int], max_length: int) -> list[int]:
 def search(model: Transformer, sources: list[list[int]], beam: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
     src = pad([[*source, EOS] for source in sources])
     limits = [len(source) + extra for source in sources]
-    return beam_search(model, src, beam=beam, alpha=alpha, max_lengths=limits)
+    return beam_search(Ensemble([model]), src, Rules(limits), beam=beam, alpha=alpha)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,14 +8,21 @@ from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import PAD
 
-
-def speakable(logits: Tensor) -> Tensor:
-    """The logits (…, V) of what a translation may contain, the others at −∞: probabilities are of these alone."""
-    return logits.index_fill(-1, torch.tensor(NEVER, device=logits.device), -torch.inf)
+# Positions projected onto the vocabulary at once: enough to keep a processor busy, few enough for any memory.
+POSITIONS = 512
 
 
 @torch.inference_mode()
 def log_probabilities(model: Transformer, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-    """log P of each token of `tgt_out` (B, T) given the source and the tokens before it; 0 at padding."""
-    log_probs = speakable(model(src, padding_mask(src, PAD), tgt_in).float()).log_softmax(-1)
-    return log_probs.gather(-1, tgt_out[..., None]).squeeze(-1).masked_fill(tgt_out == PAD, 0.0)
+    """log P of each token of `tgt_out` (B, T) given the source and the tokens before it; 0 at padding.
+
+    Probabilities are of what may be said: no mark but the end has any.
+    """
+    features, _ = model.decode_features(tgt_in, model.encode(src, padding_mask(src, PAD)))
+    real = tgt_out != PAD
+    found = []
+    for x, tokens in zip(features[real].split(POSITIONS), tgt_out[real].split(POSITIONS), strict=True):
+        logits = model.project(x).float()
+        logits[:, NEVER] = -torch.inf
+        found.append(logits.gather(1, tokens[:, None]).squeeze(1) - logits.logsumexp(1))
+    return torch.zeros(tgt_out.shape, device=src.device).masked_scatter(real, torch.cat(found))

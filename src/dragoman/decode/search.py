@@ -1,121 +1,145 @@
 """Beam search, section 6.1: the most probable translations, found left to right with a key/value cache.
 
-All sentences of a batch advance together. The memory of a sentence is projected once and shared by its
-hypotheses; finished sentences leave the batch. A beam of 1 is greedy search.
+All sentences of a batch advance together. What the hypotheses of a sentence share, its memory and their common
+beginnings, is kept once; finished sentences leave the batch. A beam of 1 is greedy search.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from dragoman.decode.best import best
+from dragoman.decode.coverage import Attention, coverage_penalty, watched
+from dragoman.decode.ensemble import Ensemble, EnsembleState
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.decode.scoring import speakable
+from dragoman.decode.rules import Rules
+from dragoman.decode.words import Words
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import DecoderState, Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD
+
+# Finished sentences stay, unheeded, until they are this share of the batch: leaving, they have the cache copied.
+LEAVING = 1 / 8
 
 
 @torch.inference_mode()
 def beam_search(
-    model: Transformer,
+    models: Ensemble,
     src: Tensor,
+    rules: Rules,
     *,
     beam: int,
     alpha: float,
-    max_lengths: list[int],
-    prefixes: Sequence[Sequence[int]] = (),
+    beta: float = 0.0,
+    words: Words = Words(),  # noqa: B008 - frozen
 ) -> list[list[Hypothesis]]:
     """Up to `beam` finished hypotheses of each sentence of `src` (B, S), best score first.
 
-    A hypothesis has at most `max_lengths[b]` tokens before its end mark. A sentence is finished when it has
-    `beam` hypotheses: those found first, as a longer one rarely overtakes them. It begins with `prefixes[b]`.
+    The score is log P / lp + cp, Wu et al. 2016, Eq. (14), by `alpha` and `beta`. A sentence is finished when it has
+    `beam` hypotheses: those found first, as a longer one rarely overtakes them.
     """
-    state = model.encode(src, padding_mask(src, PAD))
-    search = _Search(state, beam, alpha, max_lengths, prefixes or [()] * len(max_lengths), src.device)
-    while search.sentences:
-        search.advance(model)
+    with watched(models.models, beta) as attention:
+        state = models.encode(src, padding_mask(src, PAD))
+        search = _Search(models, state, src, rules, words, attention, beam, alpha, beta)
+        while search.sentences:
+            search.advance()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score)[:beam] for found in search.finished]
 
 
 @dataclass
 class _Search:
-    """The living hypotheses of the unfinished sentences, grouped by sentence, `width` for each."""
+    """The living hypotheses of the unfinished sentences, grouped by sentence, `width` for each.
 
-    state: DecoderState
+    A hypothesis whose log P is −∞ is none: it fills a row.
+    """
+
+    models: Ensemble
+    state: EnsembleState
+    src: Tensor
+    rules: Rules
+    words: Words
+    attention: Attention | None
     beam: int
     alpha: float
-    max_lengths: list[int]
-    prefixes: Sequence[Sequence[int]]
-    device: torch.device
+    beta: float
     sentences: list[int] = field(init=False)
     finished: list[list[Hypothesis]] = field(init=False)
 
     def __post_init__(self) -> None:
-        count = len(self.max_lengths)
+        count, device = self.src.size(0), self.src.device
         self.sentences = list(range(count))
         self.finished = [[] for _ in range(count)]
         self.width = 1  # hypotheses per sentence: they fork from one
-        self.tokens = torch.full((count, 1), BOS, device=self.device)
-        self.log_probs = torch.zeros(count, 1, device=self.device)
+        self.tokens = torch.full((count, 1), BOS, device=device)
+        self.log_probs = torch.zeros(count, 1, device=device)
+        self.counts = torch.zeros(count, dtype=torch.int64, device=device)  # of the finished hypotheses
+        self.coverage = torch.zeros(self.src.shape, device=device)
+        self.projections = self.models.projections(self.words)
 
-    def advance(self, model: Transformer) -> None:
+    def advance(self) -> None:
         """Prolong every hypothesis by a token; keep the `beam` best of each sentence."""
-        logits, self.state = model.decode(self.tokens[:, -1:], self.state)
-        total = self._extensions(logits[:, -1])
-        # Each hypothesis has one extension that ends: 2 × beam candidates hold at least `beam` that go on.
-        candidates, flat = total.topk(min(2 * self.beam, total.size(1)), dim=1)
-        parents, tokens = flat // logits.size(-1), flat % logits.size(-1)
-        self._collect(candidates, parents, tokens)
-        self._keep(candidates, parents, tokens)
+        totals, parents, tokens = self._extensions()
+        ends = (tokens[:, : self.beam] == EOS) & totals[:, : self.beam].isfinite()
+        self.counts += ends.sum(1)
+        going_on = totals.masked_fill(tokens == EOS, -torch.inf)
+        going_on.masked_fill_((self.counts >= self.beam)[:, None], -torch.inf)
+        log_probs, order = going_on.topk(min(self.beam, going_on.size(1)), dim=1)
+        flags = torch.cat((log_probs[:, :1] > -torch.inf, ends), dim=1).tolist()  # the step's one look at the device
+        if any(any(ended) for _, *ended in flags):
+            self._collect(ends, totals, parents)
+        self.log_probs = log_probs
+        self._keep(
+            parents.gather(1, order),
+            tokens.gather(1, order),
+            [row for row, (goes_on, *_) in enumerate(flags) if goes_on],
+        )
 
-    def _extensions(self, logits: Tensor) -> Tensor:
-        """log P of each hypothesis prolonged by each token, (sentences, width × V)."""
-        log_probs = speakable(logits.float()).log_softmax(-1)
-        must_end = [self.max_lengths[sentence] < self.tokens.size(1) for sentence in self.sentences]
-        if any(must_end):
-            rows = torch.tensor(must_end, device=self.device).repeat_interleave(self.width)
-            ends = log_probs[rows, EOS]
-            log_probs[rows] = -torch.inf
-            log_probs[rows, EOS] = ends
-        said = self.tokens.size(1) - 1
-        for row, sentence in enumerate(self.sentences):
-            if said < len(prefix := self.prefixes[sentence]):
-                hypotheses = slice(row * self.width, (row + 1) * self.width)
-                forced = log_probs[hypotheses, prefix[said]].clone()
-                log_probs[hypotheses] = -torch.inf
-                log_probs[hypotheses, prefix[said]] = forced
-        return (self.log_probs[..., None] + log_probs.unflatten(0, (-1, self.width))).flatten(1)
+    def _extensions(self) -> tuple[Tensor, Tensor, Tensor]:
+        """log P of the best extensions of each sentence, their hypotheses (of 0 … width) and tokens, best first."""
+        barred = self.words.barred
+        if barred is not None:
+            barred = barred.repeat_interleave(self.width, 0)
+        log_probs, self.state = self.models.decode(self.tokens[:, -1:], self.state, self.projections, barred)
+        if self.attention is not None:
+            self.coverage = self.coverage + self.attention.take()
+        log_probs = self.rules.strike(log_probs, self.tokens[:, 1:], self.sentences, self.words)
+        # Each hypothesis has one extension that ends: 2 × beam candidates hold at least `beam` that go on. A beam of
+        # 1 ends when its best does.
+        count = min(2 * self.beam if self.beam > 1 else 1, log_probs.size(1))
+        values, columns = best(log_probs, count)
+        totals = (self.log_probs.flatten()[:, None] + values).unflatten(0, (-1, self.width)).flatten(1)
+        totals, places = totals.topk(min(2 * self.beam, totals.size(1)), dim=1)
+        columns = columns.unflatten(0, (-1, self.width)).flatten(1).gather(1, places)
+        return totals, places // count, self.words.tokens(columns)
 
-    def _collect(self, candidates: Tensor, parents: Tensor, tokens: Tensor) -> None:
-        """Move the extensions that end, and are among the best `beam`, to the finished."""
-        ends = (tokens[:, : self.beam] == EOS) & candidates[:, : self.beam].isfinite()
-        length = self.tokens.size(1)  # the begin mark stands for the end mark in the count
-        for row, rank in ends.nonzero().tolist():
-            history = self.tokens[row * self.width + int(parents[row, rank]), 1:]
-            log_prob = float(candidates[row, rank])
-            score = log_prob / length_penalty(length, self.alpha)
-            self.finished[self.sentences[row]].append(Hypothesis(tuple(history.tolist()), log_prob, score))
+    def _collect(self, ends: Tensor, totals: Tensor, parents: Tensor) -> None:
+        """Copy the extensions that end to the finished."""
+        rows, ranks = ends.nonzero(as_tuple=True)
+        ending = rows * self.width + parents[rows, ranks]
+        penalties = torch.zeros(len(rows))
+        if self.attention is not None:
+            penalties = coverage_penalty(self.coverage[ending], self.src[rows] != PAD, self.beta)
+        divisor = length_penalty(self.tokens.size(1), self.alpha)  # the begin mark stands for the end mark
+        found = (rows, self.tokens[ending, 1:], totals[rows, ranks], penalties)
+        for row, tokens, log_prob, penalty in zip(*(part.tolist() for part in found), strict=True):
+            hypothesis = Hypothesis(tuple(tokens), log_prob, log_prob / divisor + penalty)
+            self.finished[self.sentences[row]].append(hypothesis)
 
-    def _keep(self, candidates: Tensor, parents: Tensor, tokens: Tensor) -> None:
-        """Fork the state into the best extensions that go on; drop the sentences that are done."""
-        going_on = candidates.masked_fill(tokens == EOS, -torch.inf)
-        self.log_probs, order = going_on.topk(min(self.beam, going_on.size(1)), dim=1)
-        best_alive = self.log_probs[:, 0].tolist()
-        alive = [row for row, best in enumerate(best_alive) if not self._done(self.sentences[row], best)]
-        self.sentences = [self.sentences[row] for row in alive]
-        if not alive:
-            return
-        rows = torch.tensor(alive, device=self.device)
-        chosen = parents.gather(1, order)[rows] + rows[:, None] * self.width
-        following = tokens.gather(1, order)[rows].flatten()
-        self.log_probs = self.log_probs[rows]
-        self.tokens = torch.cat((self.tokens[chosen.flatten()], following[:, None]), dim=1)
-        whole = len(alive) == candidates.size(0)
-        self.state = self.state.select(chosen.flatten(), None if whole else rows)
-        self.width = order.size(1)
-
-    def _done(self, sentence: int, best_alive: float) -> bool:
-        """Whether what is alive may be given up."""
-        return len(self.finished[sentence]) >= self.beam or best_alive == -torch.inf
+    def _keep(self, parents: Tensor, following: Tensor, alive: list[int]) -> None:
+        """Fork the state into the extensions that go on; drop finished sentences when they are many."""
+        remaining = None
+        if len(alive) <= (1 - LEAVING) * len(self.sentences):
+            self.sentences = [self.sentences[row] for row in alive]
+            remaining = torch.tensor(alive, dtype=torch.int64, device=self.src.device)
+            parents, following, self.log_probs = parents[remaining], following[remaining], self.log_probs[remaining]
+            self.counts, self.src = self.counts[remaining], self.src[remaining]
+            self.words = self.words.select(remaining)
+            if not alive:
+                return
+        own = torch.arange(parents.size(0), device=parents.device) if remaining is None else remaining
+        rows = (parents + own[:, None] * self.width).flatten()
+        self.tokens = torch.cat((self.tokens[rows], following.flatten()[:, None]), dim=1)
+        self.state = self.state.select(rows, remaining)
+        if self.attention is not None:
+            self.coverage = self.coverage[rows]
+        self.width = parents.size(1)

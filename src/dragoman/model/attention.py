@@ -44,6 +44,7 @@ def rotate(x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
 
 
 @lru_cache(maxsize=16)
+@torch.inference_mode(False)  # kept, they may serve training next
 def _turns(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "T K2"], Float[Tensor, "T K2"]]:
     """Cosine and sine of every position's angles."""
     frequency = 10000 ** -(torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
@@ -65,7 +66,7 @@ class ScaledDotProduct(nn.Module):
         mask: Bool[Tensor, "#B 1 #T S"] | None,
     ) -> Float[Tensor, "B H T W"]:
         """The values seen by each position, weighted; `mask = None` lets everything be seen."""
-        if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+        if q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.requires_grad:
             # There the fused kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
             with torch.autocast("cpu", enabled=False):
                 found: Tensor = _Attention.apply(q, k, v, mask)

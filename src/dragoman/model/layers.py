@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.model.attention import MultiHeadAttention
+from dragoman.model.cache import Past, by_sentence
 from dragoman.model.dropout import Dropout
 from dragoman.model.norm import norm
 
 Memory = tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]
-Past = tuple[Float[Tensor, "R H _ K"], Float[Tensor, "R H _ W"]]
 
 
 class FeedForward(nn.Module):
@@ -102,25 +101,27 @@ class DecoderLayer(nn.Module):
         x: Float[Tensor, "R T D"],
         past: Past | None,
         memory: Memory,
-        mask: Bool[Tensor, "1 1 T _"] | None,
+        mask: Bool[Tensor, "#B 1 _ _"] | None,
         memory_mask: Bool[Tensor, "B 1 1 S"],
+        start: int = 0,
     ) -> tuple[Float[Tensor, "R T D"], Past]:
-        """New positions `x` look at the `past` and at themselves, then at the `memory`.
+        """New positions `x`, the first of which is position `start`, look at the `past` and at themselves, then at
+        the `memory`; also returns the past with them.
 
-        Also returns the keys and values of past and new positions together. The R hypotheses of B sentences
-        stand grouped by sentence; those of one sentence share its memory.
+        The R hypotheses of B sentences stand grouped by sentence. Those of one sentence share its memory and its
+        past, and `mask` tells what of the past is theirs.
         """
-        seen: list[Past] = []
-        start = 0 if past is None else past[0].size(2)
+        sentences, seen = memory_mask.size(0), []
 
         def look_back(y: Tensor) -> Tensor:
-            new = self.self_attention.keys_values(y, start)
-            seen.append(new if past is None else (_append(past[0], new[0]), _append(past[1], new[1])))
-            return self.self_attention(self.self_attention.queries(y, start), *seen[0], mask)
+            attention = self.self_attention
+            k, v = (by_sentence(part, sentences) for part in attention.keys_values(y, start))
+            seen.append(Past.of(k, v) if past is None else past.append(k, v))
+            q = by_sentence(attention.queries(y, start), sentences)
+            return attention(q, seen[0].k, seen[0].v, mask).view_as(y)
 
         def look_at_source(y: Tensor) -> Tensor:
             # The hypotheses of one sentence ask as if they were positions of one: the memory is not copied.
-            sentences = memory_mask.size(0)
             together = y.reshape(sentences, -1, y.size(-1))
             attention = self.cross_attention
             return attention(attention.queries(together), *memory, memory_mask).view_as(y)
@@ -128,10 +129,6 @@ class DecoderLayer(nn.Module):
         x = self.add_norm[0](x, look_back)
         x = self.add_norm[1](x, look_at_source)
         return self.add_norm[2](x, self.feed_forward), seen[0]
-
-
-def _append(past: Tensor, new: Tensor) -> Tensor:
-    return torch.cat((past, new), dim=2)
 
 
 def _attention(config: ModelConfig, rotary: bool = False) -> MultiHeadAttention:

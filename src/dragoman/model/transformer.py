@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
-from dragoman.model.attention import look_ahead_mask
+from dragoman.model.cache import Lineage, Past, grow
 from dragoman.model.embedding import Embedding
-from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory, Past
+from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
 from dragoman.model.norm import norm
 
 
@@ -28,24 +28,25 @@ class DecoderState:
     memory_mask: Bool[Tensor, "B 1 1 S"]
     """Which source positions may be seen."""
     past: tuple[Past, ...] = ()
-    """Per layer, the keys and values of the positions decoded so far, (R, H, P, K) and (R, H, P, W); or empty."""
-
-    @property
-    def position(self) -> int:
-        """How many target positions have been decoded."""
-        return self.past[0][0].size(2) if self.past else 0
+    """Per layer, the keys and values of what the hypotheses have said; or empty."""
+    lineage: Lineage = None
+    """(B, R / B, N): which of the N nodes of its sentence's past each hypothesis descends from; None: all."""
+    position: int = 0
+    """How many target positions have been decoded."""
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "DecoderState":
         """The state of these hypotheses, in this order and as often as named.
 
         They must stay grouped by sentence, equally many for each. `sentences` names those that remain when
-        some are finished.
+        some are finished. Only then are keys and values copied.
         """
-        past = tuple((k[rows], v[rows]) for k, v in self.past)
-        if sentences is None:
-            return DecoderState(self.memory, self.memory_mask, past)
-        memory = tuple((k[sentences], v[sentences]) for k, v in self.memory)
-        return DecoderState(memory, self.memory_mask[sentences], past)
+        memory, mask, past, lineage = self.memory, self.memory_mask, self.past, self.lineage
+        if sentences is not None:
+            memory = tuple((k[sentences], v[sentences]) for k, v in memory)
+            mask, past = mask[sentences], tuple(layer.select(sentences) for layer in past)
+        if lineage is not None:
+            lineage = lineage.flatten(0, 1)[rows].unflatten(0, (mask.size(0), -1))
+        return DecoderState(memory, mask, past, lineage, self.position)
 
 
 class Transformer(nn.Module):
@@ -93,16 +94,17 @@ class Transformer(nn.Module):
         self, tokens: Int[Tensor, "R T"], state: DecoderState
     ) -> tuple[Float[Tensor, "R T D"], DecoderState]:
         """`decode` before the projection onto the vocabulary."""
-        start, length = state.position, tokens.size(1)
-        x = self.target_embedding(tokens, start)
-        # A single new position may see everything before it: no mask.
-        mask = look_ahead_mask(length, start + length, tokens.device) if length > 1 else None
+        length, width = tokens.size(1), tokens.size(0) // state.memory_mask.size(0)
+        x = self.target_embedding(tokens, state.position)
+        said = state.past[0].length if state.past else 0
+        lineage, mask = grow(state.lineage, said, width, length, state.memory_mask)
         past: list[Past] = []
         for number, layer in enumerate(self.decoder):
             layer_past = state.past[number] if state.past else None
-            x, seen = layer(x, layer_past, state.memory[number], mask, state.memory_mask)
+            x, seen = layer(x, layer_past, state.memory[number], mask, state.memory_mask, state.position)
             past.append(seen)
-        return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past))
+        position = state.position + length
+        return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past), lineage, position)
 
     def project(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any V"]:
         """Decoder output → logits, section 3.4: the pre-softmax linear transformation."""

@@ -1,0 +1,106 @@
+"""Ancestral sampling: translations drawn from the model's distribution, or from a sharper one.
+
+What is drawn depends on the seed, the source and the number of the sample alone, not on the batch.
+"""
+
+import hashlib
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dragoman.decode.ensemble import Ensemble
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.decode.rules import Rules
+from dragoman.decode.words import Words
+from dragoman.model.attention import padding_mask
+from dragoman.text.tokenizer import BOS, EOS, PAD
+
+# Ended samples stay, unheeded, until they are this share of the batch: leaving, they have the cache copied.
+LEAVING = 1 / 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sharpness:
+    """Of what the samples are drawn: P^(1/temperature), of the `top_k` likeliest and of `top_p` of the mass."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+
+@torch.inference_mode()
+def sample(
+    models: Ensemble,
+    src: Tensor,
+    rules: Rules,
+    *,
+    samples: int,
+    sharpness: Sharpness,
+    seed: int,
+    alpha: float,
+    words: Words = Words(),  # noqa: B008 - frozen
+) -> list[list[Hypothesis]]:
+    """`samples` translations of each sentence of `src` (B, S), in the order drawn; log P is the model's own."""
+    count = src.size(0)
+    chance = _chances(src, rules, samples, seed)
+    rows = torch.arange(count, device=src.device).repeat_interleave(samples)
+    # Every sample is a sentence of its own, for none forks: what each sees of the past needs no mask.
+    state = models.encode(src, padding_mask(src, PAD)).select(rows, rows)
+    words, projections = words.select(rows), models.projections(words)
+    numbers, places = rows.tolist(), list(range(len(rows)))  # of each row: its sentence, its sample
+    said = torch.full((len(rows), 1), BOS, device=src.device)
+    total, done = torch.zeros(len(rows), device=src.device), torch.zeros_like(rows, dtype=torch.bool)
+    found: dict[int, Hypothesis] = {}
+    while True:
+        log_probs, state = models.decode(said[:, -1:], state, projections, words.barred)
+        log_probs = rules.strike(log_probs, said[:, 1:], numbers, words)
+        columns = draw(log_probs, sharpness, chance[:, said.size(1) - 1])
+        total = total + log_probs.gather(1, columns[:, None]).squeeze(1)
+        tokens = words.tokens(columns)
+        ended = ((tokens == EOS) & ~done).nonzero().squeeze(1)
+        divisor = length_penalty(said.size(1), alpha)  # the begin mark stands for the end mark
+        for row, history, log_prob in zip(ended.tolist(), said[ended, 1:].tolist(), total[ended].tolist(), strict=True):
+            found[places[row]] = Hypothesis(tuple(history), log_prob, log_prob / divisor)
+        if len(found) == len(rows):
+            return [[found[first + number] for number in range(samples)] for first in range(0, len(rows), samples)]
+        done[ended] = True
+        said = torch.cat((said, tokens[:, None]), dim=1)
+        if len(rows) - len(found) <= (1 - LEAVING) * len(places):
+            kept = (~done).nonzero().squeeze(1)
+            numbers, places = ([some[row] for row in kept.tolist()] for some in (numbers, places))
+            said, total, done, chance = said[kept], total[kept], done[kept], chance[kept]
+            state, words = state.select(kept, kept), words.select(kept)
+
+
+def draw(scores: Tensor, sharpness: Sharpness, chance: Tensor) -> Tensor:
+    """A column of each row of `scores` (R, U), log P up to a constant: where the sum of P passes `chance` (R).
+
+    Summed in the order of the columns and in float64, so that rounding hardly moves the places where it passes.
+    """
+    scores = scores.double() / sharpness.temperature
+    if 0 < sharpness.top_k < scores.size(1):
+        least = scores.topk(sharpness.top_k, dim=1).values[:, -1:]
+        scores = scores.masked_fill(scores < least, -torch.inf)
+    p = scores.softmax(1)
+    if sharpness.top_p < 1:
+        ordered = p.sort(dim=1, descending=True).values
+        before = ordered.cumsum(1) - ordered  # the mass of what is likelier
+        least = ordered.masked_fill(before >= sharpness.top_p, torch.inf).amin(1, keepdim=True)
+        p = p.masked_fill(p < least, 0.0)
+    sums = p.cumsum(1)
+    return torch.searchsorted(sums, chance[:, None] * sums[:, -1:], right=True).squeeze(1)
+
+
+def _chances(src: Tensor, rules: Rules, samples: int, seed: int) -> Tensor:
+    """Numbers in [0, 1), as many as a sample can have tokens, for each sample: (B · samples, steps)."""
+    steps = max(rules.limit(sentence) for sentence in range(src.size(0))) + 1
+    rows: list[list[float]] = []
+    for source in src.tolist():
+        ids = [token for token in source if token != PAD]
+        for number in range(samples):
+            digest = hashlib.sha256(repr((seed, ids, number)).encode()).digest()
+            stream = random.Random(digest)
+            rows.append([stream.getrandbits(24) / 2**24 for _ in range(steps)])  # below 1 in any product
+    return torch.tensor(rows, dtype=torch.float64, device=src.device)

@@ -1,0 +1,70 @@
+"""State is a value: whatever was decoded from it in between, a state goes on as its tokens say."""
+
+import random
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from dragoman.data.batch import pad
+from dragoman.model.attention import padding_mask
+from dragoman.model.transformer import DecoderState, Transformer
+from dragoman.text.tokenizer import EOS, PAD
+
+Draw = Callable[..., list[list[int]]]
+Known = tuple[DecoderState, list[list[list[int]]], list[int]]  # a state, its hypotheses' tokens, its sentences
+
+
+def forked(known: Known, rng: random.Random) -> Known:
+    """Some of its sentences, each with as many of its hypotheses, some twice."""
+    state, said, numbers = known
+    kept = rng.sample(range(len(said)), rng.randint(1, len(said)))
+    width = rng.randint(1, 4)
+    parents = [[rng.randrange(len(said[place])) for _ in range(width)] for place in kept]
+    rows = [place * len(said[place]) + parent for place, some in zip(kept, parents, strict=True) for parent in some]
+    histories = [[said[place][parent] for parent in some] for place, some in zip(kept, parents, strict=True)]
+    return state.select(torch.tensor(rows), torch.tensor(kept)), histories, [numbers[place] for place in kept]
+
+
+def full(model: Transformer, sources: list[list[int]], known: Known) -> Tensor:
+    """The last logits, everything computed anew, each hypothesis with a copy of its sentence."""
+    _, said, numbers = known
+    src = pad([[*sources[number], EOS] for number, some in zip(numbers, said, strict=True) for _ in some])
+    return model(src, padding_mask(src, PAD), torch.tensor([tokens for some in said for tokens in some]))[:, -1]
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, nullcontext])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
+    model: Transformer, sentences: Draw, mode: Callable[[], object], seed: int
+) -> None:
+    rng, sources = random.Random(seed), sentences([5, 2, 7])
+    with mode():
+        src = pad([[*source, EOS] for source in sources])
+        states: list[Known] = [(model.encode(src, padding_mask(src, PAD)), [[[]], [[]], [[]]], [0, 1, 2])]
+        for _ in range(12):
+            known = rng.choice(states[-4:])
+            if rng.random() < 0.5:
+                known = forked(known, rng)
+            state, said, numbers = known
+            length = rng.choice([1, 1, 1, 2, 3])
+            longer = [[[*tokens, *rng.choices(range(4, 13), k=length)] for tokens in some] for some in said]
+            new = torch.tensor([tokens[-length:] for some in longer for tokens in some])
+            logits, after = model.decode(new, state)
+            states.append((after, longer, numbers))
+            assert after.position == len(longer[0][0])
+            assert_close(logits[:, -1], full(model, sources, states[-1]), atol=1e-4, rtol=1e-4)
+
+
+def test_a_state_of_inference_goes_on_outside_of_it(model: Transformer, sentences: Draw) -> None:
+    src, tokens = torch.tensor([[*sentences([4])[0], EOS]]), torch.tensor([[5, 6, 7, 8]])
+    model.requires_grad_(False)
+    with torch.inference_mode():
+        state = model.encode(src, padding_mask(src, PAD))
+        for token in tokens[:, :3].split(1, dim=1):
+            _, state = model.decode(token, state)
+    logits, _ = model.decode(tokens[:, 3:], state)
+    assert_close(logits[:, -1], model(src, padding_mask(src, PAD), tokens)[:, -1], atol=1e-5, rtol=1e-5)

@@ -1,0 +1,76 @@
+"""Batch = singles: a sentence's translation does not depend on its neighbours; with `exact`, not by a bit."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine.torch import TorchEngine
+from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
+
+Build = Callable[..., Transformer]
+TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
+SHAPES = [
+    {"norm_order": "post"},
+    {"norm_order": "pre"},
+    TODAY,
+    {"norm_order": "post", "encoder_layers": 3, "decoder_layers": 1},
+    {**TODAY, "encoder_layers": 1, "decoder_layers": 3, "d_k": 6, "d_v": 5},
+]
+NAMES = ["post", "pre", "today", "deep encoder", "deep decoder"]
+BATCHINGS = [1, 30, 100, 400, 10_000]
+CPU, VOCAB, NEAR = torch.device("cpu"), 60, 1e-4
+OPTIONS = DecodeConfig(beam=4, n_best=2, extra_length=3)
+
+
+def sources(count: int) -> list[list[int]]:
+    rng = random.Random(7)
+    return [[rng.randrange(4, VOCAB) for _ in range(rng.randint(1, 12))] for _ in range(count)]
+
+
+def translate(model: Transformer, some: list[list[int]], **options: object) -> list[list[Hypothesis]]:
+    return TorchEngine(model, CPU).translate(some, OPTIONS.model_copy(update=options))
+
+
+def check(model: Transformer, count: int) -> None:
+    """At most one in a thousand differs between two batchings, and that one by a near-tie."""
+    some = sources(count)
+    shuffled = random.Random(1).sample(range(count), count)
+    first = translate(model, some, batch_tokens=BATCHINGS[0])
+    for budget in BATCHINGS[1:]:
+        again = translate(model, [some[index] for index in shuffled], batch_tokens=budget)
+        pairs = [(first[index][0], hypotheses[0]) for index, hypotheses in zip(shuffled, again, strict=True)]
+        differing = [(one, other) for one, other in pairs if one.tokens != other.tokens]
+        assert len(differing) <= count / 1000
+        for one, other in differing:
+            assert abs(one.score - other.score) < NEAR
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+def test_a_sentence_is_the_same_in_five_batchings(build: Build, shape: dict[str, object]) -> None:
+    check(build(vocab=VOCAB, **shape), 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+def test_two_thousand_sentences_are_the_same_in_five_batchings(build: Build, shape: dict[str, object]) -> None:
+    check(build(vocab=VOCAB, **shape), 2000)
+
+
+@pytest.mark.parametrize("method", ["beam", "sample"])
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+def test_exact_is_the_same_by_the_bit_in_any_batch_and_with_any_threads(
+    build: Build, shape: dict[str, object], method: str
+) -> None:
+    model, some, threads = build(vocab=VOCAB, **shape), sources(40), torch.get_num_threads()
+    first = translate(model, some, exact=True, method=method)
+    assert first[::-1] == translate(model, some[::-1], exact=True, method=method, batch_tokens=30)
+    try:
+        torch.set_num_threads(2)
+        assert first[7:9] == translate(model, some[7:9], exact=True, method=method)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
