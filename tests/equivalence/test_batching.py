@@ -57,7 +57,10 @@ def test_a_sentence_is_the_same_in_five_batchings(build: Build, shape: dict[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 def test_two_thousand_sentences_are_the_same_in_five_batchings(build: Build, shape: dict[str, object]) -> None:
-    check(build(vocab=VOCAB, **shape), 2000)
+    model, some = build(vocab=VOCAB, **shape), sources(2000)
+    check(model, 2000)
+    exact = translate(model, some, exact=True)
+    assert exact[::-1] == translate(model, some[::-1], exact=True, batch_tokens=100)
 
 
 @pytest.mark.parametrize("method", ["beam", "sample"])
