@@ -1,6 +1,5 @@
 """Which arithmetic a model decodes in."""
 
-import copy
 from typing import Literal
 
 import torch
@@ -19,13 +18,19 @@ def choose(precision: Precision, device: torch.device) -> Literal["float32", "bf
 
 
 def in_bfloat16(model: Transformer) -> Transformer:
-    """A copy whose matrices are bfloat16 already, for `arithmetic`, which would convert them in every product.
+    """The same model with its matrices in bfloat16 already, for `arithmetic`, which would convert them every time.
 
-    Embeddings and norms stay float32.
+    Embeddings and norms stay float32 and are the given model's own; the given model stays as it is.
     """
-    copied = copy.deepcopy(model)
-    for module in copied.modules():
-        if isinstance(module, nn.Linear):
-            module.to(torch.bfloat16)
-    copied.projection = nn.Parameter(copied.projection.detach().to(torch.bfloat16))
-    return copied
+    matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)} | {"projection"}
+    weights = model.state_dict()
+    converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
+    with torch.device("meta"):
+        vocabularies = model.source_embedding.weight.size(0), model.target_embedding.weight.size(0)
+        same = Transformer(model.config, *vocabularies)
+    same.load_state_dict(converted, assign=True)
+    return same.eval()
+
+
+def _kinds(module: nn.Module) -> tuple[str, ...]:
+    return ("weight", "bias") if isinstance(module, nn.Linear) else ()
