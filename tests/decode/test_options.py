@@ -106,13 +106,13 @@ def test_a_shortlist_is_the_sentences_own_whatever_its_neighbours_have(
     engine = TorchEngine(models, CPU, shortlist=lambda source: sorted(lists[tuple(source)]))
     prefixes = [[], [12, 11], [], []]
     assert not {11, 12} <= lists[tuple(sources[1])]
-    together = found(engine, sources, beam, prefixes, no_repeat_ngram=3)
+    together = found(engine, sources, beam, prefixes, no_repeat_ngram=3, shortlist=True)
     for source, prefix, hypotheses in zip(sources, prefixes, together, strict=True):
         words = lists[tuple(source)]
         assert all({*tokens} <= words | {*prefix} for _, _, tokens in hypotheses)
         plain = beam_search(models, source, beam=beam, most=len(source) + 5, prefix=prefix, words=words, n=3)
         assert_same(hypotheses, plain)
-    free = found(engine, sources, beam, shortlist=False)
+    free = found(engine, sources, beam)
     for hypotheses, plain in zip(free, found(TorchEngine(models, CPU), sources, beam), strict=True):
         assert_same(hypotheses, plain)
 
