@@ -99,8 +99,30 @@ def write_bundle(
             **facts,
             "files": {path.relative_to(partial).as_posix(): _fingerprint(path) for path in files},
         }
-        text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-        (partial / "bundle.json").write_text(text, encoding="utf-8")
+        _write_manifest(partial, manifest)
+
+
+def add_files(folder: Path, files: Mapping[str, str], facts: Mapping[str, Any]) -> None:
+    """Add text files, or write them anew, in the bundle in `folder`, and `facts` in its `bundle.json`.
+
+    All of it or nothing. Raises ModelError if there is no bundle, DragomanError if the disk refuses.
+    """
+    manifest = _read_manifest(folder)
+    with whole_folder(folder) as partial:
+        # Links cost nothing, however large the weights; what is written anew must not be written through one.
+        shutil.copytree(
+            folder,
+            partial,
+            symlinks=True,
+            ignore=lambda at, _: {"bundle.json", *files} if Path(at) == folder else set(),
+            copy_function=_link,
+            dirs_exist_ok=True,
+        )
+        for name, text in files.items():
+            (partial / name).write_bytes(text.encode("utf-8"))
+        added = {name: _fingerprint(partial / name) for name in files}
+        listed = dict(sorted((manifest["files"] | added).items()))
+        _write_manifest(partial, {**manifest, **facts, "files": listed})
 
 
 def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
@@ -222,6 +244,19 @@ def _flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _link(source: str, destination: str) -> None:
+    """A second name for a file, or a copy where the file system knows one name only."""
+    try:
+        os.link(source, destination, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, destination)
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+    (folder / "bundle.json").write_text(text, encoding="utf-8")
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

@@ -184,6 +184,26 @@ def model_show(
     show(model, as_json)
 
 
+@model_app.command("shortlist")
+def model_shortlist(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    target: Annotated[Path | None, typer.Argument(help="Their translations, line by line.")] = None,
+    per_piece: Annotated[int, typer.Option(min=1, help="Candidates that a source piece adds at the most.")] = 50,
+    frequent: Annotated[int, typer.Option(min=0, help="Most frequent pieces, allowed whatever the source.")] = 1000,
+    pairs: Annotated[int, typer.Option(min=2, help="Pairs drawn to learn from at the most.")] = 100_000,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Learn which target pieces a source may need, for faster translation.
+
+    From pairs the model was trained on; written into the model as shortlist.txt.
+    """
+    from dragoman.cli.shortlist import Wanted, make_shortlist
+
+    make_shortlist(model, source, target, Wanted(per_piece, frequent, pairs), device, as_json)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code of `dragoman.errors` tells how it ended."""
     given, debug = _without_debug(list(sys.argv[1:] if arguments is None else arguments))
