@@ -127,6 +127,27 @@ def train(
 
 
 @app.command()
+def distill(
+    teacher: Annotated[Path, typer.Argument(help="Folder of the trained model that translates.")],
+    config: Annotated[Path, typer.Argument(help="Configuration of the student's run: its shape, its text.")],
+    overrides: Overrides = None,
+    preset: Annotated[str | None, typer.Option(help="Shape of the student; model.preset for this time.")] = None,
+    keep_original: Annotated[
+        bool, typer.Option("--keep-original", help="Learn from people's translations too.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where it stopped, translating or training.")] = False,
+) -> None:
+    """A small model that learns from a large one.
+
+    The teacher translates the training text, the student learns that, and is tested on people's translations.
+    """
+    from dragoman.cli.distill import Request, run_distill
+
+    changes = [*(overrides or []), *([f"model.preset={preset}"] if preset else [])]
+    run_distill(Request(teacher, config, tuple(changes), keep_original, resume))
+
+
+@app.command()
 def translate(
     model: Model,
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
