@@ -5,8 +5,8 @@ Sample pairs enter; the model is made to say the targets (forced decoding) while
 a `Shortlist` leaves.
 
 Which layer aligns, and whether with the token that goes in or the one that comes out, differs from model to model. The
-reading taken is the one whose counts have the most mutual information between source and target pieces. On a model of
-four layers that order was also the order of held-out coverage, without exception (`docs/log.md`, 2026-11-21).
+reading taken is the one whose counts have the most mutual information between source and target pieces: among a
+model's readings it has the best coverage of held-out text too (`runs/alignment.py`; `docs/log.md`, 2026-11-21).
 """
 
 import random
@@ -95,8 +95,7 @@ def learn_shortlist(
     probed = count(model, examples[:PROBE], device, readings, width)
     best = max(readings, key=lambda reading: probed[reading].information())
     counts = count(model, examples, device, [best], width)[best]
-    always = always_allowed(tokenizer, examples, frequent)
-    return Shortlist(always, _by_source(counts, tokenizer, set(always), per_piece))
+    return likeliest(counts, tokenizer, always_allowed(tokenizer, examples, frequent), per_piece)
 
 
 def always_allowed(tokenizer: Tokenizer, examples: Sequence[Example], frequent: int) -> tuple[int, ...]:
@@ -155,17 +154,19 @@ def _add(counts: Counts, batch: Batch, weights: Tensor, late: bool) -> None:
     counts.add(source[kept], target[kept], top[kept])
 
 
-def _by_source(counts: Counts, tokenizer: Tokenizer, always: set[int], per_piece: int) -> dict[int, tuple[int, ...]]:
+def likeliest(counts: Counts, tokenizer: Tokenizer, always: tuple[int, ...], per_piece: int) -> Shortlist:
+    """The shortlist of what was counted, beside what is `always` allowed."""
     rules: dict[int, list[int]] = {}
+    allowed = set(always)
     codes, weights = counts.fold()
     for code in codes[weights.argsort(descending=True, stable=True)].tolist():
         source, target = divmod(code, counts.width)
-        if target not in always and len(rules.setdefault(source, [])) < per_piece:
+        if target not in allowed and len(rules.setdefault(source, [])) < per_piece:
             rules[source].append(target)
     for source, target in _same_on_both_sides(tokenizer):
-        if target not in always and target not in rules.setdefault(source, []):
+        if target not in allowed and target not in rules.setdefault(source, []):
             rules[source].append(target)
-    return {source: tuple(targets) for source, targets in sorted(rules.items()) if targets}
+    return Shortlist(always, {source: tuple(targets) for source, targets in sorted(rules.items()) if targets})
 
 
 def _same_on_both_sides(tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
