@@ -14,6 +14,7 @@ import torch
 
 from dragoman import bundle as bundle_module
 from dragoman.bundle import (
+    add_files,
     load_tensors,
     load_weights,
     open_bundle,
@@ -148,6 +149,42 @@ def test_files_of_ones_own_beside_the_bundle_are_let_be(folder: Path) -> None:
 
 
 # --- writing -----------------------------------------------------------------------------------------------------
+
+
+def test_files_and_facts_are_added_and_vouched_for(folder: Path) -> None:
+    before = open_bundle(folder).manifest
+    add_files(folder, {"one.txt": "eins\n", "two.txt": "zwei\n"}, {"fact": 3})
+    after = open_bundle(folder).manifest
+    assert after["fact"] == 3
+    assert after["files"].keys() - before["files"].keys() == {"one.txt", "two.txt"}
+    assert (folder / "one.txt").read_text() == "eins\n"
+    (folder / "two.txt").write_text("drei\n")
+    with pytest.raises(ModelError, match=r"two\.txt: its sha256 differs"):
+        open_bundle(folder)
+
+
+def test_adding_changes_nothing_that_another_copy_is_linked_to(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(folder, other, copy_function=os.link)
+    add_files(folder, {"one.txt": "eins\n"}, {})
+    add_files(folder, {"one.txt": "zwei\n"}, {})
+    open_bundle(other)
+    assert not (other / "one.txt").exists()
+
+
+def test_a_kill_while_files_are_added_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def kill(*_: object) -> None:
+        raise Killed
+
+    before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    monkeypatch.setattr(bundle_module, "_write_manifest", kill)
+    with pytest.raises(Killed):
+        add_files(folder, {"one.txt": "eins\n"}, {})
+    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    open_bundle(folder)
 
 
 def test_a_bundle_is_rewritten_in_place(folder: Path, tokenizer: Tokenizer) -> None:

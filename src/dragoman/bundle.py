@@ -108,6 +108,7 @@ def add_files(folder: Path, files: Mapping[str, str], facts: Mapping[str, Any]) 
     All of it or nothing. Raises ModelError if there is no bundle, DragomanError if the disk refuses.
     """
     manifest = _read_manifest(folder)
+    folder = folder.resolve()  # of a link the folder behind it
     with whole_folder(folder) as partial:
         # Links cost nothing, however large the weights; what is written anew must not be written through one.
         shutil.copytree(

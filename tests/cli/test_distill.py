@@ -194,6 +194,16 @@ def test_nothing_is_overwritten_and_nothing_resumed_that_is_not_there(
     assert "holds a run at step 1" in dragoman("distill", model, student).refused(2)
 
 
+def test_a_student_never_takes_its_teachers_place(
+    dragoman: Any, student: Path, model: Path, tmp_path: Path, contents: Any
+) -> None:
+    teacher = Path(shutil.copytree(model, tmp_path / "run/model"))
+    before = contents(teacher)
+    complaint = dragoman("distill", teacher, student, f"train.output={tmp_path}/run").refused(2)
+    assert complaint == f"{student}: the student would take its teacher's place; choose another train.output"
+    assert contents(teacher) == before
+
+
 def test_what_changed_between_is_told(dragoman: Any, student: Path, model: Path, killed: Any, tmp_path: Path) -> None:
     teacher = Path(shutil.copytree(model, tmp_path / "teacher"))
     killed(2, KeyboardInterrupt)

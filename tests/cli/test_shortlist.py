@@ -100,6 +100,14 @@ def test_it_works_from_within_the_model(
     assert Shortlist.of_bundle(open_bundle(copy)) is not None
 
 
+def test_of_a_link_the_model_behind_it_is_written(dragoman: Any, copy: Path, text: list[Path]) -> None:
+    latest = copy.with_name("latest")
+    latest.symlink_to(copy)
+    assert dragoman("model", "shortlist", latest, *text).code == 0
+    assert latest.is_symlink()
+    assert Shortlist.of_bundle(open_bundle(copy)) is not None
+
+
 def test_too_little_text_is_told(dragoman: Any, copy: Path, tmp_path: Path, contents: Any) -> None:
     before = contents(copy)
     (tmp_path / "one.tsv").write_text("the dog\tder hund\n")

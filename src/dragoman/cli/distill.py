@@ -99,6 +99,8 @@ def _refuse_unfit(people: RunConfig, teacher: Bundle, where: Path) -> None:
         )
     if people.train.start_from:
         raise ConfigError(f"{where}: train.start_from: a student begins with no weights; leave it out")
+    if (output_of(people) / "model").resolve() == teacher.folder.resolve():
+        raise ConfigError(f"{where}: the student would take its teacher's place; choose another train.output")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ConfigError("distill: runs in one process, for one writes the translations; start it without torchrun")
 
@@ -128,7 +130,8 @@ def _distil(people: RunConfig, teacher: Bundle, reports: Sequence[CorpusReport],
         import torch
 
         torch.set_num_threads(people.train.threads)
-    options = teacher.config.decode.model_copy(update={"n_best": 1})
+    # The teacher's own words, all of them: nobody waits for these translations.
+    options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
     translator = Translator.of_bundle(teacher, device=people.train.device, options=options)
     for path, corpus, pairs in todo:
         try:
