@@ -19,7 +19,7 @@ from dragoman.bundle import open_bundle
 from dragoman.config import CorpusConfig
 from dragoman.data.batch import Example
 from dragoman.data.corpus import sample_pairs
-from dragoman.decode.alignment import Reading, always_allowed, count, likeliest
+from dragoman.decode.alignment import PROBE, Reading, always_allowed, count, likeliest
 from dragoman.decode.shortlist import coverage
 from dragoman.text.tokenizer import Tokenizer
 
@@ -41,17 +41,22 @@ def main(model: str, *files: str) -> None:
     width = len(tokenizer.target)
     train, held = examples_of(tokenizer, *files[:2]), examples_of(tokenizer, *files[2:])
     readings = [Reading(layer, late) for layer, late in product(range(len(network.decoder)), (False, True))]
+    probed = count(network, train[:PROBE], torch.device("cpu"), readings, width, positions=1)
     counted = count(network, train, torch.device("cpu"), readings, width)
     always, result = always_allowed(tokenizer, train, FREQUENT), []
-    for reading, counts in sorted(counted.items(), key=lambda pair: -pair[1].information()):
-        shortlist = likeliest(counts, tokenizer, always, PER_PIECE)
+    for reading in sorted(readings, key=lambda reading: -probed[reading].information()):
+        shortlist, information = (
+            likeliest(counted[reading], tokenizer, always, PER_PIECE),
+            probed[reading].information(),
+        )
         found = coverage(shortlist, [(example.source, example.target) for example in held], width)
         token = "goes in" if reading.late else "comes out"
         print(
-            f"layer {reading.layer + 1}, the token that {token}: {counts.information():.3f} nats, "
+            f"layer {reading.layer + 1}, the token that {token}: {information:.3f} nats, "
             f"covers {100 * found.share:.2f} % with {found.size:,.0f} of {width:,} pieces"
         )
-        result.append({"layer": reading.layer + 1, "late": reading.late, "coverage": found.share, "size": found.size})
+        row = {"layer": reading.layer + 1, "late": reading.late, "information": round(information, 3)}
+        result.append({**row, "coverage": round(found.share, 4), "size": round(found.size)})
     print(json.dumps({"model": bundle.manifest["name"], "pairs": len(train), "held": len(held), "readings": result}))
 
 

@@ -32,9 +32,11 @@ from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import ConfigError, Interrupted, ResumeError
 from dragoman.text.normalise import normalise
 from dragoman.train.checkpoint import checkpoint_steps
-from dragoman.translator import WINDOW, Translator
+from dragoman.translator import Translator
 
 NOTE = "distilled.json"
+# Lines translated together, and at the most those lost to a power cut: enough for batches of about equal length.
+WINDOW = 512
 # Seconds between lines about how far it is, where there is no terminal to show it on.
 LINE_EVERY = 30.0
 

@@ -5,8 +5,8 @@ Sample pairs enter; the model is made to say the targets (forced decoding) while
 a `Shortlist` leaves.
 
 Which layer aligns, and whether with the token that goes in or the one that comes out, differs from model to model. The
-reading taken is the one whose counts have the most mutual information between source and target pieces: among a
-model's readings it has the best coverage of held-out text too (`runs/alignment.py`; `docs/log.md`, 2026-11-21).
+reading taken is the one that, each target token joined with the one position it looks at most, has the most mutual
+information between source and target pieces (`runs/alignment.py`; `docs/log.md`, 2026-11-21).
 """
 
 import random
@@ -30,7 +30,7 @@ from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 BATCH_TOKENS = 4096
 # Pairs on which the readings are compared: of 500, mutual information flattered a diffuse layer above a better one.
 PROBE = 10_000
-# Source positions a target token is counted with, by the weight that each has: more find more, and cost more.
+# Source positions that a target token is counted with, by the weight of each: one alone covers less held-out text.
 POSITIONS = 3
 # Counts that wait before equal ones are added up.
 WAITING = 1 << 21
@@ -92,7 +92,7 @@ def learn_shortlist(
     model = model.to(device).eval()
     readings = [Reading(layer, late) for layer, late in product(range(len(model.decoder)), (False, True))]
     width = len(tokenizer.target)
-    probed = count(model, examples[:PROBE], device, readings, width)
+    probed = count(model, examples[:PROBE], device, readings, width, positions=1)
     best = max(readings, key=lambda reading: probed[reading].information())
     counts = count(model, examples, device, [best], width)[best]
     return likeliest(counts, tokenizer, always_allowed(tokenizer, examples, frequent), per_piece)
@@ -108,9 +108,14 @@ def always_allowed(tokenizer: Tokenizer, examples: Sequence[Example], frequent: 
 
 
 def count(
-    model: Transformer, examples: Sequence[Example], device: torch.device, readings: Sequence[Reading], width: int
+    model: Transformer,
+    examples: Sequence[Example],
+    device: torch.device,
+    readings: Sequence[Reading],
+    width: int,
+    positions: int = POSITIONS,
 ) -> dict[Reading, Counts]:
-    """What each reading of the attention joins in the examples."""
+    """What each reading of the attention joins in the examples, for a target vocabulary of `width`."""
     found = {reading: Counts(width) for reading in readings}
     with torch.inference_mode(), watched(model, {reading.layer for reading in readings}) as seen:
         for group in pack([example.lengths for example in examples], BATCH_TOKENS, random.Random(0)):
@@ -118,7 +123,7 @@ def count(
             state = model.encode(batch.src, padding_mask(batch.src, PAD))
             model.decode_features(batch.tgt_in, state)
             for reading in readings:
-                _add(found[reading], batch, seen[reading.layer], reading.late)
+                _add(found[reading], batch, seen[reading.layer], reading.late, positions)
     return found
 
 
@@ -141,13 +146,13 @@ def watched(model: Transformer, layers: set[int]) -> Iterator[dict[int, Tensor]]
         yield seen
 
 
-def _add(counts: Counts, batch: Batch, weights: Tensor, late: bool) -> None:
+def _add(counts: Counts, batch: Batch, weights: Tensor, late: bool, positions: int) -> None:
     """Count each target token with the source positions that it looks at most, the end mark not among them."""
     said = (batch.tgt_out != PAD) & (batch.tgt_out != EOS)
     if late:  # the position after the one that says a token is the one it goes into
         weights = torch.cat((weights[:, 1:], weights[:, -1:]), dim=1)
     weights = weights.masked_fill((batch.src == EOS)[:, None], 0.0)
-    top, place = weights.topk(min(POSITIONS, batch.src.size(1)), dim=2)
+    top, place = weights.topk(min(positions, batch.src.size(1)), dim=2)
     source = batch.src[:, None].expand_as(weights).gather(2, place)
     target = batch.tgt_out[..., None].expand_as(source)
     kept = said[..., None] & (top > 0)
