@@ -37,7 +37,9 @@ def test_importing_dragoman_loads_nothing_heavy() -> None:
     assert loaded_by("import dragoman") == set()
 
 
-@pytest.mark.parametrize("verb", ["--help", "--version", "translate --help", "train --help", "data check --help"])
+@pytest.mark.parametrize(
+    "verb", ["--help", "--version", "translate --help", "train --help", "data check --help", "model shortlist --help"]
+)
 def test_help_loads_nothing_heavy(verb: str) -> None:
     quiet = "with contextlib.redirect_stdout(io.StringIO()):"
     code = f"import contextlib, io\nfrom dragoman.cli.main import main\n{quiet}\n    assert main({verb.split()!r}) == 0"
@@ -54,6 +56,8 @@ def test_help_loads_nothing_heavy(verb: str) -> None:
         ("dragoman.data.check", set()),
         ("dragoman.text.tokenizer", {"sentencepiece", "numpy"}),
         ("dragoman.bundle", {"sentencepiece", "numpy"}),
+        ("dragoman.decode.shortlist", {"sentencepiece", "numpy"}),
+        ("dragoman.cli.shortlist", {"sentencepiece", "numpy"}),
         ("dragoman.translator", {"sentencepiece", "numpy"}),
         ("dragoman.evaluation", set()),
         ("dragoman.cli.translate", {"sentencepiece", "numpy"}),

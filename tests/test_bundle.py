@@ -13,18 +13,11 @@ import pytest
 import torch
 
 from dragoman import bundle as bundle_module
-from dragoman.bundle import (
-    load_tensors,
-    load_weights,
-    open_bundle,
-    save_tensors,
-    storage_error,
-    whole_folder,
-    write_bundle,
-)
+from dragoman.bundle import add_files, load_tensors, load_weights, open_bundle, save_tensors, write_bundle
 from dragoman.config import RunConfig
 from dragoman.errors import DragomanError, ModelError
 from dragoman.model.transformer import Transformer
+from dragoman.storage import storage_error, whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
@@ -148,6 +141,42 @@ def test_files_of_ones_own_beside_the_bundle_are_let_be(folder: Path) -> None:
 
 
 # --- writing -----------------------------------------------------------------------------------------------------
+
+
+def test_files_and_facts_are_added_and_vouched_for(folder: Path) -> None:
+    before = open_bundle(folder).manifest
+    add_files(open_bundle(folder), {"one.txt": "eins\n", "two.txt": "zwei\n"}, {"fact": 3})
+    after = open_bundle(folder).manifest
+    assert after["fact"] == 3
+    assert after["files"].keys() - before["files"].keys() == {"one.txt", "two.txt"}
+    assert (folder / "one.txt").read_text() == "eins\n"
+    (folder / "two.txt").write_text("drei\n")
+    with pytest.raises(ModelError, match=r"two\.txt: its sha256 differs"):
+        open_bundle(folder)
+
+
+def test_adding_changes_nothing_that_another_copy_is_linked_to(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(folder, other, copy_function=os.link)
+    add_files(open_bundle(folder), {"one.txt": "eins\n"}, {})
+    add_files(open_bundle(folder), {"one.txt": "zwei\n"}, {})
+    open_bundle(other)
+    assert not (other / "one.txt").exists()
+
+
+def test_a_kill_while_files_are_added_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def kill(*_: object, **__: object) -> None:
+        raise Killed
+
+    before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    monkeypatch.setattr(bundle_module, "_write_manifest", kill)
+    with pytest.raises(Killed):
+        add_files(open_bundle(folder), {"one.txt": "eins\n"}, {})
+    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    open_bundle(folder)
 
 
 def test_a_bundle_is_rewritten_in_place(folder: Path, tokenizer: Tokenizer) -> None:

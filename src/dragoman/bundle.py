@@ -12,21 +12,21 @@ Reading checks format, names, sizes and hashes before anything is used. Opening 
 its weights does.
 """
 
-import errno
 import hashlib
 import json
 import os
 import shutil
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from dragoman.config import RunConfig
 from dragoman.configfile import build_config, dump_config, portable
-from dragoman.errors import ConfigError, DragomanError, ModelError
+from dragoman.errors import ConfigError, ModelError
+from dragoman.storage import restore, whole_folder
 from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -116,22 +116,35 @@ def write_bundle(
 
 @contextmanager
 def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Path]:
-    """A copy of the bundle's files to change, which becomes the bundle in `folder` with these facts added.
+    """The bundle's files in a new folder to change, which becomes the bundle in `folder`, these facts added to it.
 
-    Raises DragomanError if the disk refuses; what `folder` held is then still there.
+    All of it or nothing: raises DragomanError if the disk refuses, and what `folder` held is then still there. A file
+    is written anew with `replace_text`, never into: it is another name of the one there was.
     """
+    listed, folder = set(bundle.manifest["files"]), folder.resolve()  # of a link the folder behind it
+    own = {path.relative_to(bundle.folder).as_posix() for path in bundle.folder.rglob("*") if not path.is_dir()}
+    others = own - listed - {"bundle.json"}  # somebody's own files: they stay, and nobody vouches for them
     with whole_folder(folder) as partial:
-        for name in bundle.manifest["files"]:
+        for name in listed | (others if folder == bundle.folder.resolve() else set()):
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(bundle.folder / name, partial / name)
+            _link(bundle.folder / name, partial / name)
         yield partial
-        _write_manifest(partial, {**bundle.manifest, **facts})
+        _write_manifest(partial, {**bundle.manifest, **facts}, leaving_out=others)
 
 
-def _write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    manifest = {**facts, "files": {path.relative_to(folder).as_posix(): _fingerprint(path) for path in files}}
-    text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+def add_files(bundle: Bundle, files: Mapping[str, str], facts: Mapping[str, Any]) -> None:
+    """Add text files to the bundle, or write them anew, and `facts` to its `bundle.json`: all of it or nothing."""
+    with amend(bundle, bundle.folder, facts) as partial:
+        for name, text in files.items():
+            (partial / name).unlink(missing_ok=True)
+            (partial / name).write_bytes(text.encode("utf-8"))
+
+
+def _write_manifest(folder: Path, facts: Mapping[str, Any], leaving_out: Set[str] = frozenset()) -> None:
+    """`bundle.json` with these facts and the fingerprint of every file but those."""
+    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    files = {name: _fingerprint(path) for name, path in found.items() if name not in leaving_out}
+    text = json.dumps({**facts, "files": files}, ensure_ascii=False, indent=2) + "\n"
     (folder / "bundle.json").write_text(text, encoding="utf-8")
 
 
@@ -177,83 +190,12 @@ def load_weights(model: "Transformer", path: Path) -> None:
             parameter.copy_(tensors[name])
 
 
-def restore(folder: Path) -> None:
-    """Undo what a process killed between the two renames of `whole_folder` left."""
-    if not folder.exists():  # asked first: "." and "/" are there, and have no name to go by
-        old = folder.with_name(f".{folder.name}.old")
-        if old.exists():
-            old.rename(folder)
-
-
-def partial_of(folder: Path) -> Path:
-    """Where `whole_folder` fills what is to be `folder`."""
-    return folder.with_name(f".{folder.name}.partial")
-
-
-@contextmanager
-def whole_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
-    """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
-
-    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, with
-    `also` at the end of its message.
-    """
-    folder = Path(os.path.abspath(folder))  # "." has no name
-    partial, old = partial_of(folder), folder.with_name(f".{folder.name}.old")
+def _link(source: Path, destination: Path) -> None:
+    """A second name for a file, or a copy where the file system knows one name only."""
     try:
-        restore(folder)
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        yield partial
-        for path in partial.rglob("*"):
-            _flush(path)
-        shutil.rmtree(old, ignore_errors=True)
-        if folder.exists():
-            folder.rename(old)
-        try:
-            partial.rename(folder)
-        except OSError:
-            if old.exists():
-                old.rename(folder)
-            raise
-        _flush(folder.parent)
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise storage_error(folder, error, f"; {also}") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def whole_text(path: Path, text: str) -> None:
-    """Write a text file in place of an older one, or leave that as it is. Raises DragomanError."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        _flush(partial)
-        partial.replace(path)
-    except OSError as error:
-        raise storage_error(path, error) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
-
-
-def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
-    """What the disk refused, and what to do, for a person."""
-    remedy = {
-        errno.ENOSPC: "free some space and try again",
-        errno.EDQUOT: "free some of your quota and try again",
-        errno.EACCES: "make the folder writable or choose another",
-        errno.EROFS: "the file system is read-only; choose another folder",
-    }.get(error.errno or 0, "check the path")
-    return DragomanError(f"{path}: cannot be written: {error.strerror}; {remedy}{also}")
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        os.link(source, destination, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, destination)
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

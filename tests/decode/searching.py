@@ -17,7 +17,9 @@ def log_probs(model: Transformer, source: list[int], said: list[int], words: set
     src = torch.tensor([[*source, EOS]])
     with torch.inference_mode():
         scores = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *said]]))[0, -1].tolist()
-    sayable = {token for token in range(len(scores)) if token == EOS or (token > EOS and (words is None or token in words))}
+    sayable = {
+        token for token in range(len(scores)) if token == EOS or (token > EOS and (words is None or token in words))
+    }
     heard = [score if token in sayable else -math.inf for token, score in enumerate(scores)]
     top = max(heard)
     total = top + math.log(sum(math.exp(score - top) for score in heard))

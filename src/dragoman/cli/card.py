@@ -18,8 +18,9 @@ def model_card(
     reports: Sequence[CorpusReport],
     scores: Sequence[Score],
     copying: Sequence[Score],
+    teacher: str | None = None,
 ) -> str:
-    """Markdown with the YAML header that model hubs read."""
+    """Markdown with the YAML header that model hubs read; `teacher` names the model whose translations it learned."""
     project = config.project
     scored_on = "test" if config.data.test else "valid"
     return f"""---
@@ -41,7 +42,8 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 
 ## Training
 
-{_begun(config)}{outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
+{_begun(config)}{_taught(teacher)}\
+{outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
 {outcome.seconds / 60:.1f} minutes; ended because \
 {outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats a token.
 
@@ -86,6 +88,15 @@ def _files(report: CorpusReport) -> str:
 def _begun(config: RunConfig) -> str:
     start = config.train.start_from
     return f"It began with the weights of the model `{start.name}` and keeps its pieces.\n\n" if start else ""
+
+
+def _taught(teacher: str | None) -> str:
+    return (
+        f"It learned from translations by the model `{teacher}` (sequence-level distillation, "
+        "Kim and Rush 2016) and keeps its pieces.\n\n"
+        if teacher
+        else ""
+    )
 
 
 def _weights(outcome: Outcome) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.bundle import storage_error
 from dragoman.cli.console import console, print_json, program, say
 from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
 from dragoman.data.check import CorpusReport, check_data, problems
 from dragoman.data.split import split_corpus
 from dragoman.errors import ConfigError
+from dragoman.storage import storage_error
 
 
 def check(config: Path, overrides: Sequence[str], as_json: bool) -> None:

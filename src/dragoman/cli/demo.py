@@ -9,13 +9,13 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
-from dragoman.bundle import storage_error, whole_text
 from dragoman.cli.console import program, say
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig
 from dragoman.configfile import load_config
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, Interrupted
+from dragoman.storage import storage_error, whole_text
 from dragoman.train.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 

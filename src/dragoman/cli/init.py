@@ -5,9 +5,9 @@ import os
 import re
 from pathlib import Path
 
-from dragoman.bundle import storage_error, whole_text
 from dragoman.cli.console import program, say
 from dragoman.errors import ConfigError
+from dragoman.storage import storage_error, whole_text
 
 TEMPLATE = """\
 # A Dragoman run. Check the text with `dragoman data check {file}`, train with `dragoman train {file}`.

@@ -128,6 +128,27 @@ def train(
 
 
 @app.command()
+def distill(
+    teacher: Annotated[Path, typer.Argument(help="Folder of the trained model that translates.")],
+    config: Annotated[Path, typer.Argument(help="Configuration of the student's run: its shape, its text.")],
+    overrides: Overrides = None,
+    preset: Annotated[str | None, typer.Option(help="Shape of the student; model.preset for this time.")] = None,
+    keep_original: Annotated[
+        bool, typer.Option("--keep-original", help="Learn from people's translations too.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where it stopped, translating or training.")] = False,
+) -> None:
+    """A small model that learns from a large one.
+
+    The teacher translates the training text, the student learns that, and is tested on people's translations.
+    """
+    from dragoman.cli.distill import Request, run_distill
+
+    changes = [*(overrides or []), *([f"model.preset={preset}"] if preset else [])]
+    run_distill(Request(teacher, config, tuple(changes), keep_original, resume))
+
+
+@app.command()
 def translate(
     model: Model,
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
@@ -209,6 +230,26 @@ def model_show(
     from dragoman.cli.model import show
 
     show(model, as_json)
+
+
+@model_app.command("shortlist")
+def model_shortlist(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    target: Annotated[Path | None, typer.Argument(help="Their translations, line by line.")] = None,
+    per_piece: Annotated[int, typer.Option(min=1, help="Candidates that a source piece adds at the most.")] = 50,
+    frequent: Annotated[int, typer.Option(min=0, help="Most frequent pieces, allowed whatever the source.")] = 1000,
+    pairs: Annotated[int, typer.Option(min=2, help="Pairs drawn to learn from at the most.")] = 100_000,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Learn which target pieces a source may need, for faster translation.
+
+    From pairs the model was trained on; written into the model as shortlist.txt.
+    """
+    from dragoman.cli.shortlist import Wanted, make_shortlist
+
+    make_shortlist(model, source, target, Wanted(per_piece, frequent, pairs), device, as_json)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

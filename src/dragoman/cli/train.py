@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import Bundle, load_weights, open_bundle, whole_folder, write_bundle
+from dragoman.bundle import Bundle, load_weights, open_bundle, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
@@ -34,6 +34,7 @@ from dragoman.export.golden import COUNT as GOLDEN
 from dragoman.export.golden import golden_sentences, golden_text
 from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.transformer import Transformer
+from dragoman.storage import whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.train.distributed import Team, join_team, leave_team
 from dragoman.train.fitting import divide_update, fitting
@@ -53,10 +54,11 @@ def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
     say(f'  {program()} translate -m {model} "…"\n  {program()} model show {model}')
 
 
-def train_run(config: RunConfig, *, resume: bool = False) -> Path | None:
+def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None = None) -> Path | None:
     """Check, learn pieces, train, score, write the bundle; the bundle's folder.
 
-    Started by torchrun, every process trains; the first one does the rest, and the others return None.
+    With a `teacher`, whose translations are the training text, its pieces are kept and none learned. Started by
+    torchrun, every process trains; the first one does the rest, and the others return None.
     """
     folder = output_of(config)
     config, start = with_start(config)
@@ -68,7 +70,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path | None:
         with silence(not team.leads), team.unbroken("beside the steps"):
             reports = _checked(config, folder, resume) if team.leads else []
             with held(folder) if team.leads else nullcontext():
-                return _run(config, folder, device, team, reports, None if resume else start, resume)
+                return _run(config, folder, device, team, reports, None if resume else start, teacher, resume)
     finally:
         leave_team()
 
@@ -108,13 +110,14 @@ def _run(
     team: Team,
     reports: Sequence[CorpusReport],
     start: Bundle | None,
+    teacher: Bundle | None,
     resume: bool,
 ) -> Path | None:
     if team.leads:
         refuse_mix_up(folder, config, resume)  # another process may have trained here while the text was read
         open_folder(folder, config, reports, resume)
     if team.leads and not resume:
-        _save_tokenizer(folder, config, start)
+        _save_tokenizer(folder, config, start or teacher)
     team.meet()
     tokenizer = Tokenizer.load(folder / "tokenizer")
     trainer = _trainer(config, tokenizer, folder, device, team, start)
@@ -131,7 +134,7 @@ def _run(
         outcome = trainer.fit()
     if not team.leads:
         return None
-    _hand_over(config, folder, device, tokenizer, trainer.final, outcome, reports)
+    _hand_over(config, folder, device, tokenizer, trainer.final, outcome, reports, teacher)
     return folder / "model"
 
 
@@ -143,6 +146,7 @@ def _hand_over(
     model: Transformer,
     outcome: Outcome,
     reports: Sequence[CorpusReport],
+    teacher: Bundle | None,
 ) -> None:
     """Score the finished model and write its bundle."""
     say(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
@@ -157,7 +161,16 @@ def _hand_over(
         config=config,
         tokenizer=tokenizer,
         model=model,
-        card=model_card(config, model.parameter_count, len(tokenizer.source), outcome, reports, scores, copying),
+        card=model_card(
+            config,
+            model.parameter_count,
+            len(tokenizer.source),
+            outcome,
+            reports,
+            scores,
+            copying,
+            teacher=teacher.manifest["name"] if teacher else None,
+        ),
         facts={"data": summary(reports), "training": asdict(outcome), "scores": _facts(config, scores)},
         golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
     )
@@ -252,10 +265,10 @@ def _facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]
     return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
 
 
-def _save_tokenizer(folder: Path, config: RunConfig, start: Bundle | None) -> None:
-    if start:
-        say(f"starting from {start.folder}, its pieces kept")
-        tokenizer = start.tokenizer
+def _save_tokenizer(folder: Path, config: RunConfig, kept: Bundle | None) -> None:
+    if kept:
+        say(f"{'starting' if config.train.start_from else 'learning'} from {kept.folder}, its pieces kept")
+        tokenizer = kept.tokenizer
     else:
         say("learning the pieces")
         tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)

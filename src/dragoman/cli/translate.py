@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.bundle import open_bundle, storage_error
+from dragoman.bundle import open_bundle
 from dragoman.cli.console import say
 from dragoman.configfile import build_section
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
+from dragoman.storage import storage_error
 from dragoman.translator import WINDOW, Translation, Translator
 
 # What a person types for it.

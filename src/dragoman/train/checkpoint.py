@@ -25,9 +25,10 @@ from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict_loader import load as load_parts
 from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 
-from dragoman.bundle import load_tensors, partial_of, read_weights, restore, save_tensors, storage_error, whole_folder
+from dragoman.bundle import load_tensors, read_weights, save_tensors
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
+from dragoman.storage import partial_of, restore, storage_error, whole_folder
 from dragoman.train.distributed import Team, fill, is_shared, whole
 from dragoman.train.ema import MovingAverage
 from dragoman.train.optimizer import empty_state, load_state_tensors, state_tensors

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from dragoman.bundle import storage_error, whole_text
 from dragoman.errors import ConfigError
+from dragoman.storage import storage_error, whole_text
 from dragoman.train.validation import TranslationScores
 
 

@@ -1,0 +1,89 @@
+"""Files written whole or not at all: a process killed at any instant leaves what was there, or what was meant."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dragoman.errors import DragomanError
+
+
+def restore(folder: Path) -> None:
+    """Undo what a process killed between the two renames of `whole_folder` left."""
+    if not folder.exists():  # asked first: "." and "/" are there, and have no name to go by
+        old = folder.with_name(f".{folder.name}.old")
+        if old.exists():
+            old.rename(folder)
+
+
+def partial_of(folder: Path) -> Path:
+    """Where `whole_folder` fills what is to be `folder`."""
+    return folder.with_name(f".{folder.name}.partial")
+
+
+@contextmanager
+def whole_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
+    """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
+
+    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, with
+    `also` at the end of its message.
+    """
+    folder = Path(os.path.abspath(folder))  # "." has no name
+    partial, old = partial_of(folder), folder.with_name(f".{folder.name}.old")
+    try:
+        restore(folder)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+        for path in partial.rglob("*"):
+            _flush(path)
+        shutil.rmtree(old, ignore_errors=True)
+        if folder.exists():
+            folder.rename(old)
+        try:
+            partial.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
+        _flush(folder.parent)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise storage_error(folder, error, f"; {also}") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def whole_text(path: Path, text: str) -> None:
+    """Write a text file in place of an older one, or leave that as it is. Raises DragomanError."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        _flush(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise storage_error(path, error) from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
+    """What the disk refused, and what to do, for a person."""
+    remedy = {
+        errno.ENOSPC: "free some space and try again",
+        errno.EDQUOT: "free some of your quota and try again",
+        errno.EACCES: "make the folder writable or choose another",
+        errno.EROFS: "the file system is read-only; choose another folder",
+    }.get(error.errno or 0, "check the path")
+    return DragomanError(f"{path}: cannot be written: {error.strerror}; {remedy}{also}")
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
