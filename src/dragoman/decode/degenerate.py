@@ -61,10 +61,12 @@ def times_in_a_row(items: Sequence[Hashable]) -> int:
     """The most times that a block of up to BLOCK items stands in a row."""
     most = 1
     for size in range(1, BLOCK + 1):
-        equal = 0
+        equal = longest = 0
         for before, now in zip(items, items[size:], strict=False):
             equal = equal + 1 if before == now else 0
-            most = max(most, 1 + equal // size)
+            if equal > longest:
+                longest = equal
+        most = max(most, 1 + longest // size)
     return most
 
 
