@@ -40,6 +40,7 @@ def test_the_segments_put_together_are_the_text_and_each_fits(text: str, longest
         ("ko", ["“간다.” ", "하지만 그는 가지 않았다."]),
         ("ko", ["가격은 3.5달러이다. ", "1. 첫째는 이것이다."]),
         ("en", ["Dr. Smith came at 5 p.m. today. ", 'He said "Go!" and left. ', "Why?"]),
+        ("en", ["Its extension is .BAK. ", "See notes.txt!"]),
         ("ja", ["彼は「行こう！」と言った。", "私は学生です。"]),
         ("zh", ["他说：“走吧！”然后离开了。", "你好。"]),
         ("pt-BR", ["O Sr. Silva chegou. ", "Ele saiu."]),
