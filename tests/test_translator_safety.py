@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
+from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.translator import Translation, Translator
 
@@ -73,6 +76,19 @@ def test_nothing_longer_than_in_training_is_asked_of_the_engine(tokenizer: Token
     for text in (f"{LONG} " * 9, "dog" * 500, "개가 " * 300, "👩\u200d👩\u200d👧" * 99, "한" * 300):
         assert translator.translate(text).text == " ".join(text.split())
     assert max(len(source) for source, _ in translator.engine.heard) <= 40  # type: ignore[attr-defined]
+
+
+LINE = st.text(alphabet='redog .,!?"”」라고、\u0301👩\u200d1', max_size=200)
+
+
+@settings(deadline=None)
+@given(st.lists(LINE, max_size=4), st.integers(1, 30))
+def test_whatever_is_cut_comes_back_whole_and_in_order(tokenizer: Tokenizer, lines: list[str], longest: int) -> None:
+    found = make(tokenizer, longest=longest).translate(lines)
+    assert [translation.source for translation in found] == lines
+    assert [translation.text.replace(" ", "") for translation in found] == [
+        normalise(line).replace(" ", "") for line in lines
+    ]
 
 
 def test_without_a_longest_every_line_is_translated_once_and_whole(tokenizer: Tokenizer) -> None:

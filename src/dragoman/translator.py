@@ -132,15 +132,22 @@ class Translator:
     def _encode(self, lines: Sequence[str]) -> list[list[_Part]]:
         """The parts of each line, none for a blank one."""
         whole = self.tokenizer.encode(lines, "source")
-        return [
-            self._parts(normalise(line), self.longest)
-            if self.longest and len(tokens) > self.longest * WHOLE_SHARE
-            else [_Part(Segment(normalise(line), ""), tokens)] * bool(tokens)
-            for line, tokens in zip(lines, whole, strict=True)
-        ]
+        parts = (_Part(Segment(normalise(line), ""), tokens) for line, tokens in zip(lines, whole, strict=True))
+        return [self._divided(part, self.longest) if part.tokens else [] for part in parts]
 
-    def _parts(self, text: str, longest: int) -> list[_Part]:
-        found = segments(text, self.language, longest, lambda part: len(self.tokenizer.encode([part], "source")[0]))
+    def _divided(self, part: _Part, longest: int | None) -> list[_Part]:
+        """The sentences of a part, none of more than `longest` tokens; itself where it is short or one of them."""
+        if not longest or len(part.tokens) <= longest * WHOLE_SHARE:
+            return [part]
+        known = {part.segment.text: len(part.tokens)}  # most lines are one sentence: they are not encoded again
+        found = segments(
+            part.segment.text,
+            self.language,
+            longest,
+            lambda text: known.get(text) or len(self.tokenizer.encode([text], "source")[0]),
+        )
+        if len(found) == 1:
+            return [part]
         tokens = self.tokenizer.encode([segment.text for segment in found], "source")
         return list(map(_Part, found, tokens))
 
@@ -160,7 +167,7 @@ class Translator:
 
     def _search_smaller(self, parts: Sequence[_Part], options: DecodeConfig) -> list[_Answer]:
         """Translations of parts by translating their sentences or halves."""
-        halves = [self._parts(part.segment.text, max(len(part.tokens) // 2, SMALLEST)) for part in parts]
+        halves = [self._divided(part, max(len(part.tokens) // 2, SMALLEST)) for part in parts]
         answers = iter(self._search([half for pair in halves for half in pair], options))
         return [_joined(pair, [next(answers) for _ in pair]) for pair in halves]
 

@@ -22,12 +22,18 @@ TEXT = st.text(alphabet='ab .,;?!"”」가라고말。、한\u0301👩\u200d1-'
 
 
 @settings(deadline=None, max_examples=300)
-@given(TEXT, st.integers(1, 9), st.sampled_from(["ko", "en", "ja", "tlh"]))
+@given(TEXT, st.integers(2, 9), st.sampled_from(["ko", "en", "ja", "tlh"]))
 def test_the_segments_put_together_are_the_text_and_each_fits(text: str, longest: int, language: str) -> None:
     found = segments(text, language, longest, len)
     assert "".join(segment.text + segment.gap for segment in found) == text
     assert all(len(segment.text) <= longest for segment in found)
     assert {segment.gap for segment in found} <= {"", " "}
+    assert all(segment.text and segment.text == segment.text.strip() for segment in found)
+
+
+def test_a_character_of_too_many_tokens_is_a_segment_of_its_own() -> None:
+    found = segments("한국 말", "ko", 1, lambda text: len(text.strip().encode()))
+    assert [(segment.text, segment.gap) for segment in found] == [("한", ""), ("국", " "), ("말", "")]
 
 
 @pytest.mark.parametrize(

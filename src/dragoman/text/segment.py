@@ -26,7 +26,7 @@ CLOSING = "\"'”’」』》»"
 # Korean says whose words these were after the quotation, at times after a space: `"가자!" 하고 말했다.`
 QUOTATIVE = re.compile("이?라(고|며|면서|는)|하(고|며|면서|는|던) |했")
 # Where a clause or a sentence ends: before a space, or after a full-width mark, which needs none.
-CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：。！？][”’」』》）]*")
+CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：。！？][”’」』》）]*\s?")
 # Marks and joiners that a cut within a word would part from their letter are followed at the most so far.
 CLUSTER = 32
 
@@ -93,7 +93,7 @@ def _has_letters(text: str) -> bool:
 
 
 def _fitting(text: str, longest: int, count: Count) -> Iterator[str]:
-    if len(text) < 2 or count(text) <= longest:
+    if len(text.rstrip(" ")) < 2 or count(text) <= longest:
         yield text
         return
     place = _cut(text)
@@ -106,7 +106,7 @@ def _cut(text: str) -> int:
     middle, low, high = len(text) // 2, len(text) // 4, len(text) - len(text) // 4
     ends = [match.end() for match in CLAUSE.finditer(text, low, high)]
     ends = ends or [match.end() for match in re.compile(" ").finditer(text, low, high)]
-    ends = [end for end in ends if 0 < end < len(text)]
+    ends = [end for end in ends if 0 < end < len(text) and text[end] != " "]
     return min(ends, key=lambda end: abs(end - middle)) if ends else _between_characters(text, middle)
 
 
@@ -119,8 +119,9 @@ def _between_characters(text: str, place: int) -> int:
 
 
 def _joined(before: str, after: str) -> bool:
+    """Whether `after` is a mark, a skin tone or a space, which belong to what they follow, or a joiner is between."""
     extends = unicodedata.category(after) in ("Mn", "Mc", "Me") or "\U0001f3fb" <= after <= "\U0001f3ff"
-    return extends or "\u200d" in (before, after)
+    return extends or after == " " or "\u200d" in (before, after)
 
 
 def _wide(character: str) -> bool:
