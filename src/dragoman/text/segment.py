@@ -5,7 +5,7 @@ Enters one line of normalised text; leave segments which, put together again, ar
 A model translates what it saw in training: mostly single sentences, none longer than `data.max_length` tokens. So
 
 - a line of several sentences is cut into them. Models of single sentences drop what comes second: with a Multi30k
-  model two captions on a line, 25 tokens or fewer, had half the BLEU of the same captions one by one
+  model two captions on a line had half the BLEU of the same two one by one
   (`runs/segmentation.py`), and length makes it worse (Variš and Bojar 2021, "Sequence Length is a Domain");
 - but a line of up to a twentieth of that length, 10 tokens by default, stays whole: "Oh. Really?" is one saying,
   stands so in training text, and its words mean little alone;
