@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from dragoman.translator import WINDOW, Translation, Translator
 
 # What a person types for it.
 STDOUT = Path("-")
+# Lines between two reports of how far it is: each is a minute or more away from the last.
+REPORT_EVERY = 100_000
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,23 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     with destination(output) as out:
         window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
         for number, translation in enumerate(translator.stream(lines, window), 1):
-            out.writelines(_render(number, translation, n_best, request.as_json))
-            if output == STDOUT:
+            out.write("".join(_render(number, translation, n_best, request.as_json)))
+            if output == STDOUT:  # line by line: who is killed in between leaves whole lines
                 out.flush()
+            _warn(number, translation)
+            if number % REPORT_EVERY == 0:
+                say(f"{number:,} lines, {_resident_megabytes():,} MB of memory at the most")
+
+
+def _warn(number: int, translation: Translation) -> None:
+    for flag in translation.warnings:
+        if flag.kind != "segmented":  # no fault; told in --json
+            say(f"dragoman: line {number}: {flag.text}")
+
+
+def _resident_megabytes() -> int:
+    """The most memory that this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def load_translator(model: Path, engine: str, device: str, changes: Mapping[str, Any]) -> Translator:
@@ -128,7 +145,8 @@ def _render(number: int, translation: Translation, n_best: int, as_json: bool) -
 
     if as_json:
         candidates = [{"text": c.text, "score": c.score, "log_prob": c.log_prob} for c in translation.candidates]
-        record = {"line": number, "source": translation.source, "translations": candidates}
+        warnings = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
+        record = {"line": number, "source": translation.source, "translations": candidates, "warnings": warnings}
         yield json.dumps(record, ensure_ascii=False) + "\n"
     elif n_best == 1:
         yield translation.text + "\n"

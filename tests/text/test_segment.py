@@ -1,0 +1,109 @@
+"""Segmentation: nothing is lost, everything fits, sentences stay whole where they can."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.text.normalise import normalise
+from dragoman.text.segment import Segment, seam, segments, sentences
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def texts(text: str, longest: int, language: str = "en") -> list[str]:
+    return [segment.text for segment in segments(text, language, longest, words)]
+
+
+TEXT = st.text(alphabet='ab .,;?!"”」가라고말。、한\u0301👩\u200d1-', max_size=80).map(normalise)
+
+
+@settings(deadline=None, max_examples=300)
+@given(TEXT, st.integers(2, 9), st.sampled_from(["ko", "en", "ja", "tlh"]))
+def test_the_segments_put_together_are_the_text_and_each_fits(text: str, longest: int, language: str) -> None:
+    found = segments(text, language, longest, len)
+    assert "".join(segment.text + segment.gap for segment in found) == text
+    assert all(len(segment.text) <= longest for segment in found)
+    assert {segment.gap for segment in found} <= {"", " "}
+    assert all(segment.text and segment.text == segment.text.strip() for segment in found)
+
+
+def test_a_character_of_too_many_tokens_is_a_segment_of_its_own() -> None:
+    found = segments("한국 말", "ko", 1, lambda text: len(text.strip().encode()))
+    assert [(segment.text, segment.gap) for segment in found] == [("한", ""), ("국", " "), ("말", "")]
+
+
+@pytest.mark.parametrize(
+    ("language", "parts"),
+    [
+        ("ko", ['그는 "가자!"라고 말했다. ', "나는 웃었다."]),
+        ("ko", ["그는 “왜 그래? 어디 아파?”라고 물었다. ", "그녀는 “아니요.” 하고 답했다."]),
+        ("ko", ["그는 '정말?' 하고 물었다. ", "아무도 몰랐다."]),
+        ("ko", ['"가자!"는 말에 그는 일어났다. ', '"그래." ', "그녀가 말했다."]),
+        ("ko", ["“간다.” ", "하지만 그는 가지 않았다."]),
+        ("ko", ["가격은 3.5달러이다. ", "1. 첫째는 이것이다."]),
+        ("en", ["Dr. Smith came at 5 p.m. today. ", 'He said "Go!" and left. ', "Why?"]),
+        ("en", ["Its extension is .BAK. ", "See notes.txt!"]),
+        ("ja", ["彼は「行こう！」と言った。", "私は学生です。"]),
+        ("zh", ["他说：“走吧！”然后离开了。", "你好。"]),
+        ("pt-BR", ["O Sr. Silva chegou. ", "Ele saiu."]),
+        ("tlh", ["Heghlu'meH QaQ jajvam. ", "Qapla'!"]),
+    ],
+)
+def test_sentences_and_what_is_said_in_them_stay_whole(language: str, parts: list[str]) -> None:
+    assert sentences("".join(parts), language) == parts
+
+
+def test_what_has_no_letters_is_no_sentence_of_its_own() -> None:
+    assert sentences("Yes. 3. 4. And so on. 5.", "en") == ["Yes. ", "3. 4. And so on. 5."]
+
+
+def test_a_sentence_too_long_is_cut_at_a_clause_near_its_middle() -> None:
+    text = "one two three, four five six; seven eight nine ten, eleven twelve"
+    assert texts(text, 6) == ["one two three, four five six;", "seven eight nine ten, eleven twelve"]
+    assert texts(text, 12) == [text]
+
+
+def test_without_a_clause_it_is_cut_at_a_space_and_without_a_space_in_the_word() -> None:
+    assert texts("one two three four", 2) == ["one two", "three four"]
+    assert [segment.text for segment in segments("abcdefgh", "en", 4, len)] == ["abcd", "efgh"]
+    assert texts("about 1,000,000 and 2,000,000 dollars", 4) == ["about 1,000,000", "and 2,000,000 dollars"]
+
+
+@pytest.mark.parametrize("unit", ["e\u0301\u0323", "👩\u200d👩\u200d👧", "👍🏽", "नि"], ids=ascii)
+def test_a_cut_parts_no_accent_and_no_joined_emoji(unit: str) -> None:
+    found = segments(unit * 40, "en", 25, len)
+    assert len(found) > 3
+    assert all(segment.text == unit * (len(segment.text) // len(unit)) for segment in found)
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", ".", '"', "1. ", "가", "\u0301", "ab. ", '그는 "가자!"라고 했다. ', ", "], ids=ascii
+)
+def test_a_megabyte_on_a_line_is_cut_in_seconds(unit: str) -> None:
+    text = normalise(unit * (1_000_000 // len(unit)))
+    start = time.process_time()
+    found = segments(text, "ko", 200, len)
+    assert time.process_time() - start < 20
+    assert "".join(segment.text + segment.gap for segment in found) == text
+    assert max(len(segment.text) for segment in found) <= 200
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        (Segment("Hello.", " "), "안녕.", " "),
+        (Segment("你好。", ""), "Hello.", " "),
+        (Segment("你好。", ""), "こんにちは。", ""),
+        (Segment("长长的字", ""), "a long word", " "),
+        (Segment("xxxx", ""), "xxxx", ""),
+        (Segment("xxxx", ""), "", ""),
+    ],
+)
+def test_between_translations_stands_what_stood_between_their_sources(
+    source: Segment, translation: str, expected: str
+) -> None:
+    assert seam(source, translation) == expected
