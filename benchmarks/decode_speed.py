@@ -1,0 +1,428 @@
+"""How fast translations come, beside JoeyNMT, Hugging Face's Marian and CTranslate2 fed directly: the same weights.
+
+    python benchmarks/decode_speed.py [--quick] [--model BUNDLE] [--student BUNDLE] [--threads 2] [--rounds 5]
+                                      [--source FILE --reference FILE]
+
+Ours are the torch engine in float32 and bfloat16 (where the processor has it), the ctranslate2 engine in float32, int8
+and int8 with the model's shortlist (where it has one), and a student in int8. BUNDLE must be of the paper's shape
+(Post-LN, sinusoidal positions, ReLU, biases, tied embeddings), which JoeyNMT and Marian can express: they get its very
+weights, and ids of its vocabulary. Without it, weights of paper-base are drawn at random, and nothing is said of BLEU.
+Text is FILE's, or the test set of Multi30k's en→de if DRAGOMAN_DATA names the folder that holds multi30k/, else the
+embedded corpus. Every system is a process of its own; the peers' run in train_speed.py's environment.
+
+First every system scores the same pairs: in float32 each token's log P must be the torch engine's within 1e-4. Then:
+
+speed      Beam 4, and exactly 16 target tokens a sentence, the end mark the last of them, so that all do the same work.
+           Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs.
+           Ours decide by themselves. Then all take turns within every round, each after a pause in which waiting
+           threads of the one before fall asleep. Counted are target tokens/s.
+latency    Single sentences, one after the other: the median and the 99th percentile. As long as the model makes them,
+           or 16 tokens if its weights are random.
+memory     The most the process has held, from its start until here, but for the trials of the size of batch.
+load       From the start of the process until it could translate, Python and imports counted.
+BLEU       Of translations as long as the model makes them; with --quick of 200 sentences and of ours only.
+
+The ratios are medians over the rounds, each of two systems in the same round, with the spread. torch_bf16_vs_hf is
+beside Marian in float32, torch_bf16_vs_hf_bf16 beside its bfloat16; ct2_vs_direct is the lower of float32's and int8's.
+student_vs_teacher, student_bleu_drop and shortlist_vs_int8 are beside our int8; int8_bleu_drop is beside our
+ctranslate2 float32. The last line is one JSON object.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from train_speed import ENVIRONMENT, make_environment
+
+from dragoman.bundle import Bundle, open_bundle, write_bundle
+from dragoman.config import CorpusConfig, DataConfig, ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
+from dragoman.data.corpus import sample_pairs
+from dragoman.evaluation import bleu
+from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, learn
+
+HERE = Path(__file__).parent
+BEAM, ALPHA, TOKENS = 4, 0.6, 16
+TOLERANCE = 1e-4
+PAUSE = 0.3  # seconds; Intel's OpenMP lets a thread spin for 0.2 before it sleeps
+EMBEDDED = HERE.parent / "src/dragoman/data/embedded"
+PEERS = ("joeynmt", "marian float32", "marian bfloat16")
+# What is fed by hand, and so tries these sizes of batch first: sentences × longest source.
+SIZES, QUICK_SIZES = (256, 512, 1024, 2048, 4096), (256, 1024)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: sentences of a round, rounds, single sentences of a turn, turns, sentences for BLEU."""
+
+    sentences: int
+    rounds: int
+    singles: int
+    turns: int
+    scored: int | None
+    sizes: tuple[int, ...]
+    peers_bleu: bool
+
+
+FULL = Effort(sentences=256, rounds=5, singles=20, turns=3, scored=None, sizes=SIZES, peers_bleu=True)
+QUICK = Effort(sentences=64, rounds=3, singles=20, turns=1, scored=200, sizes=QUICK_SIZES, peers_bleu=False)
+
+
+@dataclass
+class Worker:
+    """A system in a process of its own, and what it has shown."""
+
+    name: str
+    process: subprocess.Popen[str]
+    bundle: Bundle
+    load_seconds: float = 0.0
+    peak_mb: float = 0.0
+    batch: int = 0
+    speeds: list[float] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)
+    bleu: float | None = None
+    natural: float | None = None
+    same: float | None = None
+
+    @classmethod
+    def start(cls, name: str, bundle: Bundle, command: list[str], threads: int) -> Self:
+        """Launch it and wait until it can translate."""
+        # Threads are to wait busily for each other in none, or in all.
+        environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        pipe, log = subprocess.PIPE, (ENVIRONMENT / f"decode {name}.log").open("w")
+        begin = time.perf_counter()
+        command = [*command, "--threads", str(threads)]
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True, env=environment)
+        worker = cls(name, process, bundle)
+        worker.peak_mb = worker._answer()["peak_mb"]
+        worker.load_seconds = time.perf_counter() - begin
+        return worker
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The sentences as its vocabulary spells them."""
+        return self.bundle.tokenizer.encode(texts, "source")
+
+    def search(self, texts: Sequence[str], forced: bool = True, single: bool = False, batch: int = 0) -> dict[str, Any]:
+        """Translations, of TOKENS tokens each if `forced`."""
+        lengths = {"min": TOKENS - 1, "max": TOKENS - 1} if forced else {"min": 1, "max": None}
+        how = {"beam": BEAM, "alpha": ALPHA, "batch": batch or self.batch or SIZES[-1], "single": single}
+        answer = self.ask({"do": "search", "ids": self.ids(texts)} | lengths | how)
+        if forced and {len(output) for output in answer["outputs"]} != {TOKENS - 1}:
+            lengths_found = sorted({len(output) for output in answer["outputs"]})
+            sys.exit(f"{self.name}: told to say {TOKENS - 1} tokens, it said {lengths_found}")
+        return answer
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request, after a pause."""
+        time.sleep(PAUSE)
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def stop(self) -> None:
+        """End the process."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name} gave up; {ENVIRONMENT}/decode {self.name}.log says why")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def read_text(args: argparse.Namespace) -> tuple[str, list[str], list[str]]:
+    """What text it is, its sentences and their references."""
+    if args.source:
+        return args.source.name, _lines(args.source), _lines(args.reference)
+    if folder := os.environ.get("DRAGOMAN_DATA"):
+        text = Path(folder) / "multi30k"
+        return "Multi30k en-de", *(_lines(text / f"test_2016_flickr.{language}.gz") for language in ("en", "de"))
+    pairs = [line.split("\t") for line in _lines(EMBEDDED / "test.tsv.gz")]
+    return "embedded en-ko", [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _lines(path: Path) -> list[str]:
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return raw.decode().splitlines()
+
+
+def random_bundle(folder: Path) -> Bundle:
+    """Paper-base with weights drawn at random, and a vocabulary that has been learned."""
+    import torch
+
+    from dragoman.model.transformer import Transformer
+
+    if data := os.environ.get("DRAGOMAN_DATA"):
+        train = CorpusConfig(source=Path(data) / "multi30k/train.en.gz", target=Path(data) / "multi30k/train.de.gz")
+        size = 10_000
+    else:
+        train, size = CorpusConfig(source=EMBEDDED / "train.tsv.gz"), 8_000
+    tokenizer = learn(sample_pairs([train], 50_000, 1), TokenizerConfig(kind="bpe", vocab_size=size))
+    torch.manual_seed(0)
+    config = RunConfig(
+        project=ProjectConfig(name="random", source="en", target="und"),
+        data=DataConfig(train=(train,), valid=train),
+        model=ModelConfig.model_validate({"preset": "paper-base"}),
+    )
+    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    write_bundle(folder, config=config, tokenizer=tokenizer, model=model, card="", facts={})
+    return open_bundle(folder)
+
+
+def export(bundle: Bundle, folder: Path, quantization: str) -> Path:
+    """The bundle's network as CTranslate2 reads it."""
+    from dragoman.export.ctranslate2 import convert
+
+    convert(bundle.load_model(), bundle.tokenizer, folder, quantization)
+    return folder
+
+
+def for_peers(bundle: Bundle, folder: Path) -> Path:
+    """The bundle's weights as JoeyNMT and Marian read them."""
+    config = bundle.config.model
+    paper = {"norm_order": "post", "norm": "layer", "positions": "sinusoidal", "feed_forward": "relu", "bias": True}
+    for key, value in (paper | {"tie": "all", "d_k": config.d_model // config.heads, "d_v": config.d_k}).items():
+        if getattr(config, key) != value:
+            sys.exit(f"{bundle.folder}: model.{key} is not {value}, so the peers cannot run it; add --no-peers")
+    from torch import nn
+
+    folder.mkdir()
+    (folder / "model.safetensors").symlink_to((bundle.folder / "model.safetensors").resolve())
+    sizes = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "heads")
+    marks = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS, "epsilon": nn.LayerNorm(1).eps}
+    shape = {key: getattr(config, key) for key in sizes} | {"vocab": len(bundle.tokenizer.source)} | marks
+    (folder / "shape.json").write_text(json.dumps(shape))
+    subprocess.run(
+        [str(ENVIRONMENT / "bin/python"), str(HERE / "peers/decode_worker.py"), "convert", folder], check=True
+    )
+    return folder
+
+
+def start_all(model: Bundle, student: Bundle | None, folder: Path, args: argparse.Namespace) -> list[Worker]:
+    """Every system, loaded one after the other."""
+    ours, peers = [sys.executable, str(HERE / "decode_worker.py")], [str(ENVIRONMENT / "bin/python")]
+    networks = {precision: export(model, folder / precision, precision) for precision in ("float32", "int8")}
+    workers: list[Worker] = []
+
+    def start(name: str, command: list[str], bundle: Bundle = model) -> None:
+        workers.append(Worker.start(name, bundle, command, args.threads))
+        print(f"{name}: loaded in {workers[-1].load_seconds:.1f} s, {workers[-1].peak_mb:,.0f} MB", flush=True)
+
+    start("torch float32", [*ours, "torch", str(model.folder)])
+    if has_bfloat16():
+        start("torch bfloat16", [*ours, "torch", str(model.folder), "--precision", "bfloat16"])
+    for name in ("ctranslate2", "direct"):
+        for precision, network in networks.items():
+            where = ["--network", str(network), "--precision", precision]
+            start(f"{name} {precision}", [*ours, name, str(model.folder), *where])
+    where = ["--network", str(networks["int8"]), "--precision", "int8"]
+    if (networks["int8"] / "vmap.txt").exists():
+        start("ctranslate2 int8 + shortlist", [*ours, "ctranslate2", str(model.folder), *where, "--shortlist"])
+    if student:
+        where = ["--network", str(export(student, folder / "student", "int8")), "--precision", "int8"]
+        start("student int8", [*ours, "ctranslate2", str(student.folder), *where], student)
+    if not args.no_peers:
+        converted = for_peers(model, folder / "peers")
+        for name in PEERS if has_bfloat16() else PEERS[:-1]:
+            toolkit, _, precision = name.partition(" ")
+            command = [str(HERE / "peers/decode_worker.py"), toolkit, str(converted)]
+            start(name, [*peers, *command, "--precision", precision or "float32"])
+    return workers
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor multiplies in bfloat16."""
+    flags = Path("/proc/cpuinfo").read_text().split()
+    return "amx_bf16" in flags or "avx512_bf16" in flags
+
+
+def verify(workers: list[Worker], sources: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """How far each system's log P of a token is from the torch engine's, at the most. Ends the program if too far."""
+    reference, *others = [worker for worker in workers if worker.name != "student int8"]
+    request = {"do": "score", "sources": reference.ids(sources)}
+    request["targets"] = reference.bundle.tokenizer.encode(references, "target")
+    gold = reference.ask(request)["log_probs"]
+    differences = {}
+    for worker in others:
+        told = worker.ask(request)["log_probs"]
+        pairs = [pair for rows in zip(gold, told, strict=True) for pair in zip(*rows, strict=True)]
+        differences[worker.name] = farthest = max(abs(a - b) for a, b in pairs)
+        print(f"{worker.name}: log P of {len(pairs)} tokens differ from ours by {farthest:.1e} at the most")
+        exact = worker.name == "joeynmt" or worker.name.endswith("float32")
+        if exact and farthest > TOLERANCE:
+            sys.exit(f"{worker.name} does not run the same model; nothing was timed")
+    return differences
+
+
+def tune(workers: list[Worker], texts: Sequence[str], sizes: Sequence[int]) -> None:
+    """Warm all up; those that are fed by hand learn their best size of batch."""
+    for worker in workers:
+        if worker.name.startswith(("direct", *PEERS)):
+            worker.search(texts, batch=sizes[-1])
+            seconds = {size: worker.search(texts, batch=size)["seconds"] for size in sizes}
+            worker.batch = min(seconds, key=seconds.__getitem__)
+            worker.ask({"do": "forget"})
+            print(f"{worker.name}: batches of {worker.batch:,} tokens are its fastest of {[*sizes]}", flush=True)
+        else:
+            worker.search(texts)
+
+
+def measure_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> None:
+    """All in turns."""
+    for _ in range(rounds):
+        for worker in workers:
+            answer = worker.search(texts)
+            worker.speeds.append(answer["tokens"] / answer["seconds"])
+            worker.peak_mb = max(worker.peak_mb, answer["peak_mb"])
+
+
+def measure_latency(workers: list[Worker], texts: Sequence[str], turns: int, forced: bool) -> None:
+    """Single sentences, a share of them in each turn."""
+    for turn in range(turns):
+        for worker in workers:
+            worker.search(texts[-3:], forced, single=True)
+            worker.latencies += worker.search(texts[turn::turns], forced, single=True)["latencies"]
+
+
+def measure_bleu(workers: list[Worker], sources: Sequence[str], references: Sequence[str], peers: bool) -> None:
+    """Translations as long as the model makes them."""
+    reference: list[str] = []
+    for worker in workers:
+        if not peers and worker.name.startswith(("direct", *PEERS)):
+            continue
+        answer = worker.search(sources, forced=False)
+        texts = worker.bundle.tokenizer.decode(answer["outputs"], "target")
+        reference = reference or texts
+        worker.bleu = bleu(texts, references).value
+        worker.natural = len(sources) / answer["seconds"]
+        worker.same = statistics.fmean(a == b for a, b in zip(texts, reference, strict=True))
+
+
+def ratio(workers: dict[str, Worker], one: str, other: str) -> float | None:
+    """How many times as fast `one` is as `other` in the same round, in the median; None if either is not there."""
+    if one not in workers or other not in workers:
+        return None
+    each = [a / b for a, b in zip(workers[one].speeds, workers[other].speeds, strict=True)]
+    print(f"  {one} / {other}: {statistics.median(each):.2f} [{min(each):.2f}-{max(each):.2f}]")
+    return round(statistics.median(each), 3)
+
+
+def drop(workers: dict[str, Worker], one: str, other: str) -> float | None:
+    """BLEU that `one` loses against `other`; None if it is not known."""
+    scores = [workers[name].bleu if name in workers else None for name in (one, other)]
+    return None if None in scores else round(scores[1] - scores[0], 2)
+
+
+def report(workers: dict[str, Worker]) -> dict[str, Any]:
+    """Print the table; all of it as an object too."""
+    print(f"\n{'':29} tokens/s [spread]       p50 ms  p99 ms  peak MB  load s   BLEU  sentences/s  same")
+    table: dict[str, Any] = {}
+    for name, worker in workers.items():
+        speed, low, high = statistics.median(worker.speeds), min(worker.speeds), max(worker.speeds)
+        p50, p99 = percentile(worker.latencies, 50), percentile(worker.latencies, 99)
+        line = f"{name:29} {speed:8,.0f} {f'[{low:,.0f}-{high:,.0f}]':14} {p50:7.0f} {p99:7.0f}"
+        line += f" {worker.peak_mb:8,.0f} {worker.load_seconds:7.1f}"
+        if worker.bleu is not None:
+            line += f" {worker.bleu:6.2f} {worker.natural:12.1f} {worker.same:5.0%}"
+        print(line)
+        table[name] = {
+            "tokens_per_second": round(speed),
+            "p50_ms": round(p50, 1),
+            "p99_ms": round(p99, 1),
+            "peak_mb": round(worker.peak_mb),
+            "load_s": round(worker.load_seconds, 2),
+            "bleu": worker.bleu and round(worker.bleu, 2),
+            "sentences_per_second": worker.natural and round(worker.natural, 2),
+            "batch": worker.batch or None,
+        }
+    return table
+
+
+def percentile(seconds: Sequence[float], percent: int) -> float:
+    """Of these, in milliseconds."""
+    return 1000 * statistics.quantiles(seconds, n=100, method="inclusive")[percent - 1]
+
+
+def ratios(workers: dict[str, Worker]) -> dict[str, float | None]:
+    """What is claimed."""
+    print("\ntimes as fast, in the same round")
+    direct = [ratio(workers, f"ctranslate2 {which}", f"direct {which}") for which in ("float32", "int8")]
+    return {
+        "torch_vs_joeynmt": ratio(workers, "torch float32", "joeynmt"),
+        "torch_vs_hf": ratio(workers, "torch float32", "marian float32"),
+        "torch_bf16_vs_hf": ratio(workers, "torch bfloat16", "marian float32"),
+        "torch_bf16_vs_hf_bf16": ratio(workers, "torch bfloat16", "marian bfloat16"),
+        "ct2_vs_direct": min(filter(None, direct)),
+        "shortlist_vs_int8": ratio(workers, "ctranslate2 int8 + shortlist", "ctranslate2 int8"),
+        "student_vs_teacher": ratio(workers, "student int8", "ctranslate2 int8"),
+        "student_bleu_drop": drop(workers, "student int8", "ctranslate2 int8"),
+        "shortlist_bleu_drop": drop(workers, "ctranslate2 int8 + shortlist", "ctranslate2 int8"),
+        "int8_bleu_drop": drop(workers, "ctranslate2 int8", "ctranslate2 float32"),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="ends within 5 minutes")
+    parser.add_argument("--model", type=Path, help="a bundle of the paper's shape; else weights are random")
+    parser.add_argument("--student", type=Path, help="the bundle of a student of --model")
+    parser.add_argument("--source", type=Path)
+    parser.add_argument("--reference", type=Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--no-peers", action="store_true", help="ours, and CTranslate2 fed directly, alone")
+    args = parser.parse_args()
+    if (args.source is None) != (args.reference is None):
+        parser.error("--source and --reference go together")
+    begin, effort = time.perf_counter(), QUICK if args.quick else FULL
+    make_environment()
+    text, sources, references = read_text(args)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bundle = open_bundle(args.model) if args.model else random_bundle(folder / "random")
+        student = open_bundle(args.student) if args.student else None
+        what = args.model.name if args.model else "paper-base, random weights: nothing is said of BLEU"
+        print(f"{what}; {text}, {len(bundle.tokenizer.target):,} pieces; {args.threads} threads, beam {BEAM}")
+        workers = start_all(bundle, student, folder, args)
+        differences = verify(workers, sources[:16], references[:16])
+        texts = _spread(sources, effort.sentences)
+        tune(workers, texts, effort.sizes)
+        measure_speed(workers, texts, args.rounds or effort.rounds)
+        singles = _spread(sources, effort.singles * effort.turns)
+        measure_latency(workers, singles, effort.turns, forced=args.model is None)
+        if args.model:
+            count = effort.scored or len(sources)
+            measure_bleu(workers, _spread(sources, count), _spread(references, count), effort.peers_bleu)
+        for worker in workers:
+            worker.stop()
+    by_name = {worker.name: worker for worker in workers}
+    table = report(by_name)
+    result = ratios(by_name)
+    print(f"\n{time.perf_counter() - begin:.0f} seconds in all")
+    facts = {"model": args.model.name if args.model else None, "text": text, "threads": args.threads}
+    print(json.dumps(result | facts | {"log_p_differences": differences, "all": table}))
+
+
+def _spread(texts: Sequence[str], count: int) -> list[str]:
+    """`count` of them, from the first to the last."""
+    count = min(count, len(texts))
+    return [texts[index * len(texts) // count] for index in range(count)]
+
+
+if __name__ == "__main__":
+    main()
