@@ -396,7 +396,7 @@ def main() -> None:
         folder = Path(name)
         bundle = open_bundle(args.model) if args.model else random_bundle(folder / "random")
         student = open_bundle(args.student) if args.student else None
-        what = args.model.name if args.model else "paper-base, random weights: nothing is said of BLEU"
+        what = bundle.manifest["name"] if args.model else "paper-base, random weights: nothing is said of BLEU"
         print(f"{what}; {text}, {len(bundle.tokenizer.target):,} pieces; {args.threads} threads, beam {BEAM}")
         workers = start_all(bundle, student, folder, args)
         differences = verify(workers, sources[:16], references[:16])
@@ -414,7 +414,7 @@ def main() -> None:
     table = report(by_name)
     result = ratios(by_name)
     print(f"\n{time.perf_counter() - begin:.0f} seconds in all")
-    facts = {"model": args.model.name if args.model else None, "text": text, "threads": args.threads}
+    facts = {"model": bundle.manifest["name"] if args.model else None, "text": text, "threads": args.threads}
     print(json.dumps(result | facts | {"log_p_differences": differences, "all": table}))
 
 

@@ -94,13 +94,18 @@ def save_marian(weights: dict[str, Tensor], shape: Shape, folder: Path) -> None:
     state = dict(renamed(weights, parts, "model.{stack}.layers.{number}"))
     embeddings = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head")
     state |= {f"{name}.weight": weights["projection"] for name in embeddings}
-    angles = torch.arange(POSITIONS, dtype=torch.float64)[:, None]
-    angles = angles / 10000 ** (torch.arange(0, shape.d_model, 2, dtype=torch.float64) / shape.d_model)
-    positions = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).float()
-    state |= {f"model.{stack}.embed_positions.weight": positions for stack in ("encoder", "decoder")}
     state["final_logits_bias"] = torch.zeros(1, shape.vocab)
-    model.load_state_dict(state)
+    # Positions it neither loads nor saves.
+    missing = model.load_state_dict(state, strict=False).missing_keys
+    assert all("embed_positions" in name for name in missing), missing
     model.save_pretrained(folder)
+
+
+def positions(d_model: int) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(…), section 3.5; Marian puts all sines first."""
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = torch.arange(POSITIONS, dtype=torch.float64)[:, None] / 10000 ** (even / d_model)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
 
 
 def marian(folder: Path, precision: str) -> System:
@@ -112,6 +117,8 @@ def marian(folder: Path, precision: str) -> System:
     for module in model.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = shape.epsilon
+    for stack in (model.model.encoder, model.model.decoder):
+        stack.embed_positions.weight.data.copy_(positions(shape.d_model))
 
     def inputs(rows: Rows) -> dict[str, Tensor]:
         src = shape.padded(rows, end=(shape.eos,))
