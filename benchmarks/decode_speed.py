@@ -15,7 +15,9 @@ First every system scores the same pairs: in float32 each token's log P must be 
 speed      Beam 4, and exactly 16 target tokens a sentence, the end mark the last of them, so that all do the same work.
            Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs.
            Ours decide by themselves. Then all take turns within every round, each after a pause in which waiting
-           threads of the one before fall asleep. Counted are target tokens/s.
+           threads of the one before fall asleep. Counted are target tokens/s. Then those that run CTranslate2, as
+           long as the model makes the translations, in sentences/s: what our engine was forced to say it scores anew,
+           to tell its true log P, which nobody pays for otherwise.
 latency    Single sentences, one after the other: the median and the 99th percentile. As long as the model makes them,
            or 16 tokens if its weights are random.
 memory     The most the process has held, from its start until here, but for the trials of the size of batch.
@@ -23,15 +25,16 @@ load       From the start of the process until it could translate, Python and im
 BLEU       Of translations as long as the model makes them; with --quick of 200 sentences and of ours only.
 
 The ratios are medians over the rounds, each of two systems in the same round, with the spread. torch_bf16_vs_hf is
-beside Marian in float32, torch_bf16_vs_hf_bf16 beside its bfloat16; ct2_vs_direct is the lower of float32's and int8's.
-student_vs_teacher, student_bleu_drop and shortlist_vs_int8 are beside our int8; int8_bleu_drop is beside our
-ctranslate2 float32. The last line is one JSON object.
+beside Marian in float32, torch_bf16_vs_hf_bf16 beside its bfloat16; ct2_vs_direct is the lower of float32's and int8's;
+it, student_vs_teacher and shortlist_vs_int8 are of sentences/s. The student and the shortlist are beside our int8, int8
+loses BLEU against our ctranslate2 float32. The last line is one JSON object; what was not measured is null there.
 """
 
 import argparse
 import gzip
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -88,10 +91,23 @@ class Worker:
     peak_mb: float = 0.0
     batch: int = 0
     speeds: list[float] = field(default_factory=list)
+    """Target tokens/s of each round, of forced length."""
+    natural_speeds: list[float] = field(default_factory=list)
+    """Sentences/s of each round, as long as the model makes them."""
     latencies: list[float] = field(default_factory=list)
     bleu: float | None = None
-    natural: float | None = None
     same: float | None = None
+    """The share of translations that are the torch engine's in float32."""
+
+    @property
+    def runs_ctranslate2(self) -> bool:
+        """Whether CTranslate2 is below it."""
+        return self.name.startswith(("ctranslate2", "direct", "student"))
+
+    @property
+    def fed_by_hand(self) -> bool:
+        """Whether it is given batches, and does not make them itself."""
+        return self.name.startswith(("direct", *PEERS))
 
     @classmethod
     def start(cls, name: str, bundle: Bundle, command: list[str], threads: int) -> Self:
@@ -188,6 +204,8 @@ def export(bundle: Bundle, folder: Path, quantization: str) -> Path:
     from dragoman.export.ctranslate2 import convert
 
     convert(bundle.load_model(), bundle.tokenizer, folder, quantization)
+    if (shortlist := bundle.folder / "shortlist.txt").exists():
+        shutil.copy(shortlist, folder / "vmap.txt")
     return folder
 
 
@@ -271,23 +289,31 @@ def verify(workers: list[Worker], sources: Sequence[str], references: Sequence[s
 def tune(workers: list[Worker], texts: Sequence[str], sizes: Sequence[int]) -> None:
     """Warm all up; those that are fed by hand learn their best size of batch."""
     for worker in workers:
-        if worker.name.startswith(("direct", *PEERS)):
-            worker.search(texts, batch=sizes[-1])
+        worker.search(texts)
+        if worker.fed_by_hand:
             seconds = {size: worker.search(texts, batch=size)["seconds"] for size in sizes}
             worker.batch = min(seconds, key=seconds.__getitem__)
             worker.ask({"do": "forget"})
             print(f"{worker.name}: batches of {worker.batch:,} tokens are its fastest of {[*sizes]}", flush=True)
-        else:
-            worker.search(texts)
 
 
 def measure_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> None:
-    """All in turns."""
+    """All in turns, of forced length."""
     for _ in range(rounds):
         for worker in workers:
             answer = worker.search(texts)
             worker.speeds.append(answer["tokens"] / answer["seconds"])
             worker.peak_mb = max(worker.peak_mb, answer["peak_mb"])
+
+
+def measure_natural_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> None:
+    """All that run CTranslate2 in turns, as long as the model makes the translations."""
+    workers = [worker for worker in workers if worker.runs_ctranslate2]
+    for worker in workers:
+        worker.search(texts, forced=False)
+    for _ in range(rounds):
+        for worker in workers:
+            worker.natural_speeds.append(len(texts) / worker.search(texts, forced=False)["seconds"])
 
 
 def measure_latency(workers: list[Worker], texts: Sequence[str], turns: int, forced: bool) -> None:
@@ -298,25 +324,22 @@ def measure_latency(workers: list[Worker], texts: Sequence[str], turns: int, for
             worker.latencies += worker.search(texts[turn::turns], forced, single=True)["latencies"]
 
 
-def measure_bleu(workers: list[Worker], sources: Sequence[str], references: Sequence[str], peers: bool) -> None:
+def measure_bleu(workers: list[Worker], sources: Sequence[str], references: Sequence[str]) -> None:
     """Translations as long as the model makes them."""
-    reference: list[str] = []
+    first: list[str] = []
     for worker in workers:
-        if not peers and worker.name.startswith(("direct", *PEERS)):
-            continue
-        answer = worker.search(sources, forced=False)
-        texts = worker.bundle.tokenizer.decode(answer["outputs"], "target")
-        reference = reference or texts
+        texts = worker.bundle.tokenizer.decode(worker.search(sources, forced=False)["outputs"], "target")
+        first = first or texts
         worker.bleu = bleu(texts, references).value
-        worker.natural = len(sources) / answer["seconds"]
-        worker.same = statistics.fmean(a == b for a, b in zip(texts, reference, strict=True))
+        worker.same = statistics.fmean(a == b for a, b in zip(texts, first, strict=True))
 
 
-def ratio(workers: dict[str, Worker], one: str, other: str) -> float | None:
-    """How many times as fast `one` is as `other` in the same round, in the median; None if either is not there."""
-    if one not in workers or other not in workers:
+def ratio(workers: dict[str, Worker], one: str, other: str, natural: bool = False) -> float | None:
+    """How many times as fast `one` is as `other` in the same round, in the median; None if it was not measured."""
+    speeds = [getattr(workers.get(name), "natural_speeds" if natural else "speeds", []) for name in (one, other)]
+    each = [a / b for a, b in zip(*speeds, strict=False)]
+    if not each:
         return None
-    each = [a / b for a, b in zip(workers[one].speeds, workers[other].speeds, strict=True)]
     print(f"  {one} / {other}: {statistics.median(each):.2f} [{min(each):.2f}-{max(each):.2f}]")
     return round(statistics.median(each), 3)
 
@@ -329,15 +352,17 @@ def drop(workers: dict[str, Worker], one: str, other: str) -> float | None:
 
 def report(workers: dict[str, Worker]) -> dict[str, Any]:
     """Print the table; all of it as an object too."""
-    print(f"\n{'':29} tokens/s [spread]       p50 ms  p99 ms  peak MB  load s   BLEU  sentences/s  same")
+    print(f"\n{'':29} tokens/s [spread]       p50 ms  p99 ms  peak MB  load s  sentences/s   BLEU  same")
     table: dict[str, Any] = {}
     for name, worker in workers.items():
         speed, low, high = statistics.median(worker.speeds), min(worker.speeds), max(worker.speeds)
         p50, p99 = percentile(worker.latencies, 50), percentile(worker.latencies, 99)
         line = f"{name:29} {speed:8,.0f} {f'[{low:,.0f}-{high:,.0f}]':14} {p50:7.0f} {p99:7.0f}"
         line += f" {worker.peak_mb:8,.0f} {worker.load_seconds:7.1f}"
+        natural = statistics.median(worker.natural_speeds) if worker.natural_speeds else None
+        line += f" {natural or '':12.5}"
         if worker.bleu is not None:
-            line += f" {worker.bleu:6.2f} {worker.natural:12.1f} {worker.same:5.0%}"
+            line += f" {worker.bleu:6.2f} {worker.same:5.0%}"
         print(line)
         table[name] = {
             "tokens_per_second": round(speed),
@@ -346,7 +371,7 @@ def report(workers: dict[str, Worker]) -> dict[str, Any]:
             "peak_mb": round(worker.peak_mb),
             "load_s": round(worker.load_seconds, 2),
             "bleu": worker.bleu and round(worker.bleu, 2),
-            "sentences_per_second": worker.natural and round(worker.natural, 2),
+            "sentences_per_second": natural and round(natural, 2),
             "batch": worker.batch or None,
         }
     return table
@@ -360,15 +385,15 @@ def percentile(seconds: Sequence[float], percent: int) -> float:
 def ratios(workers: dict[str, Worker]) -> dict[str, float | None]:
     """What is claimed."""
     print("\ntimes as fast, in the same round")
-    direct = [ratio(workers, f"ctranslate2 {which}", f"direct {which}") for which in ("float32", "int8")]
+    direct = [ratio(workers, f"ctranslate2 {which}", f"direct {which}", natural=True) for which in ("float32", "int8")]
     return {
         "torch_vs_joeynmt": ratio(workers, "torch float32", "joeynmt"),
         "torch_vs_hf": ratio(workers, "torch float32", "marian float32"),
         "torch_bf16_vs_hf": ratio(workers, "torch bfloat16", "marian float32"),
         "torch_bf16_vs_hf_bf16": ratio(workers, "torch bfloat16", "marian bfloat16"),
-        "ct2_vs_direct": min(filter(None, direct)),
-        "shortlist_vs_int8": ratio(workers, "ctranslate2 int8 + shortlist", "ctranslate2 int8"),
-        "student_vs_teacher": ratio(workers, "student int8", "ctranslate2 int8"),
+        "ct2_vs_direct": min(filter(None, direct), default=None),
+        "shortlist_vs_int8": ratio(workers, "ctranslate2 int8 + shortlist", "ctranslate2 int8", natural=True),
+        "student_vs_teacher": ratio(workers, "student int8", "ctranslate2 int8", natural=True),
         "student_bleu_drop": drop(workers, "student int8", "ctranslate2 int8"),
         "shortlist_bleu_drop": drop(workers, "ctranslate2 int8 + shortlist", "ctranslate2 int8"),
         "int8_bleu_drop": drop(workers, "ctranslate2 int8", "ctranslate2 float32"),
@@ -402,12 +427,15 @@ def main() -> None:
         differences = verify(workers, sources[:16], references[:16])
         texts = _spread(sources, effort.sentences)
         tune(workers, texts, effort.sizes)
-        measure_speed(workers, texts, args.rounds or effort.rounds)
+        measure_speed(workers, texts, rounds := args.rounds or effort.rounds)
+        if args.model:
+            measure_natural_speed(workers, texts, rounds)
         singles = _spread(sources, effort.singles * effort.turns)
         measure_latency(workers, singles, effort.turns, forced=args.model is None)
         if args.model:
             count = effort.scored or len(sources)
-            measure_bleu(workers, _spread(sources, count), _spread(references, count), effort.peers_bleu)
+            scored = [worker for worker in workers if effort.peers_bleu or not worker.fed_by_hand]
+            measure_bleu(scored, _spread(sources, count), _spread(references, count))
         for worker in workers:
             worker.stop()
     by_name = {worker.name: worker for worker in workers}

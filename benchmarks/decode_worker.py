@@ -28,10 +28,10 @@ def torch_engine(bundle: Bundle, precision: str, threads: int) -> Engine:
     from dragoman.engine.torch import TorchEngine
 
     torch.set_num_threads(threads)
-    return TorchEngine(bundle.load_model(), torch.device("cpu"))
+    return TorchEngine(bundle.load_model(), torch.device("cpu"), precision=precision)
 
 
-def ctranslate2_engine(bundle: Bundle, network: Path, precision: str, threads: int) -> Engine:
+def ctranslate2_engine(bundle: Bundle, network: Path, threads: int) -> Engine:
     """The fast engine."""
     from dragoman.engine.ctranslate2 import CTranslate2Engine
 
@@ -103,10 +103,9 @@ def main() -> None:
         bundle = open_bundle(args.bundle)
         if args.name == "torch":
             return ours(torch_engine(bundle, args.precision, args.threads), args.shortlist)
-        where = (bundle, args.network, args.precision, args.threads)
         if args.name == "ctranslate2":
-            return ours(ctranslate2_engine(*where), args.shortlist)
-        direct = Direct(*where)
+            return ours(ctranslate2_engine(bundle, args.network, args.threads), args.shortlist)
+        direct = Direct(bundle, args.network, args.precision, args.threads)
         return System(direct.search, direct.score)
 
     serve(load)
