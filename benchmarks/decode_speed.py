@@ -16,8 +16,8 @@ speed      Beam 4, and exactly 16 target tokens a sentence, the end mark the las
            Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs.
            Ours decide by themselves. Then all take turns within every round, each after a pause in which waiting
            threads of the one before fall asleep. Counted are target tokens/s. Then those that run CTranslate2, as
-           long as the model makes the translations, in sentences/s: what our engine was forced to say it scores anew,
-           to tell its true log P, which nobody pays for otherwise.
+           long as the model makes the translations, in sentences/s: what our ctranslate2 engine was forced to say it
+           scores anew, to tell its true log P, for which nobody pays otherwise.
 latency    Single sentences, one after the other: the median and the 99th percentile. As long as the model makes them,
            or 16 tokens if its weights are random.
 memory     The most the process has held, from its start until here, but for the trials of the size of batch.
@@ -129,7 +129,7 @@ class Worker:
 
     def search(self, texts: Sequence[str], forced: bool = True, single: bool = False, batch: int = 0) -> dict[str, Any]:
         """Translations, of TOKENS tokens each if `forced`."""
-        lengths = {"min": TOKENS - 1, "max": TOKENS - 1} if forced else {"min": 1, "max": None}
+        lengths = {"min": TOKENS - 1, "max": TOKENS - 1} if forced else {"min": 0, "max": None}
         how = {"beam": BEAM, "alpha": ALPHA, "batch": batch or self.batch or SIZES[-1], "single": single}
         answer = self.ask({"do": "search", "ids": self.ids(texts)} | lengths | how)
         if forced and {len(output) for output in answer["outputs"]} != {TOKENS - 1}:

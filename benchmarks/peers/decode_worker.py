@@ -29,6 +29,7 @@ class Shape:
 
     def __init__(self, folder: Path) -> None:
         self.__dict__.update(json.loads((folder / "shape.json").read_text()))
+        self.never = [self.pad, self.unk, self.bos]  # what no translation contains
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -41,6 +42,7 @@ class Shape:
     def told(self, logits: Tensor, targets: Rows) -> list[list[float]]:
         """log P of each target's tokens and end mark."""
         gold = self.padded(targets, end=(self.eos,))
+        logits[..., self.never] = -torch.inf
         log_probs = logits.float().log_softmax(-1).gather(-1, gold[..., None]).squeeze(-1).tolist()
         return [row[: len(target) + 1] for row, target in zip(log_probs, targets, strict=True)]
 
@@ -94,7 +96,7 @@ def save_marian(weights: dict[str, Tensor], shape: Shape, folder: Path) -> None:
     state = dict(renamed(weights, parts, "model.{stack}.layers.{number}"))
     embeddings = ("model.shared", "model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head")
     state |= {f"{name}.weight": weights["projection"] for name in embeddings}
-    state["final_logits_bias"] = torch.zeros(1, shape.vocab)
+    state["final_logits_bias"] = torch.zeros(1, shape.vocab).index_fill(1, torch.tensor(shape.never), -1e9)
     # Positions it neither loads nor saves.
     missing = model.load_state_dict(state, strict=False).missing_keys
     assert all("embed_positions" in name for name in missing), missing
@@ -126,7 +128,7 @@ def marian(folder: Path, precision: str) -> System:
 
     def search(rows: Rows, wish: Wish) -> list[list[int]]:
         most = wish.limit(rows)
-        lengths = {"min_new_tokens": wish.min, "max_new_tokens": most + 1, "forced_eos_token_id": shape.eos}
+        lengths = {"min_new_tokens": wish.min or None, "max_new_tokens": most + 1, "forced_eos_token_id": shape.eos}
         beams = {"num_beams": wish.beam, "do_sample": False}
         if wish.beam > 1:
             beams |= {"length_penalty": wish.alpha, "early_stopping": True}
