@@ -13,7 +13,8 @@ embedded corpus. Every system is a process of its own; the peers' run in train_s
 First every system scores the same pairs: in float32 each token's log P must be the torch engine's within 1e-4. Then:
 
 speed      Beam 4, and exactly 16 target tokens a sentence, the end mark the last of them, so that all do the same work.
-           Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs.
+           Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs
+           (with --quick, all 64 sentences at once is the peers').
            Ours decide by themselves. Then all take turns within every round, each after a pause in which waiting
            threads of the one before fall asleep. Counted are target tokens/s. Then those that run CTranslate2, as
            long as the model makes the translations, in sentences/s: what our ctranslate2 engine was forced to say it
@@ -60,24 +61,32 @@ PAUSE = 0.3  # seconds; Intel's OpenMP lets a thread spin for 0.2 before it slee
 EMBEDDED = HERE.parent / "src/dragoman/data/embedded"
 PEERS = ("joeynmt", "marian float32", "marian bfloat16")
 # What is fed by hand, and so tries these sizes of batch first: sentences × longest source.
-SIZES, QUICK_SIZES = (256, 512, 1024, 2048, 4096), (256, 1024)
+SIZES = (256, 512, 1024, 2048, 4096)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: sentences of a round, rounds, single sentences of a turn, turns, sentences for BLEU."""
+    """How much is measured."""
 
     sentences: int
+    """Translated in each round."""
     rounds: int
     singles: int
+    """Single sentences of a turn."""
     turns: int
     scored: int | None
+    """Sentences for BLEU; None for all."""
     sizes: tuple[int, ...]
+    """Of batches, that CTranslate2 fed directly tries."""
+    peer_sizes: tuple[int, ...]
+    """Of batches, that the peers try."""
     peers_bleu: bool
 
 
-FULL = Effort(sentences=256, rounds=5, singles=20, turns=3, scored=None, sizes=SIZES, peers_bleu=True)
-QUICK = Effort(sentences=64, rounds=3, singles=20, turns=1, scored=200, sizes=QUICK_SIZES, peers_bleu=False)
+FULL = Effort(sentences=256, rounds=5, singles=20, turns=3, scored=None, sizes=SIZES, peer_sizes=SIZES, peers_bleu=True)
+QUICK = Effort(
+    sentences=64, rounds=3, singles=20, turns=1, scored=200, sizes=(256, 1024), peer_sizes=(1024,), peers_bleu=False
+)
 
 
 @dataclass
@@ -224,9 +233,10 @@ def for_peers(bundle: Bundle, folder: Path) -> Path:
     marks = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS, "epsilon": nn.LayerNorm(1).eps}
     shape = {key: getattr(config, key) for key in sizes} | {"vocab": len(bundle.tokenizer.source)} | marks
     (folder / "shape.json").write_text(json.dumps(shape))
-    subprocess.run(
-        [str(ENVIRONMENT / "bin/python"), str(HERE / "peers/decode_worker.py"), "convert", folder], check=True
-    )
+    command = [str(ENVIRONMENT / "bin/python"), str(HERE / "peers/decode_worker.py"), "convert", str(folder)]
+    with (ENVIRONMENT / "decode convert.log").open("w") as log:
+        if subprocess.run(command, stdout=log, stderr=log).returncode:
+            sys.exit(f"the weights were not converted; {log.name} says why")
     return folder
 
 
@@ -286,15 +296,17 @@ def verify(workers: list[Worker], sources: Sequence[str], references: Sequence[s
     return differences
 
 
-def tune(workers: list[Worker], texts: Sequence[str], sizes: Sequence[int]) -> None:
+def tune(workers: list[Worker], texts: Sequence[str], effort: Effort) -> None:
     """Warm all up; those that are fed by hand learn their best size of batch."""
     for worker in workers:
-        worker.search(texts)
+        sizes = effort.sizes if worker.runs_ctranslate2 else effort.peer_sizes
+        worker.search(texts, batch=sizes[-1])
         if worker.fed_by_hand:
-            seconds = {size: worker.search(texts, batch=size)["seconds"] for size in sizes}
-            worker.batch = min(seconds, key=seconds.__getitem__)
+            trials = sizes if len(sizes) > 1 else ()
+            seconds = {size: worker.search(texts, batch=size)["seconds"] for size in trials}
+            worker.batch = min(seconds, key=seconds.__getitem__) if seconds else sizes[-1]
             worker.ask({"do": "forget"})
-            print(f"{worker.name}: batches of {worker.batch:,} tokens are its fastest of {[*sizes]}", flush=True)
+            print(f"{worker.name}: batches of {worker.batch:,} tokens, the fastest of {[*sizes]}", flush=True)
 
 
 def measure_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> None:
@@ -320,7 +332,7 @@ def measure_latency(workers: list[Worker], texts: Sequence[str], turns: int, for
     """Single sentences, a share of them in each turn."""
     for turn in range(turns):
         for worker in workers:
-            worker.search(texts[-3:], forced, single=True)
+            worker.search(texts[-2:], forced, single=True)
             worker.latencies += worker.search(texts[turn::turns], forced, single=True)["latencies"]
 
 
@@ -421,12 +433,16 @@ def main() -> None:
         folder = Path(name)
         bundle = open_bundle(args.model) if args.model else random_bundle(folder / "random")
         student = open_bundle(args.student) if args.student else None
-        what = bundle.manifest["name"] if args.model else "paper-base, random weights: nothing is said of BLEU"
+        what = (
+            bundle.manifest["name"]
+            if args.model
+            else "paper-base, random weights (lengths of its own, and BLEU, need --model)"
+        )
         print(f"{what}; {text}, {len(bundle.tokenizer.target):,} pieces; {args.threads} threads, beam {BEAM}")
         workers = start_all(bundle, student, folder, args)
         differences = verify(workers, sources[:16], references[:16])
         texts = _spread(sources, effort.sentences)
-        tune(workers, texts, effort.sizes)
+        tune(workers, texts, effort)
         measure_speed(workers, texts, rounds := args.rounds or effort.rounds)
         if args.model:
             measure_natural_speed(workers, texts, rounds)
