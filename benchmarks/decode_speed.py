@@ -218,19 +218,24 @@ def export(bundle: Bundle, folder: Path, quantization: str) -> Path:
     return folder
 
 
-def for_peers(bundle: Bundle, folder: Path) -> Path:
-    """The bundle's weights as JoeyNMT and Marian read them."""
+def refuse_inexpressible(bundle: Bundle) -> None:
+    """End the program if JoeyNMT and Marian have no such model."""
     config = bundle.config.model
     paper = {"norm_order": "post", "norm": "layer", "positions": "sinusoidal", "feed_forward": "relu", "bias": True}
     for key, value in (paper | {"tie": "all", "d_k": config.d_model // config.heads, "d_v": config.d_k}).items():
         if getattr(config, key) != value:
             sys.exit(f"{bundle.folder}: model.{key} is not {value}, so the peers cannot run it; add --no-peers")
-    from torch import nn
 
+
+def for_peers(bundle: Bundle, folder: Path) -> Path:
+    """The bundle's weights as JoeyNMT and Marian read them."""
+    from dragoman.model.norm import EPSILON
+
+    config = bundle.config.model
     folder.mkdir()
     (folder / "model.safetensors").symlink_to((bundle.folder / "model.safetensors").resolve())
     sizes = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "heads")
-    marks = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS, "epsilon": nn.LayerNorm(1).eps}
+    marks = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS, "epsilon": EPSILON["layer"]}
     shape = {key: getattr(config, key) for key in sizes} | {"vocab": len(bundle.tokenizer.source)} | marks
     (folder / "shape.json").write_text(json.dumps(shape))
     command = [str(ENVIRONMENT / "bin/python"), str(HERE / "peers/decode_worker.py"), "convert", str(folder)]
@@ -296,14 +301,18 @@ def verify(workers: list[Worker], sources: Sequence[str], references: Sequence[s
     return differences
 
 
-def tune(workers: list[Worker], texts: Sequence[str], effort: Effort) -> None:
-    """Warm all up; those that are fed by hand learn their best size of batch."""
+def tune(workers: list[Worker], texts: Sequence[str], effort: Effort, natural: bool) -> None:
+    """Warm all up; those that are fed by hand learn their best size of batch.
+
+    With `natural`, CTranslate2 fed directly learns it at the length the model makes: there it is compared.
+    """
     for worker in workers:
         sizes = effort.sizes if worker.runs_ctranslate2 else effort.peer_sizes
-        worker.search(texts, batch=sizes[-1])
+        forced = not (natural and worker.runs_ctranslate2)
+        worker.search(texts, forced, batch=sizes[-1])
         if worker.fed_by_hand:
             trials = sizes if len(sizes) > 1 else ()
-            seconds = {size: worker.search(texts, batch=size)["seconds"] for size in trials}
+            seconds = {size: worker.search(texts, forced, batch=size)["seconds"] for size in trials}
             worker.batch = min(seconds, key=seconds.__getitem__) if seconds else sizes[-1]
             worker.ask({"do": "forget"})
             print(f"{worker.name}: batches of {worker.batch:,} tokens, the fastest of {[*sizes]}", flush=True)
@@ -426,23 +435,28 @@ def main() -> None:
     args = parser.parse_args()
     if (args.source is None) != (args.reference is None):
         parser.error("--source and --reference go together")
+    if args.student and not args.model:
+        parser.error("--student needs --model, its teacher")
     begin, effort = time.perf_counter(), QUICK if args.quick else FULL
-    make_environment()
+    if args.no_peers:
+        ENVIRONMENT.mkdir(exist_ok=True)  # the logs are there
+    else:
+        make_environment()
     text, sources, references = read_text(args)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         bundle = open_bundle(args.model) if args.model else random_bundle(folder / "random")
         student = open_bundle(args.student) if args.student else None
-        what = (
-            bundle.manifest["name"]
-            if args.model
-            else "paper-base, random weights (lengths of its own, and BLEU, need --model)"
-        )
-        print(f"{what}; {text}, {len(bundle.tokenizer.target):,} pieces; {args.threads} threads, beam {BEAM}")
+        if not args.no_peers:
+            refuse_inexpressible(bundle)
+        name = bundle.manifest["name"] if args.model else "paper-base with random weights"
+        print(f"{name}; {text}, {len(bundle.tokenizer.target):,} pieces; {args.threads} threads, beam {BEAM}")
+        if not args.model:
+            print("without --model there are neither lengths of its own (ct2_vs_direct, shortlist, student) nor BLEU")
         workers = start_all(bundle, student, folder, args)
         differences = verify(workers, sources[:16], references[:16])
         texts = _spread(sources, effort.sentences)
-        tune(workers, texts, effort)
+        tune(workers, texts, effort, natural=bool(args.model))
         measure_speed(workers, texts, rounds := args.rounds or effort.rounds)
         if args.model:
             measure_natural_speed(workers, texts, rounds)
@@ -458,7 +472,7 @@ def main() -> None:
     table = report(by_name)
     result = ratios(by_name)
     print(f"\n{time.perf_counter() - begin:.0f} seconds in all")
-    facts = {"model": bundle.manifest["name"] if args.model else None, "text": text, "threads": args.threads}
+    facts = {"model": name, "text": text, "threads": args.threads}
     print(json.dumps(result | facts | {"log_p_differences": differences, "all": table}))
 
 
