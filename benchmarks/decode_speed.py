@@ -16,12 +16,13 @@ speed      Beam 4, and exactly 16 target tokens a sentence, the end mark the las
            Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs
            (with --quick, all 64 sentences at once is the peers').
            Ours decide by themselves. Then all take turns within every round, each after a pause in which waiting
-           threads of the one before fall asleep. Counted are target tokens/s. Then those that run CTranslate2, as
-           long as the model makes the translations, in sentences/s: what our ctranslate2 engine was forced to say it
+           threads of the one before fall asleep. Counted are target tokens/s. Before that those that run CTranslate2
+           take turns at the length the model makes, in sentences/s: what our ctranslate2 engine is forced to say it
            scores anew, to tell its true log P, for which nobody pays otherwise.
 latency    Single sentences, one after the other: the median and the 99th percentile. As long as the model makes them,
            or 16 tokens if its weights are random.
-memory     The most the process has held, from its start until here, but for the trials of the size of batch.
+memory     The most the process has held, from its start until speed was measured (of CTranslate2, at the length the
+           model makes), but for the trials of the size of batch.
 load       From the start of the process until it could translate, Python and imports counted.
 BLEU       Of translations as long as the model makes them; with --quick of 200 sentences and of ours only.
 
@@ -324,7 +325,8 @@ def measure_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> N
         for worker in workers:
             answer = worker.search(texts)
             worker.speeds.append(answer["tokens"] / answer["seconds"])
-            worker.peak_mb = max(worker.peak_mb, answer["peak_mb"])
+            if not worker.natural_speeds:
+                worker.peak_mb = max(worker.peak_mb, answer["peak_mb"])
 
 
 def measure_natural_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> None:
@@ -334,7 +336,9 @@ def measure_natural_speed(workers: list[Worker], texts: Sequence[str], rounds: i
         worker.search(texts, forced=False)
     for _ in range(rounds):
         for worker in workers:
-            worker.natural_speeds.append(len(texts) / worker.search(texts, forced=False)["seconds"])
+            answer = worker.search(texts, forced=False)
+            worker.natural_speeds.append(len(texts) / answer["seconds"])
+            worker.peak_mb = max(worker.peak_mb, answer["peak_mb"])
 
 
 def measure_latency(workers: list[Worker], texts: Sequence[str], turns: int, forced: bool) -> None:
@@ -457,9 +461,10 @@ def main() -> None:
         differences = verify(workers, sources[:16], references[:16])
         texts = _spread(sources, effort.sentences)
         tune(workers, texts, effort, natural=bool(args.model))
-        measure_speed(workers, texts, rounds := args.rounds or effort.rounds)
+        rounds = args.rounds or effort.rounds
         if args.model:
             measure_natural_speed(workers, texts, rounds)
+        measure_speed(workers, texts, rounds)
         singles = _spread(sources, effort.singles * effort.turns)
         measure_latency(workers, singles, effort.turns, forced=args.model is None)
         if args.model:
