@@ -16,7 +16,8 @@ from dragoman.config import RunConfig, TrainConfig
 from dragoman.data.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.train import fitting
+from dragoman.train import fitting, validation
+from dragoman.train.distributed import Team
 from dragoman.train.ema import MovingAverage
 from dragoman.train.fitting import divide_update
 from dragoman.train.gradient import Gradient
@@ -150,10 +151,41 @@ def test_a_trial_leaves_no_gradients_and_knows_running_out(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return batch_loss(model, batch, smoothing)
 
-    monkeypatch.setattr(fitting, "batch_loss", tight)
+    monkeypatch.setattr(validation, "batch_loss", tight)
     fits = fitting.by_trial(model, TrainConfig(precision="float32"), torch.device("cpu"))
     assert [fits(tokens) for tokens in (100, 600, 700, 5000)] == [True, True, False, False]
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def kept_for_backward(act: Callable[[], object]) -> int:
+    """Bytes that autograd saves while `act` runs, each storage counted once."""
+    storages: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        held.append(tensor)  # or its address is given to another
+        return tensor
+
+    held: list[Tensor] = []
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        act()
+    return sum(storages.values())
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("r_drop", [0.0, 3.0])
+def test_a_trial_takes_the_memory_that_training_takes(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, r_drop: float, recompute: bool
+) -> None:
+    model, device = build(dropout=0.1).train(), torch.device("cpu")
+    train = TrainConfig(precision="float32", r_drop=r_drop, recompute=recompute)
+    monkeypatch.setattr(fitting, "LENGTHS", (16,))
+    monkeypatch.setattr(fitting, "HEADROOM", 1.0)
+    in_trial = kept_for_backward(lambda: fitting.by_trial(model, train, device)(256))
+    there = fitting.rectangle(256, 16, model.projection.size(0))
+    assert not any("forward" in vars(layer) for layer in [*model.encoder, *model.decoder]), "left as it was"
+    gradient = Gradient(model, train, Team(), device)
+    assert in_trial == kept_for_backward(lambda: gradient.of([there], there.target_tokens))
 
 
 def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[list[int]]]) -> None:

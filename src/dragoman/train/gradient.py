@@ -4,11 +4,12 @@ It is the same number however the pairs of an update are cut up; arithmetic, mem
 found.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from dragoman.config import TrainConfig
@@ -26,10 +27,10 @@ class Gradient:
 
     def __init__(self, model: Transformer, train: TrainConfig, team: Team, device: torch.device) -> None:
         self.team, self.device = team, device
-        for layer in [*model.encoder, *model.decoder]:
-            if train.recompute:
-                layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
-            if train.compile:
+        if train.recompute:
+            recompute_layers(model)
+        if train.compile:
+            for layer in layers_of(model):
                 layer.compile(dynamic=True)
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
@@ -68,3 +69,28 @@ class Gradient:
             # Over the processes gradients are averaged, and ours is to be their sum.
             (summed * (self.team.size / tokens)).backward()
         return float(summed.item())
+
+
+def layers_of(model: Transformer) -> list[nn.Module]:
+    """Those of the encoder, then those of the decoder."""
+    return [*model.encoder, *model.decoder]
+
+
+def recompute_layers(model: Transformer) -> None:
+    """Have each layer keep its input alone, and compute the rest again in the backward pass."""
+    for layer in layers_of(model):
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+@contextmanager
+def recomputed(model: Transformer, really: bool) -> Iterator[None]:
+    """`recompute_layers` for a while, if `really`."""
+    if not really:
+        yield
+        return
+    recompute_layers(model)
+    try:
+        yield
+    finally:
+        for layer in layers_of(model):
+            del layer.forward  # the class's own comes back
