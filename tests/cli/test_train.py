@@ -17,6 +17,7 @@ import yaml
 from safetensors.torch import load_file
 
 from dragoman.data.stream import BatchStream
+from dragoman.train import fitting
 
 
 def weights_of(project: Path) -> dict[str, bytes]:
@@ -80,6 +81,23 @@ def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project
     progress = json.loads((project / "runs/toy/checkpoints/00000002/training.json").read_text())
     assert (progress["batch_tokens"], progress["accumulate"]) == (3000, 3)
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=3", "--resume").code == 0
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_update_stays_divided_as_it_was_begun(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    """On a machine where another division fits, and where another number of processes had begun."""
+    given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.validate_every=1"]
+    assert dragoman("train", project / "run.toml", *given, "train.max_steps=1").code == 0
+    begun = project / "runs/toy/checkpoints/00000001/training.json"
+    begun.write_text(json.dumps(json.loads(begun.read_text()) | {"processes": processes}))
+    monkeypatch.setattr(fitting, "CPU_TOKENS", 1000)
+    said = dragoman("train", project / "run.toml", *given, "train.max_steps=2", "--resume")
+    assert said.code == 0
+    assert "an update" not in said.err
+    progress = json.loads((project / "runs/toy/checkpoints/00000002/training.json").read_text())
+    assert (progress["batch_tokens"], progress["accumulate"]) == (3000, 3 * processes)
 
 
 def test_the_numbers_of_a_run_are_json_lines(trained: Path) -> None:

@@ -33,6 +33,7 @@ from dragoman.evaluation import Score, bleu, chrf
 from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.train.checkpoint import checkpoint_steps, read_progress
 from dragoman.train.distributed import Team, join_team, leave_team
 from dragoman.train.fitting import divide_update, fitting
 from dragoman.train.log import MetricsLog, TensorBoardLog
@@ -115,7 +116,7 @@ def _run(
         _save_tokenizer(folder, config, start)
     team.meet()
     tokenizer = Tokenizer.load(folder / "tokenizer")
-    trainer = _trainer(config, tokenizer, folder, device, team, start)
+    trainer = _trainer(config, tokenizer, folder, device, team, start, resume)
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:
         trainer.listeners.append(display)
@@ -184,13 +185,24 @@ def validator(
 
 
 def _trainer(
-    config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device, team: Team, start: Bundle | None
+    config: RunConfig,
+    tokenizer: Tokenizer,
+    folder: Path,
+    device: torch.device,
+    team: Team,
+    start: Bundle | None,
+    resume: bool,
 ) -> Trainer:
+    checkpoints = folder / "checkpoints"
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if start:
         load_weights(model, start.folder / "model.safetensors")
-    tokens, accumulate = _micro_batches(config, model.to(device), device, team)
+    if resume:  # what was found then holds: found anew, an update could be another one
+        before = read_progress(checkpoints, checkpoint_steps(checkpoints)[-1])
+        tokens, accumulate = before.batch_tokens, before.accumulate
+    else:
+        tokens, accumulate = _micro_batches(config, model.to(device), device, team)
     stream = BatchStream(
         config.data,
         tokenizer,
@@ -214,7 +226,7 @@ def _trainer(
         model,
         stream,
         valid,
-        folder=folder / "checkpoints",
+        folder=checkpoints,
         device=device,
         translate=validator(tokenizer, config, device) if team.leads else None,
         team=team,
