@@ -8,7 +8,7 @@ Need" (Vaswani et al. 2017), section 3 and table 3.
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 
 from dragoman.presets import MODEL_PRESETS, SHAPE, both_depths
 
@@ -139,7 +139,10 @@ class TokenizerConfig(Section):
 
 
 class ModelConfig(Section):
-    """The shape of the Transformer, section 3. `preset` fills what is not given."""
+    """The shape of the Transformer, section 3. `preset` fills what is not given.
+
+    `model_fields_set` is what was given, with `layers` by this name; not what was filled.
+    """
 
     preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big"] | None = None
     """`paper-base` and `paper-big` are exactly 2017; the others are what we recommend today."""
@@ -173,11 +176,17 @@ class ModelConfig(Section):
     """`all`: source, target embeddings and the output projection are one matrix (section 3.4);
     `target`: the latter two only; `none`: three matrices."""
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
+    def _from_what_was_given(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(given, dict):
-            return given
+            return build(given)
+        config = build(cls._filled(given))
+        object.__setattr__(config, "__pydantic_fields_set__", set(given))
+        return config
+
+    @staticmethod
+    def _filled(given: dict[str, Any]) -> dict[str, Any]:
         preset = given.get("preset", None if SHAPE & given.keys() else "small")
         filled = both_depths(MODEL_PRESETS.get(str(preset), {})) | both_depths(given)
         if preset:
@@ -344,6 +353,8 @@ class RunConfig(Section):
 
     @model_validator(mode="after")
     def _tied_vocabularies(self) -> Self:
+        if self.train.start_from:  # both come with that model
+            return self
         if self.model.tie == "all" and not self.tokenizer.joint:
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
         return self

@@ -133,7 +133,11 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         return f"{key}: unknown key{_did_you_mean(first['loc'])}"
     if first["type"] == "missing":
-        remedy = "give it, or a model.preset" if first["loc"][0] == "model" else "this key has no default"
+        remedy = (
+            "give it, or a model.preset, or with train.start_from no shape at all"
+            if first["loc"][0] == "model"
+            else "this key has no default"
+        )
         return f"{key}: missing; {remedy}"
     cause = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list").replace("tuple", "list", 1)
     if first["type"] == "value_error":  # our own validators open with the key's name

@@ -15,20 +15,20 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import Bundle, load_weights, open_bundle, whole_folder, write_bundle
+from dragoman.bundle import Bundle, load_weights, whole_folder, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
 from dragoman.cli.runfolder import held, open_folder, output_of, refuse_mix_up
+from dragoman.cli.start import with_start
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import differences, load_config
+from dragoman.configfile import load_config
 from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.transformer import Transformer
@@ -58,7 +58,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path | None:
     Started by torchrun, every process trains; the first one does the rest, and the others return None.
     """
     folder = output_of(config)
-    config, start = with_start(config)
+    config, start = with_start(config, resume)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     keep_freed_memory()
@@ -67,7 +67,7 @@ def train_run(config: RunConfig, *, resume: bool = False) -> Path | None:
         with silence(not team.leads), team.unbroken("beside the steps"):
             reports = _checked(config, folder, resume) if team.leads else []
             with held(folder) if team.leads else nullcontext():
-                return _run(config, folder, device, team, reports, None if resume else start, resume)
+                return _run(config, folder, device, team, reports, start, resume)
     finally:
         leave_team()
 
@@ -78,26 +78,6 @@ def _checked(config: RunConfig, folder: Path, resume: bool) -> list[CorpusReport
     reports = check_data(config.data)
     say_reports(reports)
     return reports
-
-
-def with_start(config: RunConfig) -> tuple[RunConfig, Bundle | None]:
-    """For fine-tuning, the configuration with shape and pieces of the model it starts from, and that model.
-
-    Raises ConfigError if [model] or [tokenizer] ask for others; the dropout may be another.
-    """
-    if not config.train.start_from:
-        return config, None
-    start = open_bundle(config.train.start_from)
-    model = start.config.model.model_copy(update={"dropout": config.model.dropout})
-    for section, kept in (("model", model), ("tokenizer", start.config.tokenizer)):
-        if section in config.model_fields_set and (odd := differences(kept, getattr(config, section))):
-            raise ConfigError(
-                f"{section}.{odd[0]}: differs from {start.folder}, with which train.start_from begins; "
-                f"leave [{section}] out, it comes with the model"
-            )
-    if "model" not in config.model_fields_set:
-        model = start.config.model
-    return config.model_copy(update={"model": model, "tokenizer": start.config.tokenizer}), start
 
 
 def _run(
