@@ -278,6 +278,12 @@ def test_a_number_beyond_all_bounds_is_refused_with_its_bound(run_toml: Path, ke
         assert refusal(run_toml, f"{key}={beyond}") == f"run.toml: {key}: input should be {bound}, not {beyond}"
 
 
+@pytest.mark.parametrize("seconds", ["0.001", "1e18"])
+def test_a_wait_for_others_is_seconds_that_a_clock_can_count(run_toml: Path, seconds: str) -> None:
+    bound = "greater than or equal to 1" if seconds == "0.001" else "less than or equal to 1000000"
+    assert f"train.peer_timeout: input should be {bound}, " in refusal(run_toml, f"train.peer_timeout={seconds}")
+
+
 def test_less_coverage_than_sentencepiece_takes_is_refused_by_its_key(run_toml: Path) -> None:
     assert refusal(run_toml, "tokenizer.character_coverage=0.97") == (
         "run.toml: tokenizer.character_coverage: input should be greater than or equal to 0.98, not 0.97"

@@ -224,8 +224,9 @@ class TrainConfig(Section):
     """Layers through `torch.compile`: needs a C++ compiler; for GPUs, for on a CPU it was slower (decision 6)."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """With torchrun: `ddp` keeps the model whole in every process, `fsdp` a part of it in each."""
-    peer_timeout: Annotated[float, Field(gt=0)] = 1800.0
-    """Seconds that a process waits for the others before it gives up; above the time of a validation."""
+    peer_timeout: Annotated[float, Field(ge=1, le=1_000_000)] = 1800.0
+    """Seconds that a process waits for the others before it gives up; above the time of a validation, and of checking
+    the text and learning the pieces."""
     threads: Annotated[int, Field(gt=0, le=1024)] | None = None
     """CPU threads; all that this process may use unless given."""
     batch_tokens: Positive | Literal["auto"] = 4096
