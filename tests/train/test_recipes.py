@@ -157,6 +157,16 @@ def test_a_trial_leaves_no_gradients_and_knows_running_out(
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
+@pytest.mark.parametrize(
+    ("update", "processes", "told"),
+    [(7, 1, "7 are too few; give 8 at the least"), (28, 4, "28 are too few for 4 processes; give 29 at the least")],
+)
+def test_an_update_of_too_few_tokens_is_a_mistake_in_the_configuration(update: int, processes: int, told: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^train\.update_tokens: {told}$"):
+        divide_update(update, processes, lambda tokens: True)
+    assert divide_update(update + 1, processes, lambda tokens: True) == (8, 1)
+
+
 def kept_for_backward(act: Callable[[], object]) -> int:
     """Bytes that autograd saves while `act` runs, each storage counted once."""
     storages: dict[int, int] = {}

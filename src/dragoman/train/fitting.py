@@ -12,7 +12,7 @@ import torch
 
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.errors import ResourceError
+from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.device import arithmetic, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train.gradient import recomputed
@@ -28,7 +28,13 @@ LENGTHS = (8, 32, 128)
 
 
 def divide_update(update_tokens: int, processes: int, fits: Callable[[int], bool]) -> tuple[int, int]:
-    """(tokens of a micro-batch, how many of them each process accumulates). Raises ResourceError if nothing fits."""
+    """(tokens of a micro-batch, how many of them each process accumulates).
+
+    Raises ConfigError if there are too few to share, ResourceError if nothing fits.
+    """
+    if update_tokens < (least := (min(LENGTHS) - 1) * processes + 1):
+        team = f" for {processes} processes" if processes > 1 else ""
+        raise ConfigError(f"train.update_tokens: {update_tokens} are too few{team}; give {least} at the least")
     pieces = 1
     while (tokens := -(-update_tokens // (pieces * processes))) >= min(LENGTHS):
         if fits(tokens):
