@@ -8,7 +8,8 @@ Need" (Vaswani et al. 2017), section 3 and table 3.
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
+from pydantic_core import PydanticCustomError
 
 from dragoman.presets import MODEL_PRESETS, SHAPE, both_depths
 
@@ -17,6 +18,15 @@ MOST = 2**31 - 1
 Positive = Annotated[int, Field(gt=0, le=MOST)]
 NonNegative = Annotated[int, Field(ge=0, le=MOST)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
+
+
+def _not_empty(given: Any) -> Any:
+    if given == "":  # which Path would take for the folder where it stands
+        raise PydanticCustomError("path_type", "Input should be a path")
+    return given
+
+
+Where = Annotated[Path, BeforeValidator(_not_empty)]
 
 
 class Section(BaseModel):
@@ -41,9 +51,9 @@ class ProjectConfig(Section):
 class CorpusConfig(Section):
     """Parallel text: two files of lines, or one `.tsv` or `.jsonl` file; each may end in `.gz` or `.zst`."""
 
-    source: Path
+    source: Where
     """File of source sentences, or a `.tsv` (two columns) or `.jsonl` file that holds both sides."""
-    target: Path | None = None
+    target: Where | None = None
     """File of target sentences, line by line the translations of `source`."""
     weight: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     """How many times an epoch shows each pair: 3 repeats, 0.5 draws half of them."""
@@ -208,9 +218,9 @@ class ModelConfig(Section):
 class TrainConfig(Section):
     """How the weights are learned, section 5."""
 
-    output: Path | None = None
+    output: Where | None = None
     """Folder of the run; `runs/NAME` beside the configuration unless given."""
-    start_from: Path | None = None
+    start_from: Where | None = None
     """Fine-tuning: folder of a model whose weights this run begins with, and whose pieces and shape it keeps."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Seed of initialisation, dropout and data order."""
