@@ -150,6 +150,25 @@ def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes
     assert "data.max_length" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("given", "otherwise", "notice"),
+    [
+        (["train.parallel=fsdp"], ["train.parallel=ddp"], 'train.parallel: "fsdp" has no effect'),
+        (["train.accumulate=2", "train.batch_tokens=auto"], ["train.accumulate=2"], "train.accumulate: has no effect"),
+        (["train.r_drop=1", "model.dropout=0"], ["train.r_drop=1"], "train.r_drop: with model.dropout = 0"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, list) else "",
+)
+def test_a_key_without_effect_is_noticed(
+    dragoman: Any, project: Path, given: list[str], otherwise: list[str], notice: str
+) -> None:
+    for number, (keys, times) in enumerate(((given, 1), (otherwise, 0))):
+        once = ["train.max_steps=1", f"train.output={project}/{number}", *keys]
+        said = dragoman("train", project / "run.toml", *once)
+        assert said.code == 0, said.err
+        assert said.err.count(notice) == times
+
+
 # --- refused before training -------------------------------------------------------------------------------------
 
 

@@ -260,3 +260,22 @@ def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, devic
         + (f" in each of {team.size} processes ({config.train.parallel})" if team.size > 1 else "")
         + f", seed {config.train.seed}"
     )
+    for notice in _without_effect(config, team):
+        say(notice, style="yellow")
+
+
+def _without_effect(config: RunConfig, team: Team) -> list[str]:
+    """Keys that were given and that other keys leave nothing to do."""
+    train = config.train
+    notices = {
+        'train.parallel: "fsdp" has no effect in a process alone; start several by torchrun': (
+            train.parallel == "fsdp" and team.size == 1
+        ),
+        'train.accumulate: has no effect with train.batch_tokens = "auto"; train.update_tokens is an update\'s size': (
+            train.batch_tokens == "auto" and "accumulate" in train.model_fields_set
+        ),
+        "train.r_drop: with model.dropout = 0 its two passes are one and the same, for twice the time": (
+            train.r_drop > 0 and config.model.dropout == 0
+        ),
+    }
+    return [notice for notice, holds in notices.items() if holds]
