@@ -1,5 +1,6 @@
 """Moving average, R-Drop, recomputation, updates that do not fit in memory, one run a folder."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from dragoman.data.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
 from dragoman.train import fitting, validation
+from dragoman.train import gradient as gradient_module
 from dragoman.train.distributed import Team
 from dragoman.train.ema import MovingAverage
 from dragoman.train.fitting import divide_update
@@ -242,9 +244,33 @@ def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: Make
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.gradient.summed_loss = Smaller(trainer.gradient, rows=0)  # type: ignore[assignment]
     with pytest.raises(
-        ResourceError, match=r"out of memory on 1 pairs of .* start anew with a lower train\.batch_tokens"
+        ResourceError, match=r"out of memory on 1 pairs of .*; give train\.recompute=true, with --resume "
     ):
         trainer.fit()
+
+
+@pytest.mark.parametrize(
+    ("keys", "first"),
+    [
+        (
+            {},
+            "give train.recompute=true and train.parallel=fsdp, with --resume if there is a checkpoint; or start anew",
+        ),
+        ({"recompute": True}, "give train.parallel=fsdp, with --resume if there is a checkpoint; or start anew"),
+        ({"parallel": "fsdp"}, "give train.recompute=true, with --resume if there is a checkpoint; or start anew"),
+        ({"parallel": "fsdp", "recompute": True}, "start anew with a lower train.batch_tokens"),
+    ],
+)
+def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_way(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], first: str
+) -> None:
+    monkeypatch.setattr(gradient_module, "share_out", lambda module, *_: module)
+    train = TrainConfig(precision="float32", **keys)
+    gradient = Gradient(build().train(), train, Team(rank=1, size=2), torch.device("cpu"))
+    gradient.summed_loss = Smaller(gradient, rows=1)  # type: ignore[assignment]
+    there = fitting.rectangle(64, 16, 13)
+    with pytest.raises(ResourceError, match=rf"^out of memory on 4 pairs of 16 \+ 16 tokens; {re.escape(first)}"):
+        gradient.of([there], there.target_tokens)
 
 
 # --- one run a folder --------------------------------------------------------------------------------------------

@@ -36,6 +36,14 @@ class Gradient:
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
+        saving = {
+            "train.recompute=true": not train.recompute,
+            "train.parallel=fsdp": team.size > 1 and train.parallel == "ddp",
+        }
+        keys = " and ".join(key for key, left in saving.items() if left)
+        self.remedy = (f"give {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
+            "start anew with a lower train.batch_tokens, and train.accumulate as much higher"
+        )
 
     def of(self, batches: Sequence[Batch], tokens: int) -> float | None:
         """The summed loss of this process's `batches`; their gradient, divided by everyone's `tokens`, is accumulated.
@@ -51,7 +59,7 @@ class Gradient:
         try:
             with within_memory(
                 f"{rows} pairs of {source} + {target} tokens",
-                "start anew with a lower train.batch_tokens, and train.accumulate as much higher",
+                self.remedy,
             ):
                 return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
         except ResourceError:
