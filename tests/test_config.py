@@ -254,6 +254,21 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
         ("train.max_steps=many", "train.max_steps: input should be a valid integer"),
         ("version=2", "version: input should be 1, not 2"),
         ("project.name=a b", "project.name: "),
+        *(
+            (
+                f"train.batch_tokens={given}",
+                f'train.batch_tokens: input should be a whole number above 0, or "auto", not {told}',
+            )
+            for given, told in (("atuo", "'atuo'"), ("0", "0"), ("1.5", "1.5"))
+        ),
+        ("train.batch_tokens=9999999999", "train.batch_tokens: input should be less than or equal to 2147483647"),
+        ("train.start_from=1", "train.start_from: input should be a path in quotes, not 1"),
+        ("train.start_from=", "train.start_from: input should be a path in quotes, not ''"),
+        ("train.output=", "train.output: input should be a path in quotes, not ''"),
+        ("data.augment=0.2", "data.augment: input should be a section of keys, as in [data.augment], not 0.2"),
+        ("data.valid=1", 'data.valid: input should be a path in quotes, or {source = "…", target = "…"}, not 1'),
+        ("data.valid=", "data.valid.source: input should be a path in quotes, not ''"),
+        ("model=3", "model: input should be a section of keys, as in [model], not 3"),
     ],
 )
 def test_a_mistake_in_an_override_is_named_by_its_key(run_toml: Path, override: str, message: str) -> None:
@@ -277,6 +292,12 @@ def test_a_number_beyond_all_bounds_is_refused_with_its_bound(run_toml: Path, ke
     assert getattr(getattr(load_config(run_toml, [f"{key}={most}"]), section), name) == most
     for beyond in (most + 1, 10**30):
         assert refusal(run_toml, f"{key}={beyond}") == f"run.toml: {key}: input should be {bound}, not {beyond}"
+
+
+@pytest.mark.parametrize("seconds", ["0.001", "1e18"])
+def test_a_wait_for_others_is_seconds_that_a_clock_can_count(run_toml: Path, seconds: str) -> None:
+    bound = "greater than or equal to 1" if seconds == "0.001" else "less than or equal to 1000000"
+    assert f"train.peer_timeout: input should be {bound}, " in refusal(run_toml, f"train.peer_timeout={seconds}")
 
 
 def test_less_coverage_than_sentencepiece_takes_is_refused_by_its_key(run_toml: Path) -> None:

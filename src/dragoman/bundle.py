@@ -206,6 +206,8 @@ def _fingerprint(path: Path) -> dict[str, Any]:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / "bundle.json"
     restore(folder)
+    if folder.is_file():
+        raise ModelError(f"{folder}: is a file; a model is the folder that holds bundle.json, give that")
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one")
     try:

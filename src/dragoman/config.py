@@ -8,10 +8,20 @@ Need" (Vaswani et al. 2017), section 3 and table 3.
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, model_validator
+from pydantic_core import PydanticCustomError
 
 from dragoman.options import DecodeConfig, Fraction, NonNegative, Positive, Section
 from dragoman.presets import MODEL_PRESETS, SHAPE, both_depths
+
+
+def _not_empty(given: Any) -> Any:
+    if given == "":  # which Path would take for the folder where it stands
+        raise PydanticCustomError("path_type", "Input should be a path")
+    return given
+
+
+Where = Annotated[Path, BeforeValidator(_not_empty)]
 
 
 class ProjectConfig(Section):
@@ -30,9 +40,9 @@ class ProjectConfig(Section):
 class CorpusConfig(Section):
     """Parallel text: two files of lines, or one `.tsv` or `.jsonl` file; each may end in `.gz` or `.zst`."""
 
-    source: Path
+    source: Where
     """File of source sentences, or a `.tsv` (two columns) or `.jsonl` file that holds both sides."""
-    target: Path | None = None
+    target: Where | None = None
     """File of target sentences, line by line the translations of `source`."""
     weight: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     """How many times an epoch shows each pair: 3 repeats, 0.5 draws half of them."""
@@ -128,7 +138,10 @@ class TokenizerConfig(Section):
 
 
 class ModelConfig(Section):
-    """The shape of the Transformer, section 3. `preset` fills what is not given."""
+    """The shape of the Transformer, section 3. `preset` fills what is not given.
+
+    `model_fields_set` is what was given, with `layers` by this name; not what was filled.
+    """
 
     preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big"] | None = None
     """`paper-base` and `paper-big` are exactly 2017; the others are what we recommend today."""
@@ -162,11 +175,17 @@ class ModelConfig(Section):
     """`all`: source, target embeddings and the output projection are one matrix (section 3.4);
     `target`: the latter two only; `none`: three matrices."""
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
+    def _from_what_was_given(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(given, dict):
-            return given
+            return build(given)
+        config = build(cls._filled(given))
+        object.__setattr__(config, "__pydantic_fields_set__", set(given))
+        return config
+
+    @staticmethod
+    def _filled(given: dict[str, Any]) -> dict[str, Any]:
         preset = given.get("preset", None if SHAPE & given.keys() else "small")
         filled = both_depths(MODEL_PRESETS.get(str(preset), {})) | both_depths(given)
         if preset:
@@ -188,9 +207,9 @@ class ModelConfig(Section):
 class TrainConfig(Section):
     """How the weights are learned, section 5."""
 
-    output: Path | None = None
+    output: Where | None = None
     """Folder of the run; `runs/NAME` beside the configuration unless given."""
-    start_from: Path | None = None
+    start_from: Where | None = None
     """Fine-tuning: folder of a model whose weights this run begins with, and whose pieces and shape it keeps."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Seed of initialisation, dropout and data order."""
@@ -204,8 +223,9 @@ class TrainConfig(Section):
     """Layers through `torch.compile`: needs a C++ compiler; for GPUs, for on a CPU it was slower (decision 6)."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """With torchrun: `ddp` keeps the model whole in every process, `fsdp` a part of it in each."""
-    peer_timeout: Annotated[float, Field(gt=0)] = 1800.0
-    """Seconds that a process waits for the others before it gives up; above the time of a validation."""
+    peer_timeout: Annotated[float, Field(ge=1, le=1_000_000)] = 1800.0
+    """Seconds that a process waits for the others before it gives up; above the time of a validation, and of checking
+    the text and learning the pieces."""
     threads: Annotated[int, Field(gt=0, le=1024)] | None = None
     """CPU threads; all that this process may use unless given."""
     batch_tokens: Positive | Literal["auto"] = 4096
@@ -278,6 +298,8 @@ class RunConfig(Section):
 
     @model_validator(mode="after")
     def _tied_vocabularies(self) -> Self:
+        if self.train.start_from:  # both come with that model
+            return self
         if self.model.tie == "all" and not self.tokenizer.joint:
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
         return self

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.errors import ConfigError
 
+# Where pydantic says that a number or "auto" was neither, the key ends in this.
+CHOICE = "constrained-int"
 Section = TypeVar("Section", bound=BaseModel)
 
 
@@ -129,16 +132,34 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
 def _explain(error: ValidationError) -> str:
     """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one."""
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
-    key = _dotted(first["loc"])
+    key = _dotted([part for part in first["loc"] if part != CHOICE])
     if first["type"] == "extra_forbidden":
         return f"{key}: unknown key{_did_you_mean(first['loc'])}"
     if first["type"] == "missing":
-        remedy = "give it, or a model.preset" if first["loc"][0] == "model" else "this key has no default"
+        remedy = (
+            "give it, or a model.preset, or with train.start_from no shape at all"
+            if first["loc"][0] == "model"
+            else "this key has no default"
+        )
         return f"{key}: missing; {remedy}"
-    cause = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list").replace("tuple", "list", 1)
     if first["type"] == "value_error":  # our own validators open with the key's name
+        cause = first["msg"].removeprefix("Value error, ")
         return f"{key}.{cause}" if key else cause
-    return f"{key}: {cause[:1].lower()}{cause[1:]}, not {first['input']!r}"
+    return f"{key}: {_cause(first)}, not {first['input']!r}"
+
+
+def _cause(mistake: ErrorDetails) -> str:
+    """What a value should be, without Python's names of types."""
+    if CHOICE in mistake["loc"] and mistake["type"] != "less_than_equal":
+        return 'input should be a whole number above 0, or "auto"'
+    if mistake["type"] == "path_type":
+        return "input should be a path in quotes"
+    if mistake["type"] == "model_type":
+        if mistake["ctx"]["class_name"] == CorpusConfig.__name__:
+            return 'input should be a path in quotes, or {source = "…", target = "…"}'
+        return f"input should be a section of keys, as in [{_dotted(mistake['loc'])}]"
+    cause = mistake["msg"].replace("valid tuple", "list").replace("tuple", "list", 1)
+    return cause[:1].lower() + cause[1:]
 
 
 def _dotted(loc: Sequence[str | int]) -> str:

@@ -1,11 +1,14 @@
 """`train.start_from`: a run that begins with a finished model, its pieces and shape kept."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from safetensors.torch import load_file
+
+from dragoman.bundle import open_bundle
 
 
 @pytest.fixture
@@ -44,12 +47,69 @@ def test_another_shape_is_refused_by_its_key(dragoman: Any, project: Path, model
     start = [f"train.start_from={model}", "model.d_ff=32"]
     complaint = dragoman("train", project / "run.toml", *start).refused(2)
     assert complaint == (
-        f"model.d_ff: differs from {model}, with which train.start_from begins; "
-        "leave [model] out, it comes with the model"
+        f"model.d_ff: differs from {model}, with which train.start_from begins; leave it out, it comes with the model"
     )
     assert not (project / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ("model.layers=2", "model.layers"),
+        ("model.preset=tiny", "model.preset"),
+        ("model.heads=4", "model.heads"),
+        ("model.tie=none", "model.tie"),
+        ("tokenizer.joint=false", "tokenizer.joint"),
+        ("tokenizer.vocab_size=99", "tokenizer.vocab_size"),
+    ],
+)
+def test_the_key_that_was_given_is_named(dragoman: Any, bare: Path, model: Path, given: str, key: str) -> None:
+    shape = ["model.d_model=32", "model.d_ff=64"] if "layers" in given or "heads" in given else []
+    rest = ["model.layers=1"] if "heads" in given else ["model.heads=2"] if "layers" in given else []
+    complaint = dragoman("train", bare / "run.toml", f"train.start_from={model}", *shape, *rest, given).refused(2)
+    assert complaint.startswith(f"{key}: differs from {model}, with which train.start_from begins")
+
+
+def test_dropout_and_the_sampling_of_pieces_are_ones_own(dragoman: Any, bare: Path, model: Path) -> None:
+    own = ["model.dropout=0.3", "tokenizer.sampling=0.2"]
+    said = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.max_steps=1", *own)
+    assert said.code == 0, said.err
+    before, after = open_bundle(model).config, open_bundle(bare / "runs/toy/model").config
+    assert after.model == before.model.model_copy(update={"dropout": 0.3})
+    assert after.tokenizer == before.tokenizer.model_copy(update={"sampling": 0.2})
+
+
+def test_the_whole_section_may_be_given_if_it_is_the_same(dragoman: Any, project: Path, model: Path) -> None:
+    assert dragoman("train", project / "run.toml", f"train.start_from={model}", "train.max_steps=1").code == 0
+
+
+def test_it_resumes_without_the_model_it_began_with(
+    dragoman: Any, bare: Path, model: Path, tmp_path: Path, contents: Any
+) -> None:
+    start = [f"train.start_from={shutil.copytree(model, tmp_path / 'start')}", "model.dropout=0.3"]
+    assert dragoman("train", bare / "run.toml", *start, "train.max_steps=4").code == 0
+    shutil.rmtree(tmp_path / "start")
+    before = contents(bare)
+    for other, old, new in (("model.dropout=0.2", "0.3", "0.2"), ("tokenizer.vocab_size=99", "56", "99")):
+        complaint = dragoman("train", bare / "run.toml", *start, other, "--resume").refused(2)
+        key = other.split("=")[0]
+        assert complaint.startswith(f"{bare}/runs/toy: was begun with {key} = {old}, now it is {new}; ")
+        assert contents(bare) == before
+    said = dragoman("train", bare / "run.toml", *start, "--resume")
+    assert said.code == 0, said.err
+    assert "resumed at step 4" in said.err
+
+
+def test_there_is_nothing_to_resume_before_the_first_checkpoint(dragoman: Any, bare: Path, model: Path) -> None:
+    complaint = dragoman("train", bare / "run.toml", f"train.start_from={model}", "--resume").refused(2)
+    assert complaint == f"{bare}/runs/toy: holds no checkpoint to resume; start without --resume"
 
 
 def test_no_model_there_is_told(dragoman: Any, bare: Path) -> None:
     complaint = dragoman("train", bare / "run.toml", "train.start_from=nowhere").refused(4)
     assert "nowhere: no such model folder" in complaint
+
+
+def test_a_file_is_no_model(dragoman: Any, bare: Path) -> None:
+    complaint = dragoman("train", bare / "run.toml", "train.start_from=run.toml").refused(4)
+    assert complaint == f"{bare}/run.toml: is a file; a model is the folder that holds bundle.json, give that"

@@ -11,6 +11,7 @@ import pytest
 
 import dragoman as package
 from dragoman.cli import main as main_module
+from dragoman.errors import ConfigError, DataError, DivergenceError, Interrupted, ModelError, TeamError
 
 COMMAND = [sys.executable, "-m", "dragoman"]
 VERBS = [[], ["data"], ["model"], ["demo"], ["init"], ["data", "check"], ["train"], ["translate"], ["evaluate"]]
@@ -100,6 +101,36 @@ def test_only_debug_shows_a_traceback(dragoman: Any, tmp_path: Path) -> None:
     assert debug.code == plain.code == 4
 
 
+@pytest.mark.parametrize(
+    ("error", "speakers"),
+    [
+        (ConfigError("x"), [0]),
+        (ModelError("x"), [0]),
+        (Interrupted("x"), [0]),
+        (KeyboardInterrupt(), [0]),
+        (TeamError("x"), [0, 1]),
+        (DivergenceError("x"), [0, 1]),
+        (DataError("x"), [0, 1]),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_each_of_several_processes_finds_is_said_once(
+    dragoman: Any, monkeypatch: pytest.MonkeyPatch, error: BaseException, speakers: list[int]
+) -> None:
+    from dragoman.cli import train
+
+    monkeypatch.setattr(train, "train_from_file", raising(error))
+    alone = dragoman("train", "x")
+    assert alone.err
+    heard = []
+    for rank in (0, 1):
+        monkeypatch.setenv("LOCAL_RANK", str(rank))
+        said = dragoman("train", "x")
+        assert said.code == alone.code
+        heard += [rank] * said.err.count(alone.err)
+    assert heard == speakers
+
+
 def test_asking_for_a_traceback_once_is_not_asking_for_ever(dragoman: Any, tmp_path: Path) -> None:
     dragoman("--debug", "model", "show", tmp_path)
     assert "Traceback" not in dragoman("model", "show", tmp_path).err
@@ -125,6 +156,13 @@ def test_what_is_said_of_a_name_is_that_name(dragoman: Any, tmp_path: Path, monk
     monkeypatch.setenv("PATH", "")
     said = dragoman("init", tmp_path / "mine")
     assert ":100: data check" in said.err
+
+
+def test_python_m_dragoman_is_what_is_to_be_typed_next_where_it_was_typed(
+    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(main_module.sys, "argv", [str(Path(package.__file__).parent / "__main__.py")])
+    assert "\n  python -m dragoman train " in dragoman("init", tmp_path / "mine").err
 
 
 # --- as a process ------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import yaml
 from safetensors.torch import load_file
 
 from dragoman.data.stream import BatchStream
+from dragoman.train import fitting
 
 
 def weights_of(project: Path) -> dict[str, bytes]:
@@ -82,6 +83,23 @@ def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=3", "--resume").code == 0
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_update_stays_divided_as_it_was_begun(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    """On a machine where another division fits, and where another number of processes had begun."""
+    given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.validate_every=1"]
+    assert dragoman("train", project / "run.toml", *given, "train.max_steps=1").code == 0
+    begun = project / "runs/toy/checkpoints/00000001/training.json"
+    begun.write_text(json.dumps(json.loads(begun.read_text()) | {"processes": processes}))
+    monkeypatch.setattr(fitting, "CPU_TOKENS", 1000)
+    said = dragoman("train", project / "run.toml", *given, "train.max_steps=2", "--resume")
+    assert said.code == 0
+    assert "an update" not in said.err
+    progress = json.loads((project / "runs/toy/checkpoints/00000002/training.json").read_text())
+    assert (progress["batch_tokens"], progress["accumulate"]) == (3000, 3 * processes)
+
+
 def test_the_numbers_of_a_run_are_json_lines(trained: Path) -> None:
     events = metrics_of(trained)
     assert [(event["event"], event["step"]) for event in events] == [
@@ -130,6 +148,25 @@ def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes
     assert told
     assert "1 pair" in told[0]
     assert "data.max_length" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "otherwise", "notice"),
+    [
+        (["train.parallel=fsdp"], ["train.parallel=ddp"], 'train.parallel: "fsdp" has no effect'),
+        (["train.accumulate=2", "train.batch_tokens=auto"], ["train.accumulate=2"], "train.accumulate: has no effect"),
+        (["train.r_drop=1", "model.dropout=0"], ["train.r_drop=1"], "train.r_drop: with model.dropout = 0"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, list) else "",
+)
+def test_a_key_without_effect_is_noticed(
+    dragoman: Any, project: Path, given: list[str], otherwise: list[str], notice: str
+) -> None:
+    for number, (keys, times) in enumerate(((given, 1), (otherwise, 0))):
+        once = ["train.max_steps=1", f"train.output={project}/{number}", *keys]
+        said = dragoman("train", project / "run.toml", *once)
+        assert said.code == 0, said.err
+        assert said.err.count(notice) == times
 
 
 # --- refused before training -------------------------------------------------------------------------------------

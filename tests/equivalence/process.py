@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -26,7 +27,7 @@ from dragoman.train.loop import Trainer
 
 
 class Heard:
-    """Keeps the losses; at a step, may kill this process or spoil its weights."""
+    """Keeps the losses; at a step, may kill this process, have it sleep or spoil its weights."""
 
     def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:
         self.trainer, self.faults = trainer, faults
@@ -37,6 +38,8 @@ class Heard:
         here = [report.step, self.trainer.team.rank]
         if here == self.faults.get("kill"):
             os.kill(os.getpid(), signal.SIGKILL)
+        if here == self.faults.get("sleep"):
+            time.sleep(12)
         if here == self.faults.get("spoil"):
             draw = self.trainer.gradient.summed_loss.forward
             self.trainer.gradient.summed_loss.forward = lambda *given: draw(*given) * float("nan")

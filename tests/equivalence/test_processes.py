@@ -11,6 +11,8 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.bundle import load_tensors
+from dragoman.errors import TeamError
+from dragoman.train.distributed import join_team
 
 Run = Callable[..., dict[str, float]]
 PROCESS = Path(__file__).with_name("process.py")
@@ -79,10 +81,35 @@ def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_
     (tmp_path / "torn").mkdir()
     torn = launch(tmp_path / "torn", toy_corpus, 2, resume=False, keys=keys | {"faults": {"kill": [7, 1]}})
     assert torn.returncode != 0
-    assert "TeamError: step 8: process 1 of 2 (counted from 0) was lost; the last checkpoint is kept" in torn.stderr
+    assert "TeamError: step 8: process 1 of 2 (counted from 0) was lost, or did not answer within" in torn.stderr
+    assert "the last checkpoint is kept" in torn.stderr
     run("torn", 2, resume=True, **keys)
     ours, theirs = final(tmp_path / "torn"), final(tmp_path / "whole")
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_a_slow_process_is_told_with_the_time_it_had_and_the_key_that_gives_more(
+    toy_corpus: Path, tmp_path: Path
+) -> None:
+    keys = {"max_steps": 12, "peer_timeout": 2, "faults": {"sleep": [6, 0]}}
+    ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
+    assert ended.returncode != 0
+    assert (
+        "TeamError: step 7: process 0 of 2 (counted from 0) was lost, or did not answer within "
+        "train.peer_timeout = 2 s; see its own message, and raise train.peer_timeout if it was only slow; "
+    ) in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "others", [{"MASTER_ADDR": "localhost", "MASTER_PORT": "1", "RANK": "1"}, {}], ids=["nobody there", "no address"]
+)
+def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyPatch, others: dict[str, str]) -> None:
+    for name in ("MASTER_ADDR", "MASTER_PORT", "RANK"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"WORLD_SIZE": "2", **others}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(TeamError, match=r"^the 2 processes of this run did not meet within .* = 1 s: [^\n]+$"):
+        join_team(torch.device("cpu"), 1.0)
 
 
 def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Moving average, R-Drop, recomputation, updates that do not fit in memory, one run a folder."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,9 @@ from dragoman.config import RunConfig, TrainConfig
 from dragoman.data.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.train import fitting
+from dragoman.train import fitting, validation
+from dragoman.train import gradient as gradient_module
+from dragoman.train.distributed import Team
 from dragoman.train.ema import MovingAverage
 from dragoman.train.fitting import divide_update
 from dragoman.train.gradient import Gradient
@@ -150,10 +153,51 @@ def test_a_trial_leaves_no_gradients_and_knows_running_out(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return batch_loss(model, batch, smoothing)
 
-    monkeypatch.setattr(fitting, "batch_loss", tight)
+    monkeypatch.setattr(validation, "batch_loss", tight)
     fits = fitting.by_trial(model, TrainConfig(precision="float32"), torch.device("cpu"))
     assert [fits(tokens) for tokens in (100, 600, 700, 5000)] == [True, True, False, False]
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("update", "processes", "told"),
+    [(7, 1, "7 are too few; give 8 at the least"), (28, 4, "28 are too few for 4 processes; give 29 at the least")],
+)
+def test_an_update_of_too_few_tokens_is_a_mistake_in_the_configuration(update: int, processes: int, told: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^train\.update_tokens: {told}$"):
+        divide_update(update, processes, lambda tokens: True)
+    assert divide_update(update + 1, processes, lambda tokens: True) == (8, 1)
+
+
+def kept_for_backward(act: Callable[[], object]) -> int:
+    """Bytes that autograd saves while `act` runs, each storage counted once."""
+    storages: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        held.append(tensor)  # or its address is given to another
+        return tensor
+
+    held: list[Tensor] = []
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        act()
+    return sum(storages.values())
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("r_drop", [0.0, 3.0])
+def test_a_trial_takes_the_memory_that_training_takes(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, r_drop: float, recompute: bool
+) -> None:
+    model, device = build(dropout=0.1).train(), torch.device("cpu")
+    train = TrainConfig(precision="float32", r_drop=r_drop, recompute=recompute)
+    monkeypatch.setattr(fitting, "LENGTHS", (16,))
+    monkeypatch.setattr(fitting, "HEADROOM", 1.0)
+    in_trial = kept_for_backward(lambda: fitting.by_trial(model, train, device)(256))
+    there = fitting.rectangle(256, 16, model.projection.size(0))
+    assert not any("forward" in vars(layer) for layer in [*model.encoder, *model.decoder]), "left as it was"
+    gradient = Gradient(model, train, Team(), device)
+    assert in_trial == kept_for_backward(lambda: gradient.of([there], there.target_tokens))
 
 
 def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[list[int]]]) -> None:
@@ -200,9 +244,33 @@ def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: Make
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.gradient.summed_loss = Smaller(trainer.gradient, rows=0)  # type: ignore[assignment]
     with pytest.raises(
-        ResourceError, match=r"out of memory on 1 pairs of .* start anew with a lower train\.batch_tokens"
+        ResourceError, match=r"out of memory on 1 pairs of .*; give train\.recompute=true, with --resume "
     ):
         trainer.fit()
+
+
+@pytest.mark.parametrize(
+    ("keys", "first"),
+    [
+        (
+            {},
+            "give train.recompute=true and train.parallel=fsdp, with --resume if there is a checkpoint; or start anew",
+        ),
+        ({"recompute": True}, "give train.parallel=fsdp, with --resume if there is a checkpoint; or start anew"),
+        ({"parallel": "fsdp"}, "give train.recompute=true, with --resume if there is a checkpoint; or start anew"),
+        ({"parallel": "fsdp", "recompute": True}, "start anew with a lower train.batch_tokens"),
+    ],
+)
+def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_way(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], first: str
+) -> None:
+    monkeypatch.setattr(gradient_module, "share_out", lambda module, *_: module)
+    train = TrainConfig(precision="float32", **keys)
+    gradient = Gradient(build().train(), train, Team(rank=1, size=2), torch.device("cpu"))
+    gradient.summed_loss = Smaller(gradient, rows=1)  # type: ignore[assignment]
+    there = fitting.rectangle(64, 16, 13)
+    with pytest.raises(ResourceError, match=rf"^out of memory on 4 pairs of 16 \+ 16 tokens; {re.escape(first)}"):
+        gradient.of([there], there.target_tokens)
 
 
 # --- one run a folder --------------------------------------------------------------------------------------------

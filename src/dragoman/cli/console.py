@@ -36,6 +36,8 @@ def silence(really: bool = True) -> Iterator[None]:
 
 def program() -> str:
     """How this program was called, for hints that can be typed as they are."""
+    if os.path.basename(sys.argv[0]) == "__main__.py":
+        return "python -m dragoman"
     return "dragoman" if shutil.which("dragoman") else min(sys.argv[0], os.path.relpath(sys.argv[0]), key=len)
 
 

@@ -14,11 +14,13 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.errors import ConfigError, DragomanError, Interrupted, ResourceError
+from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
 
-# Modules of the train extra, which a base install lacks.
 # How torch, which is not loaded here, runs out of memory.
 OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory")
+# What each of the processes that torchrun starts finds alike: the first on a machine tells it.
+SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
+# Modules of the train extra, which a base install lacks.
 TRAIN_EXTRA = {"torch", "safetensors", "numpy", "jaxtyping", "tomli_w"}
 
 app = typer.Typer(
@@ -270,7 +272,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exception(error)
         message, code = _account_for(error)
-        print(message, file=sys.stderr)
+        if not (isinstance(error, SHARED) and os.environ.get("LOCAL_RANK", "0") != "0"):
+            print(message, file=sys.stderr)
         return code
     return 0
 

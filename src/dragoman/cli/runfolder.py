@@ -62,21 +62,26 @@ def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
         raise ConfigError(
             f"{folder}: holds a run at step {steps[-1]:,}; go on with --resume, or choose another train.output"
         )
-    if resume and not steps:
-        raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
     if not resume:
         return
-    before = folder / "config.toml"
-    try:
-        old = build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise _unreadable(before, error) from None
+    old = begun_with(folder)
     changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(MAY_CHANGE)]
     if changed:
         raise ResumeError(
             f"{folder}: was begun with {changed[0]} = {_value(old, changed[0])}, "
             f"now it is {_value(config, changed[0])}; set it back, or start anew with another train.output"
         )
+
+
+def begun_with(folder: Path) -> RunConfig:
+    """The configuration with which the run in `folder` began. Raises ResumeError if there is nothing to resume."""
+    if not checkpoint_steps(folder / "checkpoints"):
+        raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
+    before = folder / "config.toml"
+    try:
+        return build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise _unreadable(before, error) from None
 
 
 def _unreadable(path: Path, error: Exception) -> ResumeError:

@@ -15,20 +15,20 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import Bundle, load_weights, open_bundle, write_bundle
+from dragoman.bundle import Bundle, load_weights, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
 from dragoman.cli.runfolder import held, open_folder, output_of, refuse_mix_up
+from dragoman.cli.start import with_start
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import differences, load_config
+from dragoman.configfile import load_config
 from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.export.golden import COUNT as GOLDEN
 from dragoman.export.golden import golden_sentences, golden_text
@@ -36,6 +36,7 @@ from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.storage import whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.train.checkpoint import checkpoint_steps, read_progress
 from dragoman.train.distributed import Team, join_team, leave_team
 from dragoman.train.fitting import divide_update, fitting
 from dragoman.train.log import MetricsLog, TensorBoardLog
@@ -61,7 +62,7 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
     torchrun, every process trains; the first one does the rest, and the others return None.
     """
     folder = output_of(config)
-    config, start = with_start(config)
+    config, start = with_start(config, resume)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     keep_freed_memory()
@@ -70,7 +71,7 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
         with silence(not team.leads), team.unbroken("beside the steps"):
             reports = _checked(config, folder, resume) if team.leads else []
             with held(folder) if team.leads else nullcontext():
-                return _run(config, folder, device, team, reports, None if resume else start, teacher, resume)
+                return _run(config, folder, device, team, reports, start, teacher, resume)
     finally:
         leave_team()
 
@@ -81,26 +82,6 @@ def _checked(config: RunConfig, folder: Path, resume: bool) -> list[CorpusReport
     reports = check_data(config.data)
     say_reports(reports)
     return reports
-
-
-def with_start(config: RunConfig) -> tuple[RunConfig, Bundle | None]:
-    """For fine-tuning, the configuration with shape and pieces of the model it starts from, and that model.
-
-    Raises ConfigError if [model] or [tokenizer] ask for others; the dropout may be another.
-    """
-    if not config.train.start_from:
-        return config, None
-    start = open_bundle(config.train.start_from)
-    model = start.config.model.model_copy(update={"dropout": config.model.dropout})
-    for section, kept in (("model", model), ("tokenizer", start.config.tokenizer)):
-        if section in config.model_fields_set and (odd := differences(kept, getattr(config, section))):
-            raise ConfigError(
-                f"{section}.{odd[0]}: differs from {start.folder}, with which train.start_from begins; "
-                f"leave [{section}] out, it comes with the model"
-            )
-    if "model" not in config.model_fields_set:
-        model = start.config.model
-    return config.model_copy(update={"model": model, "tokenizer": start.config.tokenizer}), start
 
 
 def _run(
@@ -120,7 +101,7 @@ def _run(
         _save_tokenizer(folder, config, start or teacher)
     team.meet()
     tokenizer = Tokenizer.load(folder / "tokenizer")
-    trainer = _trainer(config, tokenizer, folder, device, team, start)
+    trainer = _trainer(config, tokenizer, folder, device, team, start, resume)
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:
         trainer.listeners.append(display)
@@ -202,13 +183,24 @@ def validator(
 
 
 def _trainer(
-    config: RunConfig, tokenizer: Tokenizer, folder: Path, device: torch.device, team: Team, start: Bundle | None
+    config: RunConfig,
+    tokenizer: Tokenizer,
+    folder: Path,
+    device: torch.device,
+    team: Team,
+    start: Bundle | None,
+    resume: bool,
 ) -> Trainer:
+    checkpoints = folder / "checkpoints"
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if start:
         load_weights(model, start.folder / "model.safetensors")
-    tokens, accumulate = _micro_batches(config, model.to(device), device, team)
+    if resume:  # what was found then holds: found anew, an update could be another one
+        before = read_progress(checkpoints, checkpoint_steps(checkpoints)[-1])
+        tokens, accumulate = before.batch_tokens, before.accumulate
+    else:
+        tokens, accumulate = _micro_batches(config, model.to(device), device, team)
     stream = BatchStream(
         config.data,
         tokenizer,
@@ -232,7 +224,7 @@ def _trainer(
         model,
         stream,
         valid,
-        folder=folder / "checkpoints",
+        folder=checkpoints,
         device=device,
         translate=validator(tokenizer, config, device) if team.leads else None,
         team=team,
@@ -286,3 +278,22 @@ def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, devic
         + (f" in each of {team.size} processes ({config.train.parallel})" if team.size > 1 else "")
         + f", seed {config.train.seed}"
     )
+    for notice in _without_effect(config, team):
+        say(notice, style="yellow")
+
+
+def _without_effect(config: RunConfig, team: Team) -> list[str]:
+    """Keys that were given and that other keys leave nothing to do."""
+    train = config.train
+    notices = {
+        'train.parallel: "fsdp" has no effect in a process alone; start several by torchrun': (
+            train.parallel == "fsdp" and team.size == 1
+        ),
+        'train.accumulate: has no effect with train.batch_tokens = "auto"; train.update_tokens is an update\'s size': (
+            train.batch_tokens == "auto" and "accumulate" in train.model_fields_set
+        ),
+        "train.r_drop: with model.dropout = 0 its two passes are one and the same, for twice the time": (
+            train.r_drop > 0 and config.model.dropout == 0
+        ),
+    }
+    return [notice for notice, holds in notices.items() if holds]

@@ -125,6 +125,17 @@ def _trained(model: Transformer) -> dict[str, Tensor]:
     return {name + TRAINED: parameter.detach() for name, parameter in model.named_parameters()}
 
 
+def read_progress(folder: Path, step: int) -> Progress:
+    """The numbers of the run at `step`. Raises ModelError."""
+    where = checkpoint(folder, step) / "training.json"
+    try:
+        record = json.loads(where.read_text(encoding="utf-8"))
+        record["validated"] = {int(key): value for key, value in record["validated"].items()}
+        return Progress(**record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(f"{where}: cannot be read: {error}; remove this checkpoint") from None
+
+
 def load_checkpoint(
     folder: Path,
     step: int,
@@ -137,13 +148,7 @@ def load_checkpoint(
 
     The random states are those of as many processes as there were; with another number they stay as they are.
     """
-    where = checkpoint(folder, step)
-    try:
-        record = json.loads((where / "training.json").read_text(encoding="utf-8"))
-        record["validated"] = {int(key): value for key, value in record["validated"].items()}
-        progress = Progress(**record)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelError(f"{where}/training.json: cannot be read: {error}; remove this checkpoint") from None
+    where, progress = checkpoint(folder, step), read_progress(folder, step)
     fill(model, read_weights(model, where / "model.safetensors"))
     if (where / "optimizer").is_dir():
         moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})

@@ -5,6 +5,7 @@ each and brings a layer together while it is needed (FSDP2, `fully_shard`; Zhao 
 GPUs. A process alone is a team of one and communicates nothing.
 """
 
+import math
 import os
 import time
 import warnings
@@ -37,6 +38,8 @@ class Team:
 
     rank: int = 0
     size: int = 1
+    timeout: float = math.inf
+    """Seconds that each waits for the others."""
 
     @property
     def leads(self) -> bool:
@@ -82,8 +85,9 @@ class Team:
             if lost := self._lost(when):
                 names = ", ".join(f"{rank} of {self.size}" for rank in lost)
                 raise TeamError(
-                    f"{when}: process {names} (counted from 0) was lost; the last checkpoint is kept, "
-                    "start again with --resume if there is one"
+                    f"{when}: process {names} (counted from 0) was lost, or did not answer within "
+                    f"train.peer_timeout = {self.timeout:g} s; see its own message, and raise train.peer_timeout if it "
+                    "was only slow; the last checkpoint is kept, start again with --resume if there is one"
                 ) from None
             raise
 
@@ -100,7 +104,8 @@ class Team:
 def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]:
     """Meet the other processes that torchrun started, if any; also the device that is this one's.
 
-    A process that does not answer for `timeout` seconds is given up. Raises ConfigError.
+    A process that does not answer for `timeout` seconds is given up. Raises ConfigError, or TeamError where none can be
+    met.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -112,8 +117,15 @@ def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]
         torch.cuda.set_device(device)
     if not dist.is_initialized():
         backend = "nccl" if device.type == "cuda" else "gloo"
-        dist.init_process_group(backend, timeout=timedelta(seconds=timeout))
-    return Team(dist.get_rank(), dist.get_world_size()), device
+        try:
+            dist.init_process_group(backend, timeout=timedelta(seconds=timeout))
+        except (RuntimeError, ValueError) as error:
+            cause = str(error).strip().partition("\n")[0]
+            raise TeamError(
+                f"the {size} processes of this run did not meet within train.peer_timeout = {timeout:g} s: {cause}; "
+                "start all of them, by torchrun"
+            ) from None
+    return Team(dist.get_rank(), dist.get_world_size(), timeout), device
 
 
 def leave_team() -> None:

@@ -12,11 +12,12 @@ import torch
 
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.errors import ResourceError
+from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.device import arithmetic, within_memory
 from dragoman.model.transformer import Transformer
+from dragoman.train.gradient import recomputed
 from dragoman.train.precision import Precision
-from dragoman.train.validation import batch_loss
+from dragoman.train.validation import SummedLoss
 
 # A CPU trains fastest on a few thousand tokens at once: more leave its caches (`docs/log.md`, 2026-11-21).
 CPU_TOKENS = 4096
@@ -27,7 +28,13 @@ LENGTHS = (8, 32, 128)
 
 
 def divide_update(update_tokens: int, processes: int, fits: Callable[[int], bool]) -> tuple[int, int]:
-    """(tokens of a micro-batch, how many of them each process accumulates). Raises ResourceError if nothing fits."""
+    """(tokens of a micro-batch, how many of them each process accumulates).
+
+    Raises ConfigError if there are too few to share, ResourceError if nothing fits.
+    """
+    if update_tokens < (least := (min(LENGTHS) - 1) * processes + 1):
+        team = f" for {processes} processes" if processes > 1 else ""
+        raise ConfigError(f"train.update_tokens: {update_tokens} are too few{team}; give {least} at the least")
     pieces = 1
     while (tokens := -(-update_tokens // (pieces * processes))) >= min(LENGTHS):
         if fits(tokens):
@@ -42,15 +49,17 @@ def fitting(model: Transformer, train: TrainConfig, device: torch.device) -> Cal
 
 
 def by_trial(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
-    """Whether so many tokens go forward and backward, with room to spare."""
+    """Whether so many tokens go forward and backward as they will in training, with room to spare."""
     precision: Precision = "float32" if train.precision == "float32" else "bfloat16"
+    summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
 
     def fits(tokens: int) -> bool:
         try:
             for length in LENGTHS:
-                with within_memory("a trial", ""), arithmetic(precision, device):
-                    batch = rectangle(int(tokens * HEADROOM), length, model.projection.size(0))
-                    batch_loss(model, batch.to(device), train.label_smoothing).backward()
+                batch = rectangle(int(tokens * HEADROOM), length, model.projection.size(0))
+                with recomputed(model, train.recompute), within_memory("a trial", ""), arithmetic(precision, device):
+                    there = batch.to(device)
+                    summed_loss(there.src, there.tgt_in, there.tgt_out).backward()
         except ResourceError:
             return False
         finally:

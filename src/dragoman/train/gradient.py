@@ -4,11 +4,12 @@ It is the same number however the pairs of an update are cut up; arithmetic, mem
 found.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from dragoman.config import TrainConfig
@@ -26,15 +27,23 @@ class Gradient:
 
     def __init__(self, model: Transformer, train: TrainConfig, team: Team, device: torch.device) -> None:
         self.team, self.device = team, device
-        for layer in [*model.encoder, *model.decoder]:
-            if train.recompute:
-                layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
-            if train.compile:
+        if train.recompute:
+            recompute_layers(model)
+        if train.compile:
+            for layer in layers_of(model):
                 layer.compile(dynamic=True)
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
+        saving = {
+            "train.recompute=true": not train.recompute,
+            "train.parallel=fsdp": team.size > 1 and train.parallel == "ddp",
+        }
+        keys = " and ".join(key for key, left in saving.items() if left)
+        self.remedy = (f"give {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
+            "start anew with a lower train.batch_tokens, and train.accumulate as much higher"
+        )
 
     def of(self, batches: Sequence[Batch], tokens: int) -> float | None:
         """The summed loss of this process's `batches`; their gradient, divided by everyone's `tokens`, is accumulated.
@@ -50,7 +59,7 @@ class Gradient:
         try:
             with within_memory(
                 f"{rows} pairs of {source} + {target} tokens",
-                "start anew with a lower train.batch_tokens, and train.accumulate as much higher",
+                self.remedy,
             ):
                 return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
         except ResourceError:
@@ -68,3 +77,28 @@ class Gradient:
             # Over the processes gradients are averaged, and ours is to be their sum.
             (summed * (self.team.size / tokens)).backward()
         return float(summed.item())
+
+
+def layers_of(model: Transformer) -> list[nn.Module]:
+    """Those of the encoder, then those of the decoder."""
+    return [*model.encoder, *model.decoder]
+
+
+def recompute_layers(model: Transformer) -> None:
+    """Have each layer keep its input alone, and compute the rest again in the backward pass."""
+    for layer in layers_of(model):
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+@contextmanager
+def recomputed(model: Transformer, really: bool) -> Iterator[None]:
+    """`recompute_layers` for a while, if `really`."""
+    if not really:
+        yield
+        return
+    recompute_layers(model)
+    try:
+        yield
+    finally:
+        for layer in layers_of(model):
+            del layer.forward  # the class's own comes back
