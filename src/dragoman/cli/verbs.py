@@ -1,0 +1,239 @@
+"""The verbs of `dragoman`, their arguments and their help. Heavy imports happen inside them: `--help` answers at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.errors import ConfigError
+
+app = typer.Typer(
+    name="dragoman",
+    help="Two files of parallel text in, a Transformer translation system of your own out.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+data_app = typer.Typer(help="Look after parallel text.", no_args_is_help=True)
+model_app = typer.Typer(help="Look at trained models.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+app.add_typer(model_app, name="model")
+
+Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(help="Values for this time, as in train.max_steps=1000.", metavar="[KEY=VALUE]..."),
+]
+Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
+Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept per sentence; 1 is greedy.")]
+Engine = Annotated[str, typer.Option(help="auto, torch, ctranslate2, or an export by its name, as ct2-int8.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")]
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", help="Print the version.", is_eager=True, callback=lambda v: _version(v)),
+    ] = False,
+) -> None:
+    """`debug` stands here for the help: `main` takes it out, as an error may come before anything is understood."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Where the demo writes.")] = Path("dragoman-demo"),
+    minutes: Annotated[float, typer.Option(min=0.05, help="Minutes of training.")] = 4.0,
+) -> None:
+    """The whole journey on the embedded text.
+
+    English → Korean in about five minutes, without a network: check, learn pieces, train, score, translate.
+    """
+    from dragoman.cli.demo import run_demo
+
+    run_demo(folder, minutes)
+
+
+@app.command()
+def init(
+    name: Annotated[str, typer.Argument(help="Name of the project; its folder is made here.")],
+    pair: Annotated[str, typer.Option(help="Languages, source-target, as in ko-en or pt-BR:en.")] = "ko-en",
+) -> None:
+    """Write NAME/run.toml, commented."""
+    from dragoman.cli.init import write_project
+
+    write_project(Path(name), pair)
+
+
+@data_app.command("check")
+def data_check(config: Config, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Tell what is wrong or doubtful in the text."""
+    from dragoman.cli.data import check
+
+    check(config, overrides or [], as_json)
+
+
+@data_app.command("split")
+def data_split(
+    config: Config,
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    target: Annotated[Path | None, typer.Argument(help="Their translations, line by line.")] = None,
+    held_out: Annotated[int | None, typer.Option(min=1, help="Pairs for each of valid and test.")] = None,
+) -> None:
+    """Divide two files into train, valid and test.
+
+    The parts are written where the configuration names them; repeats of a sentence stay together.
+    """
+    from dragoman.cli.data import split
+
+    split(config, source, target, held_out)
+
+
+@app.command()
+def train(
+    config: Config,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on exactly where the run stopped.")] = False,
+) -> None:
+    """From text files to a model.
+
+    Checks the text, learns the pieces, trains, scores, writes the model. Ctrl-C saves; --resume goes on.
+    """
+    from dragoman.cli.train import train_from_file
+
+    train_from_file(config, overrides or [], resume)
+
+
+@app.command()
+def distill(
+    teacher: Annotated[Path, typer.Argument(help="Folder of the trained model that translates.")],
+    config: Annotated[Path, typer.Argument(help="Configuration of the student's run: its shape, its text.")],
+    overrides: Overrides = None,
+    preset: Annotated[str | None, typer.Option(help="Shape of the student; model.preset for this time.")] = None,
+    keep_original: Annotated[
+        bool, typer.Option("--keep-original", help="Learn from people's translations too.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where it stopped, translating or training.")] = False,
+) -> None:
+    """A small model that learns from a large one.
+
+    The teacher translates the training text, the student learns that, and is tested on people's translations.
+    """
+    from dragoman.cli.distill import Request, run_distill
+
+    changes = [*(overrides or []), *([f"model.preset={preset}"] if preset else [])]
+    run_distill(Request(teacher, config, tuple(changes), keep_original, resume))
+
+
+@app.command()
+def translate(
+    model: Model,
+    text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
+    input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
+    ] = None,
+    beam: Beam = None,
+    n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
+    engine: Engine = "auto",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Translate lines.
+
+    As many come out as went in, in order; an empty line stays empty.
+    """
+    from dragoman.cli.translate import Request, run_translate
+
+    changes = {"beam": beam, "n_best": n_best, "length_penalty": length_penalty}
+    run_translate(Request(model, tuple(text or ()), input, output, engine, device, as_json), changes)
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    reference: Annotated[Path | None, typer.Argument(help="Their reference translations, line by line.")] = None,
+    beam: Beam = None,
+    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
+    tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the translations here; - is stdout.")
+    ] = None,
+    engine: Engine = "auto",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Score a model on a test set.
+
+    BLEU, chrF and TER by sacreBLEU, with signatures and 95 % intervals, beside copying the source.
+    """
+    from dragoman.cli.evaluate import run_evaluate
+
+    changes = {"beam": beam, "length_penalty": length_penalty}
+    run_evaluate(model, source, reference, changes, tokenize, output, engine, device, as_json)
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
+    source: Annotated[Path | None, typer.Argument(help="Text to verify with; the run's validation text else.")] = None,
+    reference: Annotated[Path | None, typer.Argument(help="Its reference translations, line by line.")] = None,
+    to: Annotated[str, typer.Option(help="The runtime; there is ctranslate2.")] = "ctranslate2",
+    quantization: Annotated[str, typer.Option("--quantization", "-q", help="int8, int8_bfloat16 or float32.")] = "int8",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new model folder, without the weights of training.")
+    ] = None,
+    lines: Annotated[int, typer.Option(min=1, help="Sentences to verify with, at the most.")] = 1000,
+    force: Annotated[bool, typer.Option("--force", help="Replace an export that is there.")] = False,
+) -> None:
+    """Make a model fast, and usable without torch.
+
+    The export is verified before it is written: float32 translates as the model does; int8 as well, by BLEU.
+    """
+    from dragoman.cli.export import run_export
+
+    if to != "ctranslate2":
+        raise ConfigError(f"--to {to}: there is ctranslate2")
+    run_export(model, (source, reference), quantization, output, lines, force)
+
+
+@model_app.command("show")
+def model_show(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")], as_json: Json = False
+) -> None:
+    """Verify a model and tell what it is."""
+    from dragoman.cli.model import show
+
+    show(model, as_json)
+
+
+@model_app.command("shortlist")
+def model_shortlist(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
+    source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
+    target: Annotated[Path | None, typer.Argument(help="Their translations, line by line.")] = None,
+    per_piece: Annotated[int, typer.Option(min=1, help="Candidates that a source piece adds at the most.")] = 50,
+    frequent: Annotated[int, typer.Option(min=0, help="Most frequent pieces, allowed whatever the source.")] = 1000,
+    pairs: Annotated[int, typer.Option(min=2, help="Pairs drawn to learn from at the most.")] = 100_000,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Learn which target pieces a source may need, for faster translation.
+
+    From pairs the model was trained on; written into the model as shortlist.txt.
+    """
+    from dragoman.cli.shortlist import Wanted, make_shortlist
+
+    make_shortlist(model, source, target, Wanted(per_piece, frequent, pairs), device, as_json)
