@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, overload
 
+from dragoman.boxed import located
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decode.degenerate import FLAGS, Flag, fault, is_copy
 from dragoman.engine import Engine
@@ -99,8 +100,8 @@ class Translator:
     def load(
         cls, model: Path | str, *, engine: str = "auto", device: str = "auto", options: DecodeConfig | None = None
     ) -> Self:
-        """The translator of the bundle in folder `model`. Raises ModelError."""
-        return cls.of_bundle(open_bundle(Path(model)), engine=engine, device=device, options=options)
+        """The translator of the bundle in folder `model`, or of the one in the box of that name. Raises ModelError."""
+        return cls.of_bundle(open_bundle(located(model)), engine=engine, device=device, options=options)
 
     @classmethod
     def of_bundle(

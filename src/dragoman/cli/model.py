@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dragoman.boxed import located
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.cli.console import print_json
 from dragoman.errors import ModelError
@@ -9,7 +10,7 @@ from dragoman.errors import ModelError
 
 def show(folder: Path, as_json: bool) -> None:
     """Verify every file of the bundle and print what it is. It is data: stdout. Raises ModelError."""
-    bundle = open_bundle(folder)
+    bundle = open_bundle(located(folder))
     try:
         lines = _lines(bundle)
     except (AttributeError, LookupError, TypeError, ValueError):

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+from dragoman.boxed import boxed_for, located
 from dragoman.bundle import open_bundle
-from dragoman.cli.console import say
+from dragoman.cli.console import program, say
 from dragoman.configfile import build_section
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
@@ -28,7 +30,7 @@ REPORT_EVERY = 100_000
 class Request:
     """What the command line asked for."""
 
-    model: Path
+    model: Path | None
     text: tuple[str, ...]
     input: Path | None
     output: Path | None
@@ -42,7 +44,8 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     lines = _lines(request)
     output = request.output or STDOUT
     refuse_unwritable(output)
-    translator = load_translator(request.model, request.engine, request.device, changes)
+    model, lines = (request.model, lines) if request.model else _found_in_the_box(lines)
+    translator = load_translator(model, request.engine, request.device, changes)
     n_best = translator.options.n_best
     with destination(output) as out:
         window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
@@ -53,6 +56,18 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
             _warn(number, translation)
             if number % REPORT_EVERY == 0:
                 say(f"{number:,} lines, {_resident_megabytes():,} MB of memory at the most")
+
+
+def _found_in_the_box(lines: Iterable[str]) -> tuple[Path, Iterable[str]]:
+    """The model in the box that reads the first line that says something, and all the lines."""
+    rest, read = iter(lines), list[str]()
+    for line in rest:
+        read.append(line)
+        if line.strip():
+            break
+    model = boxed_for(read[-1] if read else "")
+    say(f"{model.name} answers, a small model in the box: {model.limits} `{program()} train` makes your own")
+    return model.folder, chain(read, rest)
 
 
 def _warn(number: int, translation: Translation) -> None:
@@ -68,7 +83,7 @@ def _resident_megabytes() -> int:
 
 def load_translator(model: Path, engine: str, device: str, changes: Mapping[str, Any]) -> Translator:
     """The translator of a bundle with some of its search options changed (those that are not None)."""
-    bundle = open_bundle(model)
+    bundle = open_bundle(located(model))
     changed = {key: value for key, value in changes.items() if value is not None}
     if "n_best" in changed and "beam" not in changed:  # as many hypotheses as are asked for
         changed["beam"] = max(changed["n_best"], bundle.config.decode.beam)

@@ -1,4 +1,4 @@
-"""The verbs of `dragoman`, their arguments and their help. Heavy imports happen inside them: `--help` answers at once."""
+"""The verbs of `dragoman`, their arguments and their help. Heavy imports happen inside them: `--help` is quick."""
 
 from pathlib import Path
 from typing import Annotated
@@ -137,8 +137,11 @@ def distill(
 
 @app.command()
 def translate(
-    model: Model,
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", help="Folder of a trained model; without it one in the box that reads the text."),
+    ] = None,
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
@@ -152,7 +155,8 @@ def translate(
 ) -> None:
     """Translate lines.
 
-    As many come out as went in, in order; an empty line stays empty.
+    As many come out as went in, in order; an empty line stays empty. Without --model a small model that comes with
+    Dragoman answers: the one whose source is written as the first line is.
     """
     from dragoman.cli.translate import Request, run_translate
 
