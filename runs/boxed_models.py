@@ -2,6 +2,7 @@
 
     DRAGOMAN_DATA=/path/to/data python runs/boxed_models.py text TEXT
     DRAGOMAN_DATA=/path/to/data python runs/boxed_models.py finish RUN TEXT SOURCE TARGET
+    python runs/boxed_models.py choice TEXT
 
 `text` writes into folder TEXT the redistributable domains of koen_open: DOMAIN.train, valid and test, each with its
 .en and .ko, and test.domain. A training pair is left out if either side is a side of a validation or test pair. The
@@ -11,6 +12,8 @@ corpus only that domain may be copied.
 `finish`, once the bundle is in RUN/box, scores it by domain and on korean_news, writes its card, and puts it into
 src/dragoman/boxed unless a better one is there. RUN/reading.md, if it is newer than the model, is what a reader of its
 translations says, for the card. Prints the scores and everyday sentences, and last one JSON object.
+
+`choice` counts for how many validation and test sentences the box has the wrong model answer, as JSON.
 """
 
 import gzip
@@ -21,7 +24,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from dragoman.boxed import HOME, scripts
+from dragoman.boxed import HOME, boxed_for, scripts
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.storage import whole_folder
@@ -201,8 +204,23 @@ def install(bundle: Bundle, pair: str) -> bool:
     return True
 
 
+def choice(folder: Path) -> None:
+    """Let every sentence find its model."""
+    wrong, sentences = [], 0
+    for side in SIDES:
+        for split in ("valid", "test"):
+            said = (folder / f"{split}.{side}").read_text(encoding="utf-8").splitlines()
+            sentences += len(said)
+            wrong += [line for line in said if not boxed_for(line).name.startswith(side)]
+    for text in wrong:
+        print(text)
+    print(json.dumps({"sentences": sentences, "wrong": len(wrong)}))
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["choice", folder]:
+            choice(Path(folder))
         case ["finish", run, folder, source, target]:
             finish(Path(os.environ["DRAGOMAN_DATA"]), Path(run), Path(folder), source, target)
         case ["text", out]:
