@@ -31,5 +31,5 @@ $dragoman train configs/boxed.toml "${resume[@]}" "$@" "train.output=$run" \
     "project.name=$pair" "project.source=$source" "project.target=$target" "data.train=[$corpora]" \
     "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}" \
     "data.test={source = '$text/test.$source', target = '$text/test.$target'}"
-$dragoman export "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 -o "$run/box" --force
+$dragoman export "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/box" --force
 "$python" runs/boxed_models.py finish "$run" "$text" "$source" "$target"
