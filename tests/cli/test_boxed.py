@@ -1,0 +1,73 @@
+"""`dragoman translate` without a model: one in the box answers, and says so."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ENGLISH, KOREAN = "Save the document.", "문서를 저장합니다."
+
+
+def translations(said: Any, answering: str) -> list[str]:
+    assert said.code == 0, said.err
+    first = said.err.splitlines()[0]
+    assert first.startswith(f"{answering} answers, a small model in the box: ")
+    assert first.endswith(" train` makes your own")
+    lines: list[str] = said.out.split("\n")
+    assert lines.pop() == ""
+    return lines
+
+
+@pytest.mark.parametrize(("text", "name"), [(ENGLISH, "en-ko"), (KOREAN, "ko-en")])
+def test_a_text_alone_is_translated(dragoman: Any, text: str, name: str) -> None:
+    (translation,) = translations(dragoman("translate", text), name)
+    assert translation
+    assert translation != text
+    named = dragoman("translate", "-m", name, text)
+    assert (named.code, named.out, named.err) == (0, translation + "\n", "")  # who named it knows it
+
+
+@pytest.mark.parametrize("way", ["stdin", "dash", "input"])
+def test_the_first_line_that_says_something_decides(dragoman: Any, way: str, tmp_path: Path) -> None:
+    text = f"\n  \n{KOREAN}\n{ENGLISH}\n"
+    (tmp_path / "in").write_text(text, encoding="utf-8")
+    arguments = {"stdin": [], "dash": ["-"], "input": ["-i", tmp_path / "in"]}[way]
+    lines = translations(dragoman("translate", *arguments, stdin=text), "ko-en")
+    assert [bool(line) for line in lines] == [False, False, True, True]
+
+
+def test_no_lines_in_no_lines_out(dragoman: Any) -> None:
+    assert translations(dragoman("translate", stdin=""), "en-ko") == []
+
+
+def test_json_stays_json(dragoman: Any) -> None:
+    (line,) = translations(dragoman("translate", "--json", ENGLISH), "en-ko")
+    assert json.loads(line)["source"] == ENGLISH
+
+
+def test_a_script_that_no_model_reads_is_refused(dragoman: Any) -> None:
+    complaint = dragoman("translate", "Сохраните документ.").refused(2)
+    assert complaint == "no model in the box (en-ko, ko-en) reads Cyrillic letters; name one with -m MODEL"
+
+
+def test_a_folder_of_ones_own_comes_first(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = dragoman("translate", "-m", model, "the red dog").out
+    shutil.copytree(model, tmp_path / "en-ko")
+    monkeypatch.chdir(tmp_path)
+    assert dragoman("translate", "-m", "en-ko", "the red dog").out == mine
+
+
+def test_the_other_verbs_know_their_names(dragoman: Any, tmp_path: Path) -> None:
+    shown = dragoman("model", "show", "en-ko")
+    assert (shown.code, shown.err) == (0, "")
+    assert "en → ko" in shown.out
+    (tmp_path / "a.tsv").write_text(f"{ENGLISH}\t{KOREAN}\n", encoding="utf-8")
+    assert dragoman("evaluate", "-m", "en-ko", tmp_path / "a.tsv").code == 0
+
+
+def test_a_name_that_is_none_is_a_missing_folder(dragoman: Any) -> None:
+    assert dragoman("translate", "-m", "ko-xx", "a").refused(4).startswith("ko-xx: no such model folder")

@@ -1,0 +1,39 @@
+"""An empty environment, `pip install`, a first translation: what a person who has only Python does."""
+
+import os
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+from dragoman.boxed import scripts
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+def test_the_base_package_translates_in_an_empty_environment(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    bin_ = tmp_path / "env" / "bin"
+    plain = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=plain, capture_output=True, text=True, encoding="utf-8", check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    # A wheel, and not this folder: what was not packed is not found.
+    pip = (str(bin_ / "python"), "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path / "wheel"), str(ROOT))
+    (wheel,) = (tmp_path / "wheel").glob("dragoman-*.whl")
+    run(*pip, "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
+    assert "torch" not in run(*pip, "list").stdout
+
+    said = run(str(bin_ / "dragoman"), "translate", "Save the document.")
+    assert "HANGUL" in scripts(said.stdout)
+    assert said.stderr.startswith("en-ko answers")
+    assert "LATIN" in scripts(run(str(bin_ / "dragoman"), "translate", "문서를 저장합니다.").stdout)
+    assert str(tmp_path) in run(str(bin_ / "python"), "-c", "import dragoman; print(dragoman.__file__)").stdout
