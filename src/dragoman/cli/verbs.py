@@ -1,4 +1,4 @@
-"""The verbs of `dragoman`, their arguments and their help. Heavy imports happen inside them: `--help` answers at once."""
+"""The verbs of `dragoman`, their arguments, their help. Heavy imports happen inside them: `--help` answers at once."""
 
 from pathlib import Path
 from typing import Annotated
