@@ -87,15 +87,20 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not TOML: {error}") from None
 
 
-def _apply(tree: dict[str, Any], override: str) -> None:
+def parse_override(override: str) -> tuple[str, Any]:
+    """`key=value` as key and value, which is TOML or a bare word. Raises ConfigError."""
     key, equals, text = override.partition("=")
-    sections = key.strip().split(".")
-    if not equals or not all(sections):
+    if not equals or not all(key.strip().split(".")):
         raise ConfigError(f"{override}: not an override; write section.key=value, as in train.max_steps=1000")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        return key.strip(), tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()
+        return key.strip(), text.strip()
+
+
+def _apply(tree: dict[str, Any], override: str) -> None:
+    key, value = parse_override(override)
+    sections = key.split(".")
     for section in sections[:-1]:
         tree = tree.setdefault(section, {})
         if not isinstance(tree, dict):

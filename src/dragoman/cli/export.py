@@ -14,6 +14,7 @@ from dragoman.cli.data import corpus_of
 from dragoman.config import CorpusConfig
 from dragoman.configfile import build_config
 from dragoman.data.corpus import read_pairs
+from dragoman.decode.shortlist import MAPPING, Shortlist
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.errors import ConfigError, DragomanError, QualityError
@@ -137,6 +138,8 @@ def _write(bundle: Bundle, made: Path, name: str, output: Path | None, verdict: 
     with amend(bundle, folder, facts) as partial:
         shutil.rmtree(partial / name, ignore_errors=True)
         shutil.copytree(made, partial / name)
+        if shortlist := Shortlist.of_bundle(bundle):
+            (partial / name / MAPPING).write_text(shortlist.text(bundle.tokenizer), encoding="utf-8")
         if output:
             for other in [path for path in partial.glob("ct2-*") if path.name != name]:
                 shutil.rmtree(other)

@@ -1,10 +1,12 @@
-"""`dragoman model show`: a verified look at a bundle."""
+"""`dragoman model show | glossary`: a verified look at a bundle, and terms for it to keep to."""
 
 from pathlib import Path
 
-from dragoman.bundle import Bundle, open_bundle
-from dragoman.cli.console import print_json
+from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.cli.console import print_json, say
 from dragoman.errors import ModelError
+from dragoman.text.glossary import Glossary
+from dragoman.translator import GLOSSARY
 
 
 def show(folder: Path, as_json: bool) -> None:
@@ -18,6 +20,14 @@ def show(folder: Path, as_json: bool) -> None:
         print_json({"schema": "dragoman.model.show/1", **bundle.manifest})
     else:
         print("\n".join(lines))
+
+
+def give_glossary(folder: Path, glossary: Path) -> None:
+    """Put a glossary into the bundle. Raises DataError if it is none."""
+    bundle = open_bundle(folder)
+    entries = Glossary.read(glossary).entries
+    add_files(bundle, {GLOSSARY: glossary.read_text(encoding="utf-8-sig")}, {})
+    say(f"{folder}: keeps to {len(entries):,} terms from now on")
 
 
 def _lines(bundle: Bundle) -> list[str]:
