@@ -91,6 +91,7 @@ def test_log_p_of_each_token_adds_up_to_that_of_the_translation(translator: Any)
     for translation in translator(token_scores=True, n_best=2, beam=3).translate(SOURCES):
         for candidate in translation.candidates:
             assert len(candidate.log_probs) == len(candidate.tokens) + 1
+            assert translation.tokens == translation.candidates[0].tokens
             assert sum(candidate.log_probs) == pytest.approx(candidate.log_prob, abs=1e-3)
     assert translator().translate("dog").candidates[0].log_probs == ()
 

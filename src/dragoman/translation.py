@@ -48,6 +48,11 @@ class Translation:
         """The score of the best translation."""
         return self.candidates[0].score
 
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """The ids of the best translation."""
+        return self.candidates[0].tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -1,6 +1,7 @@
 """`dragoman export`: verified, whole or not at all, and enough to translate without torch."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,18 @@ def test_an_export_alone_translates_where_there_is_no_torch(
     assert complaint == (
         f"{shipped}/model.safetensors: not in this bundle, which was exported for use; take the one it was made of"
     )
+
+
+@pytest.mark.parametrize("processor", ["GENERIC", "AVX"])
+def test_an_older_processor_translates_too(
+    dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch, processor: str
+) -> None:
+    assert dragoman("export", trained_model, "-q", "float32").code == 0
+    shipped = dragoman("translate", "-m", trained_model, "the red dog").out
+    environment = {**os.environ, "CT2_FORCE_CPU_ISA": processor}
+    command = [sys.executable, "-m", "dragoman", "translate", "-m", str(trained_model), "the red dog"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, shipped), done.stderr
 
 
 def test_a_worse_export_is_not_written(dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
