@@ -124,3 +124,8 @@ def test_lengths_and_repetitions_are_as_told(translator: Any, options: dict[str,
         assert max(lengths(found)) <= 3
     else:
         assert all(len(set(t.candidates[0].tokens)) == len(t.candidates[0].tokens) for t in found)
+
+
+def test_a_beginning_is_never_cut(translator: Any) -> None:
+    for translation in translator(max_length=2).translate(SOURCES, beginning="two tree bird"):
+        assert translation.text.startswith("two tree bird")
