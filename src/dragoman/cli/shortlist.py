@@ -45,7 +45,7 @@ def make_shortlist(model: Path, source: Path, target: Path | None, wanted: Wante
         f"covers {100 * found.share:.2f} % of the target tokens of {found.pairs:,} pairs it was not learned from, "
         f"with {found.size:,.0f} of {found.vocabulary:,} pieces a sentence"
     )
-    say(f"{model / NAME} is written; `translate --shortlist` uses it")
+    say(f"{model / NAME} is written; `translate -O shortlist=true` uses it")
 
 
 def _learn(
