@@ -11,6 +11,7 @@ from dragoman.decode.mbr import by_consensus
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError
 from dragoman.export.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
 from dragoman.options import DecodeConfig
@@ -129,3 +130,8 @@ def test_lengths_and_repetitions_are_as_told(translator: Any, options: dict[str,
 def test_a_beginning_is_never_cut(translator: Any) -> None:
     for translation in translator(max_length=2).translate(SOURCES, beginning="two tree bird"):
         assert translation.text.startswith("two tree bird")
+
+
+def test_a_beginning_goes_without_a_glossary(translator: Any) -> None:
+    with pytest.raises(ConfigError, match="do not go together"):
+        translator().translate("dog", beginning="two", glossary=Glossary.of({"dog": "cat"}))

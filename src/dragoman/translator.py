@@ -14,11 +14,12 @@ from dragoman.decode.degenerate import fault
 from dragoman.decode.texts import Found, find
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
+from dragoman.errors import ConfigError
 from dragoman.options import DecodeConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalise import normalise
 from dragoman.text.segment import WHOLE_SHARE, Segment, segments
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Answer, Candidate, Part, Translation, joined, translation
 
 # Lines searched together by `stream`: enough to fill batches of equal length, few enough to appear soon; and of long
@@ -110,11 +111,13 @@ class Translator:
         """The translation of one line, or of each of several; an empty line translates to an empty line.
 
         The glossary is honoured where the model can be made to, and `Translation.terms` tells where. Every translation
-        begins with `beginning`.
+        begins with `beginning`, which goes without a glossary.
         """
         if isinstance(text, str):
             return self.translate([text], glossary=glossary, beginning=beginning)[0]
         terms = _over(glossary, self.glossary)
+        if terms and beginning:
+            raise ConfigError("a beginning and a glossary do not go together; leave one of them out")
         lines = self._encode(text, beginning)
         answers = iter(self._answers([part for parts in lines for part in parts], terms))
         each = [[next(answers) for _ in parts] for parts in lines]
@@ -151,6 +154,8 @@ class Translator:
     def _encode(self, lines: Sequence[str], beginning: str) -> list[list[Part]]:
         """The parts of each line, none for a blank one; the first carries the beginning."""
         prefix = tuple(self.tokenizer.encode([beginning], "target")[0])
+        if UNK in prefix:
+            raise ConfigError(f"beginning {beginning!r}: holds a character that the model has no piece for; change it")
         whole = self.tokenizer.encode(lines, "source")
         parts = (Part(Segment(normalise(line), ""), tokens, prefix) for line, tokens in zip(lines, whole, strict=True))
         return [self._divided(part, self.longest) if part.tokens else [] for part in parts]

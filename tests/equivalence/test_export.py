@@ -11,7 +11,7 @@ from dragoman.config import ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import NEVER
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ModelError
+from dragoman.errors import ConfigError, ModelError
 from dragoman.export.ctranslate2 import TransformerConverter, convert
 from dragoman.export.golden import golden_sentences, largest_difference
 from dragoman.export.verify import verify_float32
@@ -119,9 +119,7 @@ def test_what_is_exported_finds_what_the_reference_finds(
             assert other[0].score == pytest.approx(mine[0].score, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"min_length": 12}, {"no_repeat_ngram": 2}, {"coverage_penalty": 0.4}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, {"min_length": 12}, {"no_repeat_ngram": 2}], ids=str)
 def test_log_p_is_the_models_own_whatever_the_search_was_told(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer, options: dict[str, Any]
 ) -> None:
@@ -186,3 +184,16 @@ def test_sampling_with_a_seed_draws_the_same_again(
 def test_what_ctranslate2_cannot_compute_is_refused(joint: Tokenizer) -> None:
     with pytest.raises(ModelError, match="d_k = 6 and d_v = 8: CTranslate2 has one width"):
         TransformerConverter(network({**PRESETS["tiny"], "d_v": 8}, joint), joint)
+
+
+def test_a_coverage_penalty_is_refused_where_it_would_count_padding(
+    both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
+) -> None:
+    with pytest.raises(ConfigError, match="the torch engine has it"):
+        both[1].translate(some_sentences(joint, 2), DecodeConfig(coverage_penalty=0.2))
+
+
+def test_more_candidates_than_pieces_are_all_pieces(
+    both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
+) -> None:
+    assert both[1].translate(some_sentences(joint, 2), DecodeConfig(method="sample", top_k=99_999))

@@ -70,6 +70,8 @@ def _refuse_existing(bundle: Bundle, name: str, output: Path | None, force: bool
         return
     if output and not (output / "bundle.json").exists():
         raise ConfigError(f"{output}: is there already, and no model; choose another folder")
+    if output and (output / "model.safetensors").exists():
+        raise ConfigError(f"{output}: holds the weights of training, which nothing replaces; choose another folder")
     if not force:
         elsewhere = "" if output else ", --output goes elsewhere"
         raise ConfigError(f"{taken}: is there already; --force replaces it{elsewhere}")
@@ -134,7 +136,8 @@ def _verify(
 def _write(bundle: Bundle, made: Path, name: str, output: Path | None, verdict: Verdict) -> Path:
     """Beside the weights, or with `output` into a bundle of its own that leaves them out."""
     folder = output or bundle.folder
-    facts = {"exports": {**bundle.manifest.get("exports", {}), name: asdict(verdict)}}
+    others = {} if output else open_bundle(bundle.folder).manifest.get("exports", {})
+    facts = {"exports": {**others, name: asdict(verdict)}}
     with amend(bundle, folder, facts) as partial:
         shutil.rmtree(partial / name, ignore_errors=True)
         shutil.copytree(made, partial / name)

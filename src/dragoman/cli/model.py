@@ -25,8 +25,9 @@ def show(folder: Path, as_json: bool) -> None:
 def give_glossary(folder: Path, glossary: Path) -> None:
     """Put a glossary into the bundle. Raises DataError if it is none."""
     bundle = open_bundle(folder)
-    entries = Glossary.read(glossary).entries
-    add_files(bundle, {GLOSSARY: glossary.read_text(encoding="utf-8-sig")}, {})
+    entries = Glossary.read(glossary).entries  # once: it may be a pipe
+    rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
+    add_files(bundle, {GLOSSARY: "".join(rows)}, {})
     say(f"{folder}: keeps to {len(entries):,} terms from now on")
 
 

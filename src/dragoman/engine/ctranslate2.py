@@ -18,7 +18,7 @@ import ctranslate2
 from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
-from dragoman.errors import ModelError, ResourceError
+from dragoman.errors import ConfigError, ModelError, ResourceError
 from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
@@ -26,6 +26,8 @@ from dragoman.text.tokenizer import EOS, Side, Tokenizer
 SCORED_PIECES = 4096
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
+# Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
+ABANDONED: list[dict[bool, Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class CTranslate2Engine:
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, device: str = "auto", threads: int | None = None) -> None:
         self.folder, self.device = folder, device
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or _processors()
         self._pieces: dict[Side, list[str]] = {
             "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
@@ -61,12 +63,14 @@ class CTranslate2Engine:
         self._networks: dict[bool, Any] = {}
         self._network()
         # CTranslate2's threads must end before the interpreter does, or it may abort.
-        weakref.finalize(self, self._networks.clear)
+        weakref.finalize(self, _end, self._networks, self._process)
 
     def translate(
         self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         """See `Engine.translate`. Sampling draws the same for the same sentences together, not for each alone."""
+        if options.coverage_penalty:  # CTranslate2's own counts the padding of a batch
+            raise ConfigError("decode.coverage_penalty: the torch engine has it; use --engine torch, or leave it out")
         forced = prefixes or [()] * len(sources)
         jobs = [
             Job(source, prefix, max(options.limit(len(source)), len(prefix)))
@@ -111,8 +115,8 @@ class CTranslate2Engine:
     ) -> list[list[Hypothesis]]:
         """Answers as hypotheses with our scores: the best first, or in the order drawn.
 
-        CTranslate2 tells log P of what it added to the prefix, after what it was forbidden had been taken out, and with
-        the coverage penalty: where one of these makes a difference, log P is asked for anew.
+        CTranslate2 tells log P of what it added to the prefix, after what it was forbidden had been taken out: where
+        that makes a difference, log P is asked for anew.
         """
         differs = _changes_log_p(options)
         doubtful = [
@@ -135,10 +139,6 @@ class CTranslate2Engine:
             log_prob / length_penalty(len(answer.pieces) + 1, options.length_penalty)
             for answer, log_prob in zip(answers, log_probs, strict=True)
         ]
-        if options.coverage_penalty and rows:
-            told = zip(answers, rows, strict=True)
-            extra = [a.told - sum(row[len(job.prefix) :]) if a.whole else 0.0 for a, row in told]
-            scores = [score + more for score, more in zip(scores, extra, strict=True)]
         ranks = list(range(len(answers)))
         if options.method == "beam":
             ranks.sort(key=lambda n: -scores[n])
@@ -152,7 +152,7 @@ class CTranslate2Engine:
         prefixes = [self._spell(job.prefix, "target") for job in jobs]
         drawn = options.method == "sample"
         beam = 1 if drawn else options.beam
-        chance = {"sampling_topk": options.top_k, "sampling_topp": options.top_p}
+        chance = {"sampling_topk": min(options.top_k, len(self._ids)), "sampling_topp": options.top_p}
         promises: list[Any] = network.translate_batch(
             [self._spell(job.source, "source") for job in jobs],
             prefixes if any(prefixes) else None,
@@ -199,6 +199,8 @@ class CTranslate2Engine:
 
     def _load(self, **threads: int) -> Any:
         kind, _, number = self.device.partition(":")
+        if number and not number.isdecimal():
+            raise ConfigError(f'device "{self.device}": there is auto, cpu, cuda, cuda:1')
         try:
             return ctranslate2.Translator(str(self.folder), device=kind, device_index=int(number or 0), **threads)
         except ValueError as error:
@@ -211,6 +213,19 @@ class CTranslate2Engine:
             raise ResourceError("a CTranslate2 engine does not survive a fork; load the model in each process")
 
 
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _end(networks: dict[bool, Any], process: int) -> None:
+    """Let go of the networks; in a child of a fork, where their threads are not, leave them as they are."""
+    if os.getpid() == process:
+        networks.clear()
+    else:
+        ABANDONED.append(dict(networks))
+
+
 def _changes_log_p(options: DecodeConfig) -> bool:
     """Whether CTranslate2 tells of another log P than the model's own."""
-    return bool(options.method == "sample" or options.coverage_penalty or options.no_repeat_ngram or options.min_length)
+    return bool(options.method == "sample" or options.no_repeat_ngram or options.min_length)
