@@ -78,7 +78,7 @@ def engines(shape: dict[str, Any], tokenizer: Tokenizer, folder: Path) -> tuple[
 def test_every_preset_is_exported_as_it_is(name: str, joint: Tokenizer, separate: Tokenizer, tmp_path: Path) -> None:
     tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
     ours, exported = engines(SHAPES[name], tokenizer, tmp_path)
-    sources = some_sentences(tokenizer, 60)
+    sources = some_sentences(tokenizer, 30)
     golden = golden_sentences(tokenizer, ours, DecodeConfig(), [line for line, _ in LINES[:12]])
     assert largest_difference(exported, golden) < 1e-4
     verify_float32(ours, exported, DecodeConfig(), sources, golden)
@@ -151,7 +151,7 @@ def check_batchings(engine: CTranslate2Engine, tokenizer: Tokenizer, count: int)
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_sentence_is_the_same_in_five_batchings_of_an_export(name: str, joint: Tokenizer, tmp_path: Path) -> None:
-    check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 200)
+    check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 60)
 
 
 @pytest.mark.slow
