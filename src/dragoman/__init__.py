@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from dragoman.config import RunConfig
     from dragoman.configfile import load_config
     from dragoman.errors import DragomanError
-    from dragoman.translator import Translation, Translator
+    from dragoman.translation import Translation
+    from dragoman.translator import Translator
 
 _HOMES = {
     "DragomanError": "dragoman.errors",
     "RunConfig": "dragoman.config",
-    "Translation": "dragoman.translator",
+    "Translation": "dragoman.translation",
     "Translator": "dragoman.translator",
     "load_config": "dragoman.configfile",
 }

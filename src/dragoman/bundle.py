@@ -63,7 +63,7 @@ class Bundle:
     def exports(self) -> list[Path]:
         """The folders for CTranslate2, the smallest arithmetic first."""
         names = {name.partition("/")[0] for name in self.manifest["files"] if name.startswith("ct2-")}
-        return [self.folder / name for name in sorted(names, key=lambda name: (name != "ct2-int8", name))]
+        return [self.folder / name for name in sorted(names, key=lambda name: ("int8" not in name, name))]
 
 
 def open_bundle(folder: Path) -> Bundle:
@@ -119,17 +119,22 @@ def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Pa
     """The bundle's files in a new folder to change, which becomes the bundle in `folder`, these facts added to it.
 
     All of it or nothing: raises DragomanError if the disk refuses, and what `folder` held is then still there. A file
-    is written anew with `replace_text`, never into: it is another name of the one there was.
+    is written anew, never into: it may be another name of the one there was.
     """
-    listed, folder = set(bundle.manifest["files"]), folder.resolve()  # of a link the folder behind it
-    own = {path.relative_to(bundle.folder).as_posix() for path in bundle.folder.rglob("*") if not path.is_dir()}
-    others = own - listed - {"bundle.json"}  # somebody's own files: they stay, and nobody vouches for them
+    manifest = _read_manifest(bundle.folder)  # as it is now: another process may have added to it
+    listed, folder, inside = set(manifest["files"]), folder.resolve(), bundle.folder  # of a link the folder behind it
+    own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
+    others = own.keys() - listed - {"bundle.json"}  # somebody's own files: they stay, and nobody vouches for them
     with whole_folder(folder) as partial:
-        for name in listed | (others if folder == bundle.folder.resolve() else set()):
-            (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            _link(bundle.folder / name, partial / name)
+        if folder == inside.resolve():
+            for name in own.keys() - {"bundle.json"}:
+                _name_again(own[name], partial / name)
+        else:
+            for name in listed:
+                (partial / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(inside / name, partial / name)
         yield partial
-        _write_manifest(partial, {**bundle.manifest, **facts}, leaving_out=others)
+        _write_manifest(partial, {**manifest, **facts}, leaving_out=others)
 
 
 def add_files(bundle: Bundle, files: Mapping[str, str], facts: Mapping[str, Any]) -> None:
@@ -190,12 +195,16 @@ def load_weights(model: "Transformer", path: Path) -> None:
             parameter.copy_(tensors[name])
 
 
-def _link(source: Path, destination: Path) -> None:
-    """A second name for a file, or a copy where the file system knows one name only."""
+def _name_again(source: Path, destination: Path) -> None:
+    """A second name for a file, or a copy where the file system knows one name only; a folder is made anew."""
+    if source.is_dir() and not source.is_symlink():
+        destination.mkdir(parents=True, exist_ok=True)
+        return
+    destination.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, destination, follow_symlinks=False)
     except OSError:
-        shutil.copy2(source, destination)
+        shutil.copy2(source, destination, follow_symlinks=False)
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def build_section(section: Section, changes: Mapping[str, Any], where: str) -> S
     try:
         return type(section).model_validate({**section.model_dump(), **changes})
     except ValidationError as error:
-        raise ConfigError(f"{where}.{_explain(error)}") from None
+        raise ConfigError(f"{where}.{_explain(error, type(section))}") from None
 
 
 def dump_config(config: RunConfig) -> str:
@@ -87,15 +87,20 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not TOML: {error}") from None
 
 
-def _apply(tree: dict[str, Any], override: str) -> None:
+def parse_override(override: str) -> tuple[str, Any]:
+    """`key=value` as key and value, which is TOML or a bare word. Raises ConfigError."""
     key, equals, text = override.partition("=")
-    sections = key.strip().split(".")
-    if not equals or not all(sections):
+    if not equals or not all(key.strip().split(".")):
         raise ConfigError(f"{override}: not an override; write section.key=value, as in train.max_steps=1000")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        return key.strip(), tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()
+        return key.strip(), text.strip()
+
+
+def _apply(tree: dict[str, Any], override: str) -> None:
+    key, value = parse_override(override)
+    sections = key.split(".")
     for section in sections[:-1]:
         tree = tree.setdefault(section, {})
         if not isinstance(tree, dict):
@@ -129,12 +134,12 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
     )
 
 
-def _explain(error: ValidationError) -> str:
+def _explain(error: ValidationError, root: type[BaseModel] = RunConfig) -> str:
     """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one."""
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     key = _dotted([part for part in first["loc"] if part != CHOICE])
     if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key{_did_you_mean(first['loc'])}"
+        return f"{key}: unknown key{_did_you_mean(first['loc'], root)}"
     if first["type"] == "missing":
         remedy = (
             "give it, or a model.preset, or with train.start_from no shape at all"
@@ -167,8 +172,8 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return key.removeprefix(".")
 
 
-def _did_you_mean(loc: Sequence[str | int]) -> str:
-    section: type[BaseModel] = RunConfig
+def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel]) -> str:
+    section = root
     for part in loc[:-1]:
         if isinstance(part, str):
             section = _section_of(section.model_fields[part].annotation) or section

@@ -53,6 +53,8 @@ class DecodeConfig(Section):
     """Each sentence by itself, on one thread: bit for bit the same whatever its neighbours; slower."""
     shortlist: bool = False
     """Only words that the model's shortlist names for a source are considered, where the model has a shortlist."""
+    token_scores: bool = False
+    """log P of each token of a translation is told too."""
     batch_tokens: Positive = 4096
     """Sentences × longest source of a batch."""
 

@@ -42,6 +42,15 @@ def test_no_lines_in_no_lines_out(dragoman: Any) -> None:
     assert translations(dragoman("translate", stdin=""), "en-ko") == []
 
 
+def test_the_controls_hold_for_it_too(dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("document\t문서\n", encoding="utf-8")
+    controls = ["--glossary", tmp_path / "terms.tsv", "-O", "beam=2", "--n-best", "2", "--json"]
+    (line,) = translations(dragoman("translate", *controls, ENGLISH), "en-ko")
+    record = json.loads(line)
+    assert [term["source"] for term in record["terms"]] == ["document"]
+    assert len(record["translations"]) == 2
+
+
 def test_json_stays_json(dragoman: Any) -> None:
     (line,) = translations(dragoman("translate", "--json", ENGLISH), "en-ko")
     assert json.loads(line)["source"] == ENGLISH
@@ -67,6 +76,7 @@ def test_the_other_verbs_know_their_names(dragoman: Any, tmp_path: Path) -> None
     assert "en → ko" in shown.out
     (tmp_path / "a.tsv").write_text(f"{ENGLISH}\t{KOREAN}\n", encoding="utf-8")
     assert dragoman("evaluate", "-m", "en-ko", tmp_path / "a.tsv").code == 0
+    assert "exported for use" in dragoman("look", "-m", "en-ko", ENGLISH).refused(4)
 
 
 def test_a_name_that_is_none_is_a_missing_folder(dragoman: Any) -> None:

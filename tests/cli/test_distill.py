@@ -41,10 +41,10 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, type[BaseException
     def after(windows: int, error: type[BaseException]) -> None:
         translate, left = Translator.translate, iter(range(windows))
 
-        def fall(self: Translator, text: Any) -> Any:
+        def fall(self: Translator, text: Any, **wishes: Any) -> Any:
             if len(text) > 1 and next(left, None) is None:
                 raise error
-            return translate(self, text)
+            return translate(self, text, **wishes)
 
         monkeypatch.setattr(Translator, "translate", fall)
 
@@ -74,6 +74,16 @@ def test_the_student_learns_the_teachers_translations_with_its_pieces(
     assert "It learned from translations by the model `toy`" in card
     assert bundle.manifest["scores"][0]["on"] == "test"
     assert dragoman("translate", "-m", bundle.folder, "bird").code == 0
+
+
+def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, student: Path, model: Path) -> None:
+    text = student.read_text(encoding="utf-8").replace("d_model = 16", "d_model = 32")
+    student.write_text(text, encoding="utf-8")
+    said = dragoman("distill", model, student, "train.learning_rate=1e-9", "train.max_steps=2")
+    assert said.code == 0, said.err
+    assert f"the student begins with layers of {model}" in said.err
+    teacher, ours = (load_file(where) for where in (model / "model.safetensors", student.parent / WEIGHTS))
+    assert all((teacher[name] - ours[name]).abs().max() < 1e-5 for name in teacher), "at a rate of nothing, the same"
 
 
 def test_peoples_pairs_may_be_kept_and_the_shape_named(dragoman: Any, student: Path, model: Path) -> None:

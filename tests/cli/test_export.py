@@ -1,6 +1,7 @@
 """`dragoman export`: verified, whole or not at all, and enough to translate without torch."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,18 @@ def test_an_export_alone_translates_where_there_is_no_torch(
     )
 
 
+@pytest.mark.parametrize("processor", ["GENERIC", "AVX"])
+def test_an_older_processor_translates_too(
+    dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch, processor: str
+) -> None:
+    assert dragoman("export", trained_model, "-q", "float32").code == 0
+    shipped = dragoman("translate", "-m", trained_model, "the red dog").out
+    environment = {**os.environ, "CT2_FORCE_CPU_ISA": processor}
+    command = [sys.executable, "-m", "dragoman", "translate", "-m", str(trained_model), "the red dog"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, shipped), done.stderr
+
+
 def test_a_worse_export_is_not_written(dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files_of(trained_model)
     truth = exporter._array
@@ -121,3 +134,28 @@ def test_an_engine_that_the_model_has_no_export_for(dragoman: Any, model: Path, 
 def test_an_engine_that_does_not_exist(dragoman: Any, model: Path) -> None:
     complaint = dragoman("translate", "-m", model, "--engine", "tpu", "a").refused(2)
     assert complaint == "engine 'tpu': there is auto, torch, ctranslate2, or one export by its name, as ct2-int8"
+
+
+def test_weights_of_training_are_never_replaced(dragoman: Any, trained_model: Path, text: list[Path]) -> None:
+    before = files_of(trained_model)
+    command = ["export", trained_model, *text, "-q", "float32", "--force", "-o", trained_model]
+    assert "holds the weights of training" in dragoman(*command).refused(2)
+    assert files_of(trained_model) == before
+
+
+def test_files_of_ones_own_stay_where_they_were(dragoman: Any, trained_model: Path) -> None:
+    (trained_model / "empty").mkdir()
+    (trained_model / "mine.txt").write_text("mine", encoding="utf-8")
+    (trained_model / "link").symlink_to(trained_model.parent)
+    assert dragoman("export", trained_model, "-q", "float32").code == 0
+    assert (trained_model / "empty").is_dir()
+    assert (trained_model / "link").is_symlink()
+    assert "mine.txt" not in json.loads((trained_model / "bundle.json").read_text(encoding="utf-8"))["files"]
+    assert (trained_model / "mine.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_what_is_given_away_shares_no_file_with_the_model(dragoman: Any, trained_model: Path, tmp_path: Path) -> None:
+    assert dragoman("export", trained_model, "-q", "float32", "-o", tmp_path / "given").code == 0
+    with (tmp_path / "given/README.md").open("a", encoding="utf-8") as file:
+        file.write("more")
+    assert dragoman("translate", "-m", trained_model, "a").code == 0

@@ -13,7 +13,7 @@ from dragoman.evaluation import Score, bleu, chrf, ter
 
 
 def run_evaluate(
-    model: Path,
+    models: Sequence[Path],
     source: Path,
     reference: Path | None,
     changes: Mapping[str, Any],
@@ -33,7 +33,7 @@ def run_evaluate(
         raise DataError(f"{source}: no lines; a test set needs text")
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     _refuse_unusable(tokenize)
-    translator = load_translator(model, engine, device, changes)
+    translator = load_translator(models, engine, device, changes)
     translations = [translation.text for translation in translator.stream(sources)]
     scores = score_all(translations, references, tokenize=tokenize, bootstrap=1000)
     copying = score_all(sources, references, tokenize=tokenize)
@@ -43,11 +43,41 @@ def run_evaluate(
                 file.writelines(text + "\n" for text in translations)
     finally:  # whatever became of the file
         if as_json:
-            print_json({"schema": "dragoman.evaluate/1", "model": str(model), "lines": len(pairs),
+            print_json({"schema": "dragoman.evaluate/1", "model": " + ".join(map(str, models)), "lines": len(pairs),
                         "scores": [_plain(score) for score in scores],
                         "copying": [_plain(score) for score in copying]})  # fmt: skip
         else:
             say_scores(scores, copying)
+
+
+def run_score(
+    models: Sequence[Path],
+    source: Path,
+    reference: Path | None,
+    changes: Mapping[str, Any],
+    engine: str,
+    device: str,
+    as_json: bool,
+) -> None:
+    """log P of each reference given its source, a line a pair, and what that makes a token."""
+    from dragoman.cli.translate import load_translator
+
+    pairs = [(pair.source, pair.target) for pair in read_pairs(corpus_of(source, reference))]
+    if not pairs:
+        raise DataError(f"{source}: no lines; a test set needs text")
+    rows = load_translator(models, engine, device, changes).score(pairs)
+    for number, row in enumerate(rows, 1):
+        if as_json:
+            print_json({"line": number, "log_prob": _number(sum(row)), "log_probs": [_number(value) for value in row]})
+        else:
+            print(f"{sum(row):.4f}")
+    tokens, total = sum(map(len, rows)), sum(map(sum, rows))
+    say(f"{total / tokens:.4f} nats a token of {tokens:,}, perplexity {math.exp(min(-total / tokens, 700)):.2f}")
+
+
+def _number(value: float) -> float | None:
+    """What JSON has for −∞, the log P of a word that the model cannot say."""
+    return value if math.isfinite(value) else None
 
 
 def _refuse_unusable(tokenize: str | None) -> None:

@@ -14,6 +14,7 @@ from dragoman.cli.data import corpus_of
 from dragoman.config import CorpusConfig
 from dragoman.configfile import build_config
 from dragoman.data.corpus import read_pairs
+from dragoman.decode.shortlist import MAPPING, Shortlist
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.errors import ConfigError, DragomanError, QualityError
@@ -69,6 +70,8 @@ def _refuse_existing(bundle: Bundle, name: str, output: Path | None, force: bool
         return
     if output and not (output / "bundle.json").exists():
         raise ConfigError(f"{output}: is there already, and no model; choose another folder")
+    if output and (output / "model.safetensors").exists():
+        raise ConfigError(f"{output}: holds the weights of training, which nothing replaces; choose another folder")
     if not force:
         elsewhere = "" if output else ", --output goes elsewhere"
         raise ConfigError(f"{taken}: is there already; --force replaces it{elsewhere}")
@@ -133,10 +136,13 @@ def _verify(
 def _write(bundle: Bundle, made: Path, name: str, output: Path | None, verdict: Verdict) -> Path:
     """Beside the weights, or with `output` into a bundle of its own that leaves them out."""
     folder = output or bundle.folder
-    facts = {"exports": {**bundle.manifest.get("exports", {}), name: asdict(verdict)}}
+    others = {} if output else open_bundle(bundle.folder).manifest.get("exports", {})
+    facts = {"exports": {**others, name: asdict(verdict)}}
     with amend(bundle, folder, facts) as partial:
         shutil.rmtree(partial / name, ignore_errors=True)
         shutil.copytree(made, partial / name)
+        if shortlist := Shortlist.of_bundle(bundle):
+            (partial / name / MAPPING).write_text(shortlist.text(bundle.tokenizer), encoding="utf-8")
         if output:
             for other in [path for path in partial.glob("ct2-*") if path.name != name]:
                 shutil.rmtree(other)

@@ -52,6 +52,9 @@ def _without_debug(given: list[str]) -> tuple[list[str], bool]:
 
 def _speak_utf8() -> None:
     """Translations and tables are UTF-8 wherever they go; half a character, as in a file's name, is spelt out."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by who called us
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

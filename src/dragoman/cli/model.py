@@ -1,11 +1,13 @@
-"""`dragoman model show`: a verified look at a bundle."""
+"""`dragoman model show | glossary`: a verified look at a bundle, and terms for it to keep to."""
 
 from pathlib import Path
 
 from dragoman.boxed import located
-from dragoman.bundle import Bundle, open_bundle
-from dragoman.cli.console import print_json
+from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.cli.console import print_json, say
 from dragoman.errors import ModelError
+from dragoman.text.glossary import Glossary
+from dragoman.translator import GLOSSARY
 
 
 def show(folder: Path, as_json: bool) -> None:
@@ -19,6 +21,15 @@ def show(folder: Path, as_json: bool) -> None:
         print_json({"schema": "dragoman.model.show/1", **bundle.manifest})
     else:
         print("\n".join(lines))
+
+
+def give_glossary(folder: Path, glossary: Path) -> None:
+    """Put a glossary into the bundle. Raises DataError if it is none."""
+    bundle = open_bundle(folder)
+    entries = Glossary.read(glossary).entries  # once: it may be a pipe
+    rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
+    add_files(bundle, {GLOSSARY: "".join(rows)}, {})
+    say(f"{folder}: keeps to {len(entries):,} terms from now on")
 
 
 def _lines(bundle: Bundle) -> list[str]:

@@ -8,7 +8,7 @@ from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.cli.console import console, print_json, say
 from dragoman.cli.data import corpus_of
 from dragoman.data.corpus import sample_pairs
-from dragoman.decode.shortlist import NAME, Coverage, Shortlist, coverage
+from dragoman.decode.shortlist import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.errors import DataError
 
 # Of the pairs drawn, one in so many is kept from learning and measured on; never more than `MEASURED`.
@@ -35,7 +35,9 @@ def make_shortlist(model: Path, source: Path, target: Path | None, wanted: Wante
     with console().status("aligning"):
         shortlist, found = _learn(bundle, pairs, wanted, device, str(source))
     facts = {**asdict(wanted), "pairs": len(pairs) - found.pairs, "measured": asdict(found)}
-    add_files(bundle, {NAME: shortlist.text(bundle.tokenizer)}, {"shortlist": facts})
+    text = shortlist.text(bundle.tokenizer)
+    exports = {f"{folder.name}/{MAPPING}": text for folder in bundle.exports}
+    add_files(bundle, {NAME: text} | exports, {"shortlist": facts})
     if as_json:
         print_json({"schema": "dragoman.model.shortlist/1", "model": str(model), **facts})
         return
@@ -43,7 +45,7 @@ def make_shortlist(model: Path, source: Path, target: Path | None, wanted: Wante
         f"covers {100 * found.share:.2f} % of the target tokens of {found.pairs:,} pairs it was not learned from, "
         f"with {found.size:,.0f} of {found.vocabulary:,} pieces a sentence"
     )
-    say(f"{model / NAME} is written; `translate --shortlist` uses it")
+    say(f"{model / NAME} is written; `translate -O shortlist=true` uses it")
 
 
 def _learn(

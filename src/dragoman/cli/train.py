@@ -33,6 +33,7 @@ from dragoman.evaluation import Score, bleu, chrf
 from dragoman.export.golden import COUNT as GOLDEN
 from dragoman.export.golden import golden_sentences, golden_text
 from dragoman.model.device import keep_freed_memory, pick_device
+from dragoman.model.inherit import inherit, may_inherit
 from dragoman.model.transformer import Transformer
 from dragoman.storage import whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
@@ -101,7 +102,7 @@ def _run(
         _save_tokenizer(folder, config, start or teacher)
     team.meet()
     tokenizer = Tokenizer.load(folder / "tokenizer")
-    trainer = _trainer(config, tokenizer, folder, device, team, start, resume)
+    trainer = _trainer(config, tokenizer, folder, device, team, start, teacher, resume)
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:
         trainer.listeners.append(display)
@@ -132,7 +133,8 @@ def _hand_over(
     """Score the finished model and write its bundle."""
     say(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
     engine = TorchEngine(model, device)
-    translator = Translator(tokenizer, engine, config.decode)
+    longest, language = config.data.max_length, config.project.source
+    translator = Translator(tokenizer, engine, config.decode, longest=longest, language=language)
     scores, copying = _score(translator, config.data.test or config.data.valid)
     for score, copied in zip(scores, copying, strict=True):
         say(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}")
@@ -189,6 +191,7 @@ def _trainer(
     device: torch.device,
     team: Team,
     start: Bundle | None,
+    teacher: Bundle | None,
     resume: bool,
 ) -> Trainer:
     checkpoints = folder / "checkpoints"
@@ -196,6 +199,9 @@ def _trainer(
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if start:
         load_weights(model, start.folder / "model.safetensors")
+    if teacher and not resume and may_inherit(config.model, teacher.config.model):
+        inherit(model, teacher.load_model())
+        say(f"the student begins with layers of {teacher.folder}")
     if resume:  # what was found then holds: found anew, an update could be another one
         before = read_progress(checkpoints, checkpoint_steps(checkpoints)[-1])
         tokens, accumulate = before.batch_tokens, before.accumulate

@@ -4,9 +4,9 @@ import errno
 import os
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -14,11 +14,13 @@ from typing import IO, Any
 from dragoman.boxed import boxed_for, located
 from dragoman.bundle import open_bundle
 from dragoman.cli.console import program, say
-from dragoman.configfile import build_section
+from dragoman.configfile import build_section, parse_override
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
 from dragoman.storage import storage_error
-from dragoman.translator import WINDOW, Translation, Translator
+from dragoman.text.glossary import Glossary
+from dragoman.translation import Translation
+from dragoman.translator import WINDOW, Translator
 
 # What a person types for it.
 STDOUT = Path("-")
@@ -30,10 +32,12 @@ REPORT_EVERY = 100_000
 class Request:
     """What the command line asked for."""
 
-    model: Path | None
+    models: Sequence[Path]  # none: one in the box
     text: tuple[str, ...]
     input: Path | None
     output: Path | None
+    glossary: Path | None
+    beginning: str
     engine: str
     device: str
     as_json: bool
@@ -44,12 +48,13 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     lines = _lines(request)
     output = request.output or STDOUT
     refuse_unwritable(output)
-    model, lines = (request.model, lines) if request.model else _found_in_the_box(lines)
-    translator = load_translator(model, request.engine, request.device, changes)
+    glossary = Glossary.read(request.glossary) if request.glossary else None
+    models, lines = (request.models, lines) if request.models else _found_in_the_box(lines)
+    translator = load_translator(models, request.engine, request.device, changes, glossary)
     n_best = translator.options.n_best
     with destination(output) as out:
         window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
-        for number, translation in enumerate(translator.stream(lines, window), 1):
+        for number, translation in enumerate(translator.stream(lines, window, beginning=request.beginning), 1):
             out.write("".join(_render(number, translation, n_best, request.as_json)))
             if output == STDOUT:  # line by line: who is killed in between leaves whole lines
                 out.flush()
@@ -58,7 +63,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
                 say(f"{number:,} lines, {_resident_megabytes():,} MB of memory at the most")
 
 
-def _found_in_the_box(lines: Iterable[str]) -> tuple[Path, Iterable[str]]:
+def _found_in_the_box(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[str]]:
     """The model in the box that reads the first line that says something, and all the lines."""
     rest, read = iter(lines), list[str]()
     for line in rest:
@@ -67,13 +72,16 @@ def _found_in_the_box(lines: Iterable[str]) -> tuple[Path, Iterable[str]]:
             break
     model = boxed_for(read[-1] if read else "")
     say(f"{model.name} answers, a small model in the box: {model.limits} `{program()} train` makes your own")
-    return model.folder, chain(read, rest)
+    return [model.folder], chain(read, rest)
 
 
 def _warn(number: int, translation: Translation) -> None:
     for flag in translation.warnings:
         if flag.kind != "segmented":  # no fault; told in --json
             say(f"dragoman: line {number}: {flag.text}")
+    for term in translation.terms:
+        if not term.satisfied:
+            say(f"dragoman: line {number}: {term.source!r} is not translated with {term.target!r}; see to it by hand")
 
 
 def _resident_megabytes() -> int:
@@ -81,14 +89,25 @@ def _resident_megabytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def load_translator(model: Path, engine: str, device: str, changes: Mapping[str, Any]) -> Translator:
-    """The translator of a bundle with some of its search options changed (those that are not None)."""
-    bundle = open_bundle(located(model))
-    changed = {key: value for key, value in changes.items() if value is not None}
-    if "n_best" in changed and "beam" not in changed:  # as many hypotheses as are asked for
-        changed["beam"] = max(changed["n_best"], bundle.config.decode.beam)
+def changes(options: Sequence[str] | None, **given: Any) -> dict[str, Any]:
+    """The keys of [decode] that the command line gives, by flags of their own and as KEY=VALUE. Raises ConfigError."""
+    found = {key: value for key, value in given.items() if value is not None}
+    for option in options or ():
+        key, value = parse_override(option)
+        found[key.removeprefix("decode.")] = value
+    return found
+
+
+def load_translator(
+    models: Sequence[Path], engine: str, device: str, changes: Mapping[str, Any], glossary: Glossary | None = None
+) -> Translator:
+    """The translator of a bundle, or of several, with some search options of the first changed (those not None)."""
+    bundle, *others = [open_bundle(located(model)) for model in models]
+    changed = dict(changes)
+    if isinstance(n_best := changed.get("n_best"), int) and "beam" not in changed:  # as many hypotheses as asked for
+        changed["beam"] = max(n_best, bundle.config.decode.beam)
     options = build_section(bundle.config.decode, changed, "decode")
-    return Translator.of_bundle(bundle, engine=engine, device=device, options=options)
+    return Translator.of_bundle(bundle, *others, engine=engine, device=device, options=options, glossary=glossary)
 
 
 def _lines(request: Request) -> Iterable[str]:
@@ -159,9 +178,15 @@ def _render(number: int, translation: Translation, n_best: int, as_json: bool) -
     import json
 
     if as_json:
-        candidates = [{"text": c.text, "score": c.score, "log_prob": c.log_prob} for c in translation.candidates]
+        candidates = [
+            {"text": c.text, "score": c.score, "log_prob": c.log_prob}
+            | ({"log_probs": c.log_probs} if c.log_probs else {})
+            for c in translation.candidates
+        ]
         warnings = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
         record = {"line": number, "source": translation.source, "translations": candidates, "warnings": warnings}
+        if translation.terms:
+            record["terms"] = [asdict(term) for term in translation.terms]
         yield json.dumps(record, ensure_ascii=False) + "\n"
     elif n_best == 1:
         yield translation.text + "\n"

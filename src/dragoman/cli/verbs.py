@@ -1,4 +1,4 @@
-"""The verbs of `dragoman`, their arguments and their help. Heavy imports happen inside them: `--help` is quick."""
+"""The verbs of `dragoman`, their arguments, their help. Heavy imports happen inside them: `--help` answers at once."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,12 @@ Overrides = Annotated[
     list[str] | None,
     typer.Argument(help="Values for this time, as in train.max_steps=1000.", metavar="[KEY=VALUE]..."),
 ]
-Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
+Models = Annotated[list[Path], typer.Option("--model", "-m", help="Folder of a trained model; several are averaged.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="KEY=VALUE", help="A key of [decode], as in -O method=mbr -O seed=7."),
+]
+Penalty = Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept per sentence; 1 is greedy.")]
 Engine = Annotated[str, typer.Option(help="auto, torch, ctranslate2, or an export by its name, as ct2-int8.")]
@@ -138,9 +143,9 @@ def distill(
 @app.command()
 def translate(
     text: Annotated[list[str] | None, typer.Argument(help="Sentences; none, or -, reads lines from stdin.")] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", "-m", help="Folder of a trained model; without it one in the box that reads the text."),
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help="Folder of a trained model; several are averaged; without, one in the box."),
     ] = None,
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
     output: Annotated[
@@ -148,33 +153,68 @@ def translate(
     ] = None,
     beam: Beam = None,
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
+    length_penalty: Penalty = None,
+    glossary: Annotated[
+        Path | None, typer.Option(help="Terms and their translations, a term a line, parted by tabs.")
+    ] = None,
+    beginning: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
+    options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
     """Translate lines.
 
-    As many come out as went in, in order; an empty line stays empty. Without --model a small model that comes with
-    Dragoman answers: the one whose source is written as the first line is.
+    As many come out as went in, in order; an empty line stays empty. -m given twice averages two models. Without -m a
+    small model that comes with Dragoman answers: the one whose source is written as the first line is.
     """
-    from dragoman.cli.translate import Request, run_translate
+    from dragoman.cli.translate import Request, changes, run_translate
 
-    changes = {"beam": beam, "n_best": n_best, "length_penalty": length_penalty}
-    run_translate(Request(model, tuple(text or ()), input, output, engine, device, as_json), changes)
+    request = Request(models or (), tuple(text or ()), input, output, glossary, beginning, engine, device, as_json)
+    run_translate(request, changes(options, beam=beam, n_best=n_best, length_penalty=length_penalty))
+
+
+@app.command()
+def look(
+    model: Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model, with its weights.")],
+    text: Annotated[str, typer.Argument(help="One sentence.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Look at this translation instead of the model's own.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the page with every step here.")] = None,
+    npz: Annotated[Path | None, typer.Option("--npz", help="Write every array here, for NumPy.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence through its checkpoints.")
+    ] = None,
+    beam: Beam = None,
+    length_penalty: Penalty = None,
+    as_json: Json = False,
+) -> None:
+    """Look inside: every step of the paper on your own sentence.
+
+    Tells each word's probability and what could have been said instead; --html shows all that led to it.
+    """
+    from dragoman.cli.look import Request, run_look
+
+    changes = {"beam": beam, "length_penalty": length_penalty}
+    run_look(Request(model, text, target, html, npz, run, as_json), changes)
 
 
 @app.command()
 def evaluate(
-    model: Model,
+    models: Models,
     source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],
     reference: Annotated[Path | None, typer.Argument(help="Their reference translations, line by line.")] = None,
+    score: Annotated[
+        bool, typer.Option("--score", help="Translate nothing: tell log P of each reference, in nats, a line a pair.")
+    ] = False,
     beam: Beam = None,
-    length_penalty: Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")] = None,
+    length_penalty: Penalty = None,
     tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the translations here; - is stdout.")
     ] = None,
+    options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
     as_json: Json = False,
@@ -183,10 +223,14 @@ def evaluate(
 
     BLEU, chrF and TER by sacreBLEU, with signatures and 95 % intervals, beside copying the source.
     """
-    from dragoman.cli.evaluate import run_evaluate
+    from dragoman.cli.evaluate import run_evaluate, run_score
+    from dragoman.cli.translate import changes
 
-    changes = {"beam": beam, "length_penalty": length_penalty}
-    run_evaluate(model, source, reference, changes, tokenize, output, engine, device, as_json)
+    wanted = changes(options, beam=beam, length_penalty=length_penalty)
+    if score:
+        run_score(models, source, reference, wanted, engine, device, as_json)
+    else:
+        run_evaluate(models, source, reference, wanted, tokenize, output, engine, device, as_json)
 
 
 @app.command()
@@ -211,6 +255,17 @@ def export(
     if to != "ctranslate2":
         raise ConfigError(f"--to {to}: there is ctranslate2")
     run_export(model, (source, reference), quantization, output, lines, force)
+
+
+@model_app.command("glossary")
+def model_glossary(
+    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
+    glossary: Annotated[Path, typer.Argument(help="Terms and their translations, a term a line, parted by tabs.")],
+) -> None:
+    """Give a model a glossary of its own, for every line it translates; an empty file takes it away."""
+    from dragoman.cli.model import give_glossary
+
+    give_glossary(model, glossary)
 
 
 @model_app.command("show")

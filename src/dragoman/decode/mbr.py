@@ -7,8 +7,6 @@ and Aziz 2022). Likeness is sentence-level chrF, the others taken as references;
 from collections import Counter
 from collections.abc import Sequence
 
-from sacrebleu.metrics.chrf import CHRF
-
 IDENTICAL = 100.0  # chrF of a text against itself; sacrebleu gives 0 to the empty one
 
 
@@ -17,6 +15,8 @@ def utilities(texts: Sequence[str]) -> list[float]:
 
     Time is quadratic in the number of different texts. A single text has utility 0: there is nothing to compare.
     """
+    from sacrebleu.metrics.chrf import CHRF  # half a second, which only this method of search should cost
+
     drawn, chrf = Counter(texts), CHRF()
     others = max(len(texts) - 1, 1)
 

@@ -23,6 +23,7 @@ from dragoman.errors import ModelError
 from dragoman.text.tokenizer import UNK, Tokenizer, Vocabulary
 
 NAME = "shortlist.txt"
+MAPPING = "vmap.txt"  # CTranslate2's name for it
 # What parts the fields of a line, in Python's reading of lines or in CTranslate2's.
 PARTING = frozenset(" \t\r\n")
 

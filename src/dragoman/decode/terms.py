@@ -128,7 +128,7 @@ def _homes(
 def _most_lost(pieces: Sequence[str], lost: Sequence[float]) -> frozenset[str]:
     """The first pieces of the words that lost most."""
     starts = [place for place, piece in enumerate(pieces) if place == 0 or begins(piece)]
-    words = zip(starts, [*starts[1:], len(pieces)], strict=True)
+    words = zip(starts, [*starts[1:], len(pieces)][: len(starts)], strict=True)  # none in an empty translation
     by_loss = sorted(((sum(lost[start:end]), pieces[start]) for start, end in words), reverse=True)
     return frozenset(piece for loss, piece in by_loss[:MOST_LOST] if loss > 0)
 

@@ -18,7 +18,7 @@ import ctranslate2
 from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
-from dragoman.errors import ModelError, ResourceError
+from dragoman.errors import ConfigError, ModelError, ResourceError
 from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
@@ -26,13 +26,15 @@ from dragoman.text.tokenizer import EOS, Side, Tokenizer
 SCORED_PIECES = 4096
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
+# Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
+ABANDONED: list[dict[bool, Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What CTranslate2 found: ids, what it tells of log P, and whether it ended by itself."""
+    """What CTranslate2 found: pieces without the end mark, what it tells of log P, and whether it ended by itself."""
 
-    tokens: tuple[int, ...]
+    pieces: Sequence[str]
     told: float
     whole: bool
 
@@ -51,7 +53,7 @@ class CTranslate2Engine:
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, device: str = "auto", threads: int | None = None) -> None:
         self.folder, self.device = folder, device
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or _processors()
         self._pieces: dict[Side, list[str]] = {
             "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
@@ -61,23 +63,28 @@ class CTranslate2Engine:
         self._networks: dict[bool, Any] = {}
         self._network()
         # CTranslate2's threads must end before the interpreter does, or it may abort.
-        weakref.finalize(self, self._networks.clear)
+        weakref.finalize(self, _end, self._networks, self._process)
 
     def translate(
         self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         """See `Engine.translate`. Sampling draws the same for the same sentences together, not for each alone."""
+        if options.coverage_penalty:  # CTranslate2's own counts the padding of a batch
+            raise ConfigError("decode.coverage_penalty: the torch engine has it; use --engine torch, or leave it out")
         forced = prefixes or [()] * len(sources)
-        jobs = [Job(*job, options.limit(len(job[0]))) for job in zip(sources, forced, strict=True)]
-        if options.method == "sample":
-            return self._search(self._seeded(options.seed), jobs, options)
-        network = self._network(alone=options.exact)
-        found = self._search(network, jobs, options)
-        # Sentences searched together have one limit, the longest: who went beyond his own searches again, by himself.
-        for number, job in enumerate(jobs):
-            if any(len(hypothesis.tokens) > job.limit for hypothesis in found[number]):
-                [found[number]] = self._search(network, [job], options)
-        return found
+        jobs = [
+            Job(source, prefix, max(options.limit(len(source)), len(prefix)))
+            for source, prefix in zip(sources, forced, strict=True)
+        ]
+        drawn = options.method == "sample"
+        network = self._seeded(options.seed) if drawn else self._network(alone=options.exact)
+        answers = self._search(network, jobs, options)
+        if not drawn:
+            # Sentences searched together have one limit, the longest: who went beyond his own searches again, alone.
+            for number, job in enumerate(jobs):
+                if any(len(answer.pieces) > job.limit for answer in answers[number]):
+                    [answers[number]] = self._search(network, [job], options)
+        return self._judged(jobs, answers, options)
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
@@ -93,56 +100,59 @@ class CTranslate2Engine:
         )
         return [list(result.log_probs) for result in found]
 
-    def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Hypothesis]]:
-        """The hypotheses of each job: the best first, or in the order drawn."""
+    def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Answer]]:
+        """What CTranslate2 finds for each job."""
         self._refuse_fork()
         groups = [[n] for n in range(len(jobs))]
         if not options.exact:
             groups = pack([(len(job.source) + 1,) * 2 for job in jobs], options.batch_tokens, random.Random(0))
         promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
         promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
-        answers = [self._understand(promises[n].result()) for n in range(len(jobs))]
-        return self._judged(jobs, answers, options)
+        return [self._understand(promises[n].result()) for n in range(len(jobs))]
 
     def _judged(
         self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
     ) -> list[list[Hypothesis]]:
-        """Answers as hypotheses with our scores.
+        """Answers as hypotheses with our scores: the best first, or in the order drawn.
 
-        CTranslate2 tells log P of what it added to the prefix, after what it was forbidden had been taken out, and with
-        the coverage penalty: where one of these makes a difference, log P is asked for anew.
+        CTranslate2 tells log P of what it added to the prefix, after what it was forbidden had been taken out: where
+        that makes a difference, log P is asked for anew.
         """
-        differs = (
-            options.method == "sample" or options.coverage_penalty or options.no_repeat_ngram or options.min_length
-        )
-        asked = [
-            (n, answer)
-            for n, of_job in enumerate(answers)
-            for answer in of_job
-            if differs or jobs[n].prefix or not answer.whole
+        differs = _changes_log_p(options)
+        doubtful = [
+            n for n, job in enumerate(jobs) if differs or job.prefix or not all(answer.whole for answer in answers[n])
         ]
-        rows = self.score([jobs[n].source for n, _ in asked], [answer.tokens for _, answer in asked])
-        truth = {id(answer): row for (_, answer), row in zip(asked, rows, strict=True)}
-        found = []
-        for job, of_job in zip(jobs, answers, strict=True):
-            hypotheses = []
-            for answer in of_job:
-                row = truth.get(id(answer), [answer.told])
-                log_prob, score = sum(row), sum(row) / length_penalty(len(answer.tokens) + 1, options.length_penalty)
-                if options.coverage_penalty and answer.whole:
-                    score += answer.told - sum(row[len(job.prefix) :])
-                hypotheses.append(Hypothesis(answer.tokens, log_prob, score))
-            if options.method == "beam":
-                hypotheses = sorted(dict.fromkeys(hypotheses), key=lambda hypothesis: -hypothesis.score)
-            found.append(hypotheses[: options.n_best])
-        return found
+        pairs = [(jobs[n].source, self._tokens(answer)) for n in doubtful for answer in answers[n]]
+        rows = iter(self.score([source for source, _ in pairs], [tokens for _, tokens in pairs]))
+        asked = {n: [next(rows) for _ in answers[n]] for n in doubtful}
+        return [
+            self._hypotheses(job, own, asked.get(n), options)
+            for n, (job, own) in enumerate(zip(jobs, answers, strict=True))
+        ]
+
+    def _hypotheses(
+        self, job: Job, answers: Sequence[Answer], rows: Sequence[Sequence[float]] | None, options: DecodeConfig
+    ) -> list[Hypothesis]:
+        """Those of one job; `rows` are log P of the tokens of its answers where they were asked for."""
+        log_probs = [sum(row) for row in rows] if rows else [answer.told for answer in answers]
+        scores = [
+            log_prob / length_penalty(len(answer.pieces) + 1, options.length_penalty)
+            for answer, log_prob in zip(answers, log_probs, strict=True)
+        ]
+        ranks = list(range(len(answers)))
+        if options.method == "beam":
+            ranks.sort(key=lambda n: -scores[n])
+        if options.method == "beam" and rows:  # what the limit has cut may be the same twice
+            first = {tuple(answers[n].pieces): n for n in reversed(ranks)}
+            ranks = [n for n in ranks if first[tuple(answers[n].pieces)] == n]
+        return [Hypothesis(self._tokens(answers[n]), log_probs[n], scores[n]) for n in ranks[: options.n_best]]
 
     def _ask(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[Any]:
         """Promises of CTranslate2's answers, one of each job."""
         prefixes = [self._spell(job.prefix, "target") for job in jobs]
         drawn = options.method == "sample"
         beam = 1 if drawn else options.beam
-        chance = {"sampling_topk": options.top_k, "sampling_topp": options.top_p}
+        chance = {"sampling_topk": min(options.top_k, len(self._ids)), "sampling_topp": options.top_p}
         promises: list[Any] = network.translate_batch(
             [self._spell(job.source, "source") for job in jobs],
             prefixes if any(prefixes) else None,
@@ -165,13 +175,15 @@ class CTranslate2Engine:
         pieces = self._pieces[side]
         return [pieces[token] for token in tokens]
 
+    def _tokens(self, answer: Answer) -> tuple[int, ...]:
+        return tuple(self._ids[piece] for piece in answer.pieces)
+
     def _understand(self, result: Any) -> list[Answer]:
-        answers = []
-        for pieces, told in zip(result.hypotheses, result.scores, strict=True):
-            tokens = tuple(self._ids[piece] for piece in pieces)
-            whole = tokens[-1:] == (EOS,)  # else the limit of length has cut it
-            answers.append(Answer(tokens[:-1] if whole else tokens, told, whole))
-        return answers
+        end = self._pieces["target"][EOS]  # where it is missing, the limit of length has cut
+        return [
+            Answer(pieces[:-1], told, True) if pieces and pieces[-1] == end else Answer(pieces, told, False)
+            for pieces, told in zip(result.hypotheses, result.scores, strict=True)
+        ]
 
     def _network(self, *, alone: bool = False) -> Any:
         """The usual one, or for `exact` one that gives each sentence a thread, and as many of them as there are."""
@@ -187,6 +199,8 @@ class CTranslate2Engine:
 
     def _load(self, **threads: int) -> Any:
         kind, _, number = self.device.partition(":")
+        if number and not number.isdecimal():
+            raise ConfigError(f'device "{self.device}": there is auto, cpu, cuda, cuda:1')
         try:
             return ctranslate2.Translator(str(self.folder), device=kind, device_index=int(number or 0), **threads)
         except ValueError as error:
@@ -197,3 +211,21 @@ class CTranslate2Engine:
     def _refuse_fork(self) -> None:
         if os.getpid() != self._process:
             raise ResourceError("a CTranslate2 engine does not survive a fork; load the model in each process")
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _end(networks: dict[bool, Any], process: int) -> None:
+    """Let go of the networks; in a child of a fork, where their threads are not, leave them as they are."""
+    if os.getpid() == process:
+        networks.clear()
+    else:
+        ABANDONED.append(dict(networks))
+
+
+def _changes_log_p(options: DecodeConfig) -> bool:
+    """Whether CTranslate2 tells of another log P than the model's own."""
+    return bool(options.method == "sample" or options.no_repeat_ngram or options.min_length)

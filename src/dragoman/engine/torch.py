@@ -1,5 +1,6 @@
 """The reference engine: our own search on our own models."""
 
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ class TorchEngine:
     ) -> None:
         models = [model] if isinstance(model, Transformer) else model
         models = [one.to(device).eval() for one in models]
+        self._process = os.getpid()
         self.device, self.precision, self.shortlist = device, choose(precision, device), shortlist
         self.models = Ensemble(map(in_bfloat16, models) if self.precision == "bfloat16" else models)
         if device.type == "cpu":  # logits are megabytes, taken and given back at every step
@@ -58,6 +60,7 @@ class TorchEngine:
 
         Raises ResourceError if a single sentence needs more memory than there is.
         """
+        self._refuse_fork()
         forced = prefixes or [()] * len(sources)
 
         def search(group: list[int]) -> list[list[Hypothesis]]:
@@ -73,11 +76,18 @@ class TorchEngine:
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
 
+        self._refuse_fork()
+
         def score(group: list[int]) -> list[list[float]]:
             return self._score([sources[i] for i in group], [targets[i] for i in group])
 
         lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
         return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
+
+    def _refuse_fork(self) -> None:
+        """The threads that share a product's work are not in a child of the process that made them: it would wait."""
+        if os.getpid() != self._process:
+            raise ResourceError("a torch engine does not survive a fork; load the model in each process")
 
     def _search(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> list[list[Hypothesis]]:
         src = self._padded([[*source, EOS] for source in sources])

@@ -31,7 +31,7 @@ from dragoman.text.tokenizer import Side, Tokenizer
 Array = NDArray[np.float32]
 
 # Sinusoidal positions in the table: text is segmented long before, a forced maximum may come near.
-POSITIONS = 2048
+POSITIONS = 8192
 # The logit of what no translation contains.
 UNSPEAKABLE = -1e9
 

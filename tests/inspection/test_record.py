@@ -1,0 +1,86 @@
+"""What is recorded is what happened: against the fused kernel, and position by position as in a search."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen, FeedForwardSeen, record
+from dragoman.model.attention import padding_mask
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import BOS, EOS, PAD
+
+SRC = torch.tensor([[5, 6, 7, 8, EOS]])
+TGT = torch.tensor([[BOS, 9, 10, 11]])
+
+
+def test_weights_computed_again_are_those_of_the_fused_kernel(model: Transformer) -> None:
+    with record(model) as seen, torch.inference_mode():
+        model(SRC, padding_mask(SRC, PAD), TGT)
+    looks = [sight for sight in seen.values() if isinstance(sight, AttentionSeen)]
+    assert len(looks) == 6
+    for look in looks:
+        everyone = torch.eye(look.k.size(2)).expand(*look.k.shape[:2], -1, -1)
+        fused = F.scaled_dot_product_attention(look.q, look.k, everyone, attn_mask=look.mask)
+        torch.testing.assert_close(look.weights, fused, atol=1e-6, rtol=0)
+        torch.testing.assert_close(look.weights @ look.v, look.heads, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(look.heads.transpose(1, 2).flatten(2), look.concat)
+        torch.testing.assert_close(look.masked.softmax(-1), look.weights)
+
+
+@torch.inference_mode()
+def test_each_quantity_leads_to_the_next(model: Transformer) -> None:
+    with record(model) as seen, torch.inference_mode():
+        logits = model(SRC, padding_mask(SRC, PAD), TGT)
+    stream = seen["source_embedding"].output
+    torch.testing.assert_close(stream, seen["source_embedding"].scaled + seen["source_embedding"].positions)
+    for number in range(2):
+        for place, sublayer in enumerate(("self_attention", "feed_forward")):
+            step = seen[f"encoder.{number}.add_norm.{place}"]
+            torch.testing.assert_close(step.x, stream)
+            torch.testing.assert_close(step.added, seen[f"encoder.{number}.{sublayer}"].output)
+            total = step.x + step.added
+            norm = model.get_submodule(f"encoder.{number}.add_norm.{place}.norm")
+            torch.testing.assert_close(norm(step.unnormed), step.normed)
+            post = model.config.norm_order == "post"
+            torch.testing.assert_close(step.unnormed, total if post else step.x)
+            torch.testing.assert_close(step.output, step.normed if post else total)
+            stream = step.output
+        torch.testing.assert_close(seen[f"encoder.{number}"], stream)
+    torch.testing.assert_close(model.encoder_norm(stream), seen["encoder_norm"])
+    torch.testing.assert_close(model.project(seen["decoder_norm"]), logits)
+
+
+def test_a_search_is_recorded_step_by_step(model: Transformer) -> None:
+    with record(model) as whole, torch.inference_mode():
+        model(SRC, padding_mask(SRC, PAD), TGT)
+    with record(model) as seen, torch.inference_mode():
+        state = model.encode(SRC, padding_mask(SRC, PAD))
+        for token in TGT.T:
+            _, state = model.decode(token[None], state)
+    for name, sight in whole.items():
+        steps = seen.every(name)
+        if not name.startswith(("decoder", "target")):
+            assert len(steps) == 1
+        elif isinstance(sight, AttentionSeen):
+            last = steps[-1]
+            torch.testing.assert_close(last.weights[:, :, 0], sight.weights[:, :, -1])
+            torch.testing.assert_close(steps[0].weights[0, :, 0], sight.weights[0, :, 0, : steps[0].k.size(2)])
+        elif isinstance(sight, EmbeddingSeen | FeedForwardSeen | AddNormSeen):
+            torch.testing.assert_close(torch.cat([step.output for step in steps], 1), sight.output)
+        else:
+            torch.testing.assert_close(torch.cat(steps, 1), sight)
+
+
+def test_who_is_not_watched_has_no_hooks(model: Transformer) -> None:
+    with record(model), pytest.raises(ZeroDivisionError):
+        _ = 1 / 0
+    with record(model):
+        assert any(module._forward_hooks for module in model.modules())
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+def test_what_is_watched_keeps_its_gradients(model: Transformer) -> None:
+    with record(model) as seen:
+        model(SRC, padding_mask(SRC, PAD), TGT)
+    seen["encoder.0.self_attention"].weights.square().sum().backward()
+    assert model.source_embedding.weight.grad.abs().sum() > 0
