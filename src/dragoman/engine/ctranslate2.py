@@ -22,12 +22,16 @@ from dragoman.errors import ConfigError, ModelError, ResourceError
 from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
+# Sentences × longest source that a processor's thread searches at once: with more, the others wait for the last of
+# them; but weights that no cache holds are to be read for many. A batch is never divided among threads: they would wait
+# for each other at every small product (`docs/log.md`, 2026-11-21).
+THREAD_TOKENS, THREAD_TOKENS_OF_LARGE, LARGE = 256, 1024, 64 << 20
 # Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
-SCORED_PIECES = 4096
+SCORED_PIECES = 2048
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
 # Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
-ABANDONED: list[dict[bool, Any]] = []
+ABANDONED: list[list[Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +57,16 @@ class CTranslate2Engine:
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, device: str = "auto", threads: int | None = None) -> None:
         self.folder, self.device = folder, device
-        self.threads = threads or _processors()
+        self.threads = 1 if device.startswith("cuda") else threads or _processors()
         self._pieces: dict[Side, list[str]] = {
             "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
         }
         self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
+        large = (folder / "model.bin").stat().st_size > LARGE if (folder / "model.bin").is_file() else False
+        self._thread_tokens = THREAD_TOKENS_OF_LARGE if large else THREAD_TOKENS
         self._process = os.getpid()
-        self._networks: dict[bool, Any] = {}
-        self._network()
+        self._networks = [self._load(self.threads)]
         # CTranslate2's threads must end before the interpreter does, or it may abort.
         weakref.finalize(self, _end, self._networks, self._process)
 
@@ -77,7 +82,7 @@ class CTranslate2Engine:
             for source, prefix in zip(sources, forced, strict=True)
         ]
         drawn = options.method == "sample"
-        network = self._seeded(options.seed) if drawn else self._network(alone=options.exact)
+        network = self._seeded(options.seed) if drawn else self._networks[0]
         answers = self._search(network, jobs, options)
         if not drawn:
             # Sentences searched together have one limit, the longest: who went beyond his own searches again, alone.
@@ -91,7 +96,7 @@ class CTranslate2Engine:
         self._refuse_fork()
         if not sources:
             return []
-        found = self._network().score_batch(
+        found = self._networks[0].score_batch(
             [self._spell(source, "source") for source in sources],
             [self._spell(target, "target") for target in targets],
             max_batch_size=SCORED_PIECES,
@@ -105,10 +110,19 @@ class CTranslate2Engine:
         self._refuse_fork()
         groups = [[n] for n in range(len(jobs))]
         if not options.exact:
-            groups = pack([(len(job.source) + 1,) * 2 for job in jobs], options.batch_tokens, random.Random(0))
+            lengths = [len(job.source) + 1 for job in jobs]
+            groups = pack([(length, length) for length in lengths], self._budget(lengths, options), random.Random(0))
+            groups.sort(key=lambda group: -sum(lengths[n] for n in group))  # no thread ends long after the others
         promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
         promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
         return [self._understand(promises[n].result()) for n in range(len(jobs))]
+
+    def _budget(self, lengths: Sequence[int], options: DecodeConfig) -> int:
+        """Sentences × longest source of a batch: every thread is to have one, and none to be larger than is of use."""
+        if self.device.startswith("cuda"):
+            return options.batch_tokens
+        share = max(sum(lengths) // self.threads, THREAD_TOKENS)
+        return min(options.batch_tokens, share, self._thread_tokens)
 
     def _judged(
         self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
@@ -185,24 +199,20 @@ class CTranslate2Engine:
             for pieces, told in zip(result.hypotheses, result.scores, strict=True)
         ]
 
-    def _network(self, *, alone: bool = False) -> Any:
-        """The usual one, or for `exact` one that gives each sentence a thread, and as many of them as there are."""
-        if alone not in self._networks:
-            threads = {"inter_threads": self.threads, "intra_threads": 1} if alone else {"intra_threads": self.threads}
-            self._networks[alone] = self._load(**threads)
-        return self._networks[alone]
-
     def _seeded(self, seed: int) -> Any:
         """A network whose worker has drawn nothing yet: its random numbers begin with the seed."""
         ctranslate2.set_random_seed(seed)
-        return self._load(intra_threads=self.threads)
+        return self._load(1)
 
-    def _load(self, **threads: int) -> Any:
+    def _load(self, threads: int) -> Any:
+        """The network, to search as many batches at once as there are threads."""
         kind, _, number = self.device.partition(":")
         if number and not number.isdecimal():
             raise ConfigError(f'device "{self.device}": there is auto, cpu, cuda, cuda:1')
         try:
-            return ctranslate2.Translator(str(self.folder), device=kind, device_index=int(number or 0), **threads)
+            return ctranslate2.Translator(
+                str(self.folder), device=kind, device_index=int(number or 0), inter_threads=threads, intra_threads=1
+            )
         except ValueError as error:
             raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
         except RuntimeError as error:
@@ -218,12 +228,12 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _end(networks: dict[bool, Any], process: int) -> None:
+def _end(networks: list[Any], process: int) -> None:
     """Let go of the networks; in a child of a fork, where their threads are not, leave them as they are."""
     if os.getpid() == process:
         networks.clear()
     else:
-        ABANDONED.append(dict(networks))
+        ABANDONED.append(list(networks))
 
 
 def _changes_log_p(options: DecodeConfig) -> bool:
