@@ -18,6 +18,7 @@ import ctranslate2
 from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
+from dragoman.engine.process import refuse_fork
 from dragoman.errors import ConfigError, ModelError, ResourceError
 from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
@@ -88,7 +89,7 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
-        self._refuse_fork()
+        refuse_fork(self._process)
         if not sources:
             return []
         found = self._network().score_batch(
@@ -102,7 +103,7 @@ class CTranslate2Engine:
 
     def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Answer]]:
         """What CTranslate2 finds for each job."""
-        self._refuse_fork()
+        refuse_fork(self._process)
         groups = [[n] for n in range(len(jobs))]
         if not options.exact:
             groups = pack([(len(job.source) + 1,) * 2 for job in jobs], options.batch_tokens, random.Random(0))
@@ -207,10 +208,6 @@ class CTranslate2Engine:
             raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
         except RuntimeError as error:
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
-
-    def _refuse_fork(self) -> None:
-        if os.getpid() != self._process:
-            raise ResourceError("a CTranslate2 engine does not survive a fork; load the model in each process")
 
 
 def _processors() -> int:

@@ -19,6 +19,7 @@ from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.decode.words import Words
 from dragoman.engine import Ids
+from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
 from dragoman.model.device import arithmetic, keep_freed_memory, within_memory
 from dragoman.model.transformer import Transformer
@@ -60,7 +61,7 @@ class TorchEngine:
 
         Raises ResourceError if a single sentence needs more memory than there is.
         """
-        self._refuse_fork()
+        refuse_fork(self._process)
         forced = prefixes or [()] * len(sources)
 
         def search(group: list[int]) -> list[list[Hypothesis]]:
@@ -76,18 +77,13 @@ class TorchEngine:
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
 
-        self._refuse_fork()
+        refuse_fork(self._process)
 
         def score(group: list[int]) -> list[list[float]]:
             return self._score([sources[i] for i in group], [targets[i] for i in group])
 
         lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
         return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
-
-    def _refuse_fork(self) -> None:
-        """The threads that share a product's work are not in a child of the process that made them: it would wait."""
-        if os.getpid() != self._process:
-            raise ResourceError("a torch engine does not survive a fork; load the model in each process")
 
     def _search(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> list[list[Hypothesis]]:
         src = self._padded([[*source, EOS] for source in sources])
