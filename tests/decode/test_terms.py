@@ -1,15 +1,17 @@
 """Glossary terms in real translations, by an untrained model: nonsense that must contain what was asked for."""
 
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
 
 import pytest
 import torch
+from searching import attention
 
 from dragoman.config import ModelConfig, TokenizerConfig
 from dragoman.decode.erasure import losses
-from dragoman.decode.hypothesis import Hypothesis
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.terms import Constrained, Term, constrain
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
@@ -87,6 +89,19 @@ def test_scores_are_those_of_the_engine(run: Run) -> None:
     found = [result.hypotheses[0] for result in results]
     log_probs = run.engine.score(run.sources, [hypothesis.tokens for hypothesis in found])
     assert [h.log_prob for h in found] == pytest.approx([sum(each) for each in log_probs], abs=1e-3)
+
+
+def test_scores_count_the_coverage_penalty_of_the_whole_line(engine: TorchEngine, tokenizer: Tokenizer) -> None:
+    run = Run(engine, tokenizer, LINES, OPTIONS.model_copy(update={"coverage_penalty": 0.3}))
+    results = run.under(Glossary.of({"서버": "server", "깃발": "flag"}))
+    assert all(term.satisfied for result in results for term in result.terms)
+    for result, source in zip(results, run.sources, strict=True):
+        [best] = result.hypotheses
+        attended = attention(engine.models.models[0], source, list(best.tokens)).sum(0).tolist()
+        penalty = 0.3 * sum(math.log(min(each, 1.0)) for each in attended)
+        total = sum(engine.score([source], [best.tokens])[0])
+        assert best.log_prob == pytest.approx(total, abs=1e-3)
+        assert best.score == pytest.approx(total / length_penalty(len(best.tokens) + 1, 0.6) + penalty, abs=1e-3)
 
 
 def test_a_translation_that_says_the_term_stays_as_it_is(run: Run, tokenizer: Tokenizer) -> None:

@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from dragoman.decode.constraints import Ids, Searcher, Task, satisfy
+from dragoman.decode.constraints import Ids, Searcher, Task, satisfy, scored
 from dragoman.decode.erasure import losses
 from dragoman.decode.forms import Forms, begins
-from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.decode.hypothesis import Hypothesis
 from dragoman.options import DecodeConfig
 from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
@@ -87,14 +87,10 @@ def _rescored(
 ) -> list[list[Hypothesis]]:
     """The same hypotheses, each new one with its log P given the whole source and the score of that."""
     new = [(task.source, one.tokens) for task, mine in zip(tasks, found, strict=True) for one in _new(task, mine)]
-    scored = iter(engine.score([source for source, _ in new], [tokens for _, tokens in new]) if new else [])
-
-    def again(one: Hypothesis) -> Hypothesis:
-        log_prob = sum(next(scored))
-        return Hypothesis(one.tokens, log_prob, log_prob / length_penalty(len(one.tokens) + 1, options.length_penalty))
-
+    again = iter(scored(engine, [source for source, _ in new], [tokens for _, tokens in new], options))
     return [
-        [one if one in task.hypotheses else again(one) for one in mine] for task, mine in zip(tasks, found, strict=True)
+        [one if one in task.hypotheses else next(again) for one in mine]
+        for task, mine in zip(tasks, found, strict=True)
     ]
 
 
