@@ -6,6 +6,7 @@ import shutil
 import stat
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import pytest
 
@@ -297,9 +298,21 @@ def test_a_tokeniser_sacrebleu_does_not_know_is_refused_with_those_it_does(
     dragoman: Any, model: Path, trained: Path
 ) -> None:
     files = trained / "data/test.en", trained / "data/test.de"
-    complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", "nope").refused(2)
-    assert complaint.startswith("--tokenize nope: ")
-    assert "13a" in complaint
+    for name in ("nope", "None", ""):
+        complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", name).refused(2)
+        assert complaint.startswith(f"--tokenize {name}: there is 13a, ")
+
+
+def test_a_tokeniser_that_cannot_be_downloaded_is_told_before_anything_is_translated(
+    dragoman: Any, model: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(*_: object, **__: object) -> None:
+        raise URLError(OSError(-3, "no name"))
+
+    monkeypatch.setattr("dragoman.cli.evaluate.bleu", offline)
+    files = trained / "data/test.en", trained / "data/test.de"
+    complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", "flores200").refused(2)
+    assert complaint.startswith("--tokenize flores200: sacreBLEU cannot download what it needs; go online, or choose")
 
 
 def test_a_test_set_of_one_line_is_scored(dragoman: Any, model: Path, tmp_path: Path) -> None:
