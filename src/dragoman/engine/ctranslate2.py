@@ -7,7 +7,8 @@ nothing is cut; a sentence's limit of length is its own, whatever its neighbours
 import os
 import random
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,7 +20,7 @@ from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.engine.process import refuse_fork
-from dragoman.errors import ConfigError, ModelError, ResourceError
+from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
 from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
@@ -92,13 +93,14 @@ class CTranslate2Engine:
         refuse_fork(self._process)
         if not sources:
             return []
-        found = self._network().score_batch(
-            [self._spell(source, "source") for source in sources],
-            [self._spell(target, "target") for target in targets],
-            max_batch_size=SCORED_PIECES,
-            batch_type="tokens",
-            max_input_length=0,
-        )
+        with _within_positions():
+            found = self._network().score_batch(
+                [self._spell(source, "source") for source in sources],
+                [self._spell(target, "target") for target in targets],
+                max_batch_size=SCORED_PIECES,
+                batch_type="tokens",
+                max_input_length=0,
+            )
         return [list(result.log_probs) for result in found]
 
     def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Answer]]:
@@ -109,7 +111,8 @@ class CTranslate2Engine:
             groups = pack([(len(job.source) + 1,) * 2 for job in jobs], options.batch_tokens, random.Random(0))
         promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
         promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
-        return [self._understand(promises[n].result()) for n in range(len(jobs))]
+        with _within_positions():
+            return [self._understand(promises[n].result()) for n in range(len(jobs))]
 
     def _judged(
         self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
@@ -208,6 +211,18 @@ class CTranslate2Engine:
             raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
         except RuntimeError as error:
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
+
+
+@contextmanager
+def _within_positions() -> Iterator[None]:
+    """Raises DataError for a text that goes beyond the positions that an export has a table of."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "position encodings" not in str(error):
+            raise
+        text = "a text, or a translation with its beginning, has more tokens than the export has positions"
+        raise DataError(f"{text} for; shorten it, or lower decode.extra_length, or use --engine torch") from None
 
 
 def _processors() -> int:
