@@ -56,6 +56,13 @@ def whole_folder(folder: Path, also: str = "what was saved before is intact") ->
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def refuse_unwritable(folder: Path) -> None:
+    """Before long work that `whole_folder` is to keep: raises DragomanError where it may not make a folder."""
+    place = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise storage_error(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
 def whole_text(path: Path, text: str) -> None:
     """Write a text file in place of an older one, or leave that as it is. Raises DragomanError."""
     partial = path.with_name(f".{path.name}.partial")
