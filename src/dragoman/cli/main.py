@@ -80,7 +80,7 @@ def _line_for(error: BaseException) -> tuple[str, int]:
         )
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in TRAIN_EXTRA:
         return f'{error.name} is not installed; `pip install "dragoman[train]"`', DragomanError.exit_code
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.strerror:  # a failed download has none
         return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
     if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
         return f"{error.format_message().rstrip('.')}; see `dragoman --help`", ConfigError.exit_code

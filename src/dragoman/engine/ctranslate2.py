@@ -5,9 +5,9 @@ nothing is cut; a sentence's limit of length is its own, whatever its neighbours
 """
 
 import os
-import random
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,17 +15,17 @@ from typing import Any
 
 import ctranslate2
 
-from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
-from dragoman.errors import ConfigError, ModelError, ResourceError
-from dragoman.options import DecodeConfig
+from dragoman.engine.process import refuse_fork
+from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
+from dragoman.options import MOST, DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
-# Sentences × longest source that a processor's thread searches at once: with more, the others wait for the last of
-# them; but weights that no cache holds are to be read for many. A batch is never divided among threads: they would wait
-# for each other at every small product (`docs/log.md`, 2026-11-21).
-THREAD_TOKENS, THREAD_TOKENS_OF_LARGE, LARGE = 256, 1024, 64 << 20
+# Tokens that a processor's thread searches at once: many enough that weights which no cache holds are read for several
+# sentences, and else few. A batch is never divided among threads: they would wait for each other at every small product
+# (`docs/log.md`, 2026-11-21).
+THREAD_TOKENS, THREAD_TOKENS_OF_LARGE, LARGE = 192, 1024, 64 << 20
 # Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
 SCORED_PIECES = 2048
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
@@ -63,8 +63,7 @@ class CTranslate2Engine:
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
         }
         self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
-        large = (folder / "model.bin").stat().st_size > LARGE if (folder / "model.bin").is_file() else False
-        self._thread_tokens = THREAD_TOKENS_OF_LARGE if large else THREAD_TOKENS
+        self._thread_tokens = _thread_tokens(folder, device)
         self._process = os.getpid()
         self._networks = [self._load(self.threads)]
         # CTranslate2's threads must end before the interpreter does, or it may abort.
@@ -93,36 +92,29 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
-        self._refuse_fork()
+        refuse_fork(self._process)
         if not sources:
             return []
-        found = self._networks[0].score_batch(
-            [self._spell(source, "source") for source in sources],
-            [self._spell(target, "target") for target in targets],
-            max_batch_size=SCORED_PIECES,
-            batch_type="tokens",
-            max_input_length=0,
-        )
+        with _within_positions():
+            found = self._networks[0].score_batch(
+                [self._spell(source, "source") for source in sources],
+                [self._spell(target, "target") for target in targets],
+                max_batch_size=SCORED_PIECES,
+                batch_type="tokens",
+                max_input_length=0,
+            )
         return [list(result.log_probs) for result in found]
 
     def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Answer]]:
         """What CTranslate2 finds for each job."""
-        self._refuse_fork()
-        groups = [[n] for n in range(len(jobs))]
-        if not options.exact:
-            lengths = [len(job.source) + 1 for job in jobs]
-            groups = pack([(length, length) for length in lengths], self._budget(lengths, options), random.Random(0))
-            groups.sort(key=lambda group: -sum(lengths[n] for n in group))  # no thread ends long after the others
+        refuse_fork(self._process)
+        lengths = [len(job.source) + 1 for job in jobs]
+        most = min(self._thread_tokens, options.batch_tokens)
+        groups = [[n] for n in range(len(jobs))] if options.exact else shares(lengths, self.threads, most)
         promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
         promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
-        return [self._understand(promises[n].result()) for n in range(len(jobs))]
-
-    def _budget(self, lengths: Sequence[int], options: DecodeConfig) -> int:
-        """Sentences × longest source of a batch: every thread is to have one, and none to be larger than is of use."""
-        if self.device.startswith("cuda"):
-            return options.batch_tokens
-        share = max(sum(lengths) // self.threads, THREAD_TOKENS)
-        return min(options.batch_tokens, share, self._thread_tokens)
+        with _within_positions():
+            return [self._understand(promises[n].result()) for n in range(len(jobs))]
 
     def _judged(
         self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
@@ -218,9 +210,39 @@ class CTranslate2Engine:
         except RuntimeError as error:
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
 
-    def _refuse_fork(self) -> None:
-        if os.getpid() != self._process:
-            raise ResourceError("a CTranslate2 engine does not survive a fork; load the model in each process")
+
+@contextmanager
+def _within_positions() -> Iterator[None]:
+    """Raises DataError for a text that goes beyond the positions that an export has a table of."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "position encodings" not in str(error):
+            raise
+        text = "a text, or a translation with its beginning, has more tokens than the export has positions"
+        raise DataError(f"{text} for; shorten it, or lower decode.extra_length, or use --engine torch") from None
+
+
+def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
+    """Indices of sentences of like length, the longest first, for threads that are to end together.
+
+    There are as many groups as every thread needs of about `most` tokens, and all have about the same number.
+    """
+    total = sum(lengths)
+    count = threads * -(-total // (threads * most))
+    groups: list[list[int]] = [[] for _ in range(count)]
+    before = 0
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        groups[before * count // total].append(index)
+        before += lengths[index]
+    return [group for group in reversed(groups) if group]
+
+
+def _thread_tokens(folder: Path, device: str) -> int:
+    weights = folder / "model.bin"
+    if device.startswith("cuda"):
+        return MOST
+    return THREAD_TOKENS_OF_LARGE if weights.is_file() and weights.stat().st_size > LARGE else THREAD_TOKENS
 
 
 def _processors() -> int:
