@@ -10,12 +10,11 @@ project = "Dragoman"
 html_title = "Dragoman"
 language = "en"
 extensions = ["myst_parser"]
-exclude_patterns = ["_build"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
-html_show_sphinx = False
+html_show_copyright = html_show_sphinx = False
 html_theme_options = {"footer_icons": []}
 pygments_style, pygments_dark_style = "default", "github-dark"
 # A block that is not Python is text as it stands: a shell's, an equation, what a program prints.
@@ -26,6 +25,8 @@ def one_language(app: Sphinx, page: str, template: str, context: dict[str, Any],
     """Each page says which language it is in, and its contents at the side are in that language."""
     korean = page.startswith("ko/")
     context["language"] = "ko" if korean else "en"
+    # Where the name at the top leads.
+    context["master_doc"] = "ko/index" if korean else "index"
     sidebar = BeautifulSoup(context["furo_navigation_tree"], "html.parser")
     for part in sidebar.find_all("ul", recursive=False):
         href = part.find("a")["href"]
