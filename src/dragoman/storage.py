@@ -58,9 +58,19 @@ def whole_folder(folder: Path, also: str = "what was saved before is intact") ->
 
 def whole_text(path: Path, text: str) -> None:
     """Write a text file in place of an older one, or leave that as it is. Raises DragomanError."""
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A new file to write, which takes the place of `path` when the block ends well, and else vanishes.
+
+    Raises DragomanError if the disk refuses.
+    """
     partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        yield partial
         _flush(partial)
         partial.replace(path)
     except OSError as error:

@@ -171,6 +171,32 @@ def translate(
 
 
 @app.command()
+def look(
+    model: Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model, with its weights.")],
+    text: Annotated[str, typer.Argument(help="One sentence.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Look at this translation instead of the model's own.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the page with every step here.")] = None,
+    npz: Annotated[Path | None, typer.Option("--npz", help="Write every array here, for NumPy.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence through its checkpoints.")
+    ] = None,
+    beam: Beam = None,
+    length_penalty: Penalty = None,
+    as_json: Json = False,
+) -> None:
+    """Look inside: every step of the paper on your own sentence.
+
+    Tells each word's probability and what could have been said instead; --html shows all that led to it.
+    """
+    from dragoman.cli.look import Request, run_look
+
+    changes = {"beam": beam, "length_penalty": length_penalty}
+    run_look(Request(model, text, target, html, npz, run, as_json), changes)
+
+
+@app.command()
 def evaluate(
     models: Models,
     source: Annotated[Path, typer.Argument(help="Source sentences (or a .tsv or .jsonl of both sides).")],

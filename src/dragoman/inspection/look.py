@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
+from dragoman.decode.hypothesis import NEVER
 from dragoman.decode.rules import Rules
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
@@ -24,6 +25,7 @@ from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.options import DecodeConfig
+from dragoman.storage import whole_file
 from dragoman.text.tokenizer import BOS, EOS, PAD, Tokenizer
 
 # What each sight tells, and the axes it tells it along: "position" stands for the side's own pieces.
@@ -70,6 +72,16 @@ class Array:
     """For an axis of positions, the piece at each."""
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of a translation, and what the model would have said instead."""
+
+    piece: str
+    probability: float
+    instead: tuple[tuple[str, float], ...]
+    """The likeliest other pieces and their probabilities, likeliest first."""
+
+
 @dataclass(frozen=True)
 class Inspection(Mapping[str, Array]):
     """What a model did with a sentence; a mapping of arrays, by names as `decoder.5.cross_attention.weights`.
@@ -108,10 +120,29 @@ class Inspection(Mapping[str, Array]):
             return self.model.project(self.seen["decoder_norm"][0])
 
     @cached_property
+    def distribution(self) -> Tensor:
+        """(T, V): log P in nats of what may follow each position; the marks that no translation contains may not."""
+        with torch.inference_mode():
+            barred = torch.isin(torch.arange(self.logits.size(1)), torch.tensor(NEVER))
+            return self.logits.masked_fill(barred, -torch.inf).log_softmax(-1)
+
+    @property
     def log_probs(self) -> Tensor:
         """(T): log P in nats of each token of the translation."""
-        with torch.inference_mode():
-            return self.logits.log_softmax(-1).gather(1, torch.tensor(self.target_tokens)[:, None])[:, 0]
+        return self.distribution.gather(1, torch.tensor(self.target_tokens)[:, None])[:, 0]
+
+    def steps(self, count: int) -> tuple[Step, ...]:
+        """Each piece of the translation, with its probability and the `count` likeliest others in its place."""
+        values, tokens = self.distribution.exp().topk(min(count + 1, self.logits.size(1)))
+        likeliest = [
+            [(piece, value) for piece, value in zip(self.tokenizer.pieces(row, "target"), each, strict=True)]
+            for row, each in zip(tokens.tolist(), values.tolist(), strict=True)
+        ]
+        said = zip(self.pieces["output"], self.log_probs.exp().tolist(), likeliest, strict=True)
+        return tuple(
+            Step(piece, probability, tuple(other for other in others if other[0] != piece)[:count])
+            for piece, probability, others in said
+        )
 
     def __getitem__(self, name: str) -> Array:
         path, _, leaf = name.rpartition(".")
@@ -142,11 +173,15 @@ class Inspection(Mapping[str, Array]):
         return Array(values.float().numpy(), tuple(axes), labels)
 
     def to_npz(self, path: Path) -> None:
-        """Every array into one compressed file; `axes` there is JSON: by name, the axes and their labels."""
+        """Every array into one compressed file; `axes` there is JSON: by name, the axes and their labels.
+
+        Raises DragomanError if the disk refuses.
+        """
         arrays = {name: self[name] for name in self}
         axes = {name: {"axes": array.axes, "labels": array.labels} for name, array in arrays.items()}
         values: dict[str, Any] = {name: array.values for name, array in arrays.items()}
-        np.savez_compressed(path, **values, axes=json.dumps(axes, ensure_ascii=False))
+        with whole_file(path) as partial, partial.open("wb") as file:
+            np.savez_compressed(file, **values, axes=json.dumps(axes, ensure_ascii=False))
 
 
 _WHOLE = {"memory": "encoder_norm", "features": "decoder_norm"}
