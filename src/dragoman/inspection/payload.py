@@ -67,6 +67,8 @@ def gather(
         "pieces": inspection.pieces,
         "steps": [{"candidates": words, "said": said} for words, said in top],
         "beam": _beam(inspection, options or DecodeConfig()),
+        "padding": PADDING,
+        "padded_layer": _first(layers, inspection.model.config.encoder_layers, default=0),
         **(analyses or {}),
     }
     parts = {"logits": logits, "logsumexp": logsumexp, "padding.scaled": _padded(inspection, layers)}
@@ -85,8 +87,12 @@ def _model(inspection: Inspection, name: str) -> Facts:
 
 
 def _candidates(inspection: Inspection) -> tuple[list[tuple[list[str], int]], Array, Array]:
-    """Per position the likeliest pieces and which of them was said; their logits (T, C), and log Σ exp of all (T)."""
-    logits, said = inspection.logits, torch.tensor(inspection.target_tokens)
+    """Per position the likeliest pieces and which of them was said; their logits (T, C), and log Σ exp (T, 1).
+
+    The marks that no translation contains are left out, as in a search.
+    """
+    said = torch.tensor(inspection.target_tokens)
+    logits = inspection.logits.masked_fill(inspection.distribution.isneginf(), -torch.inf)
     ids = logits.topk(min(CANDIDATES, logits.size(1)), dim=1).indices
     ids[~(ids == said[:, None]).any(1), -1] = said[~(ids == said[:, None]).any(1)]
     places = (ids == said[:, None]).int().argmax(1).tolist()

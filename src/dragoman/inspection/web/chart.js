@@ -15,7 +15,7 @@ function lines({ title, series, x, xTitle = "", yTitle = "", log = false, height
     picture.append(svg("line", { x1: left, x2: width - right, y1: up(value), y2: up(value), class: "rule" }),
       svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, number(value, 2)));
   }
-  const every = Math.ceil(x.length / 12);
+  const every = [1, 2, 4, 8, 16, 32, 64].find((n) => x.length / n <= 12) || 128;
   x.forEach((label, i) => {
     if (i % every === 0) picture.append(svg("text", { x: across(i), y: height - bottom + 16, class: "tick middle" }, cut(shown(label), 8)));
   });

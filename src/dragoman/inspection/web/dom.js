@@ -58,7 +58,7 @@ function number(x, digits = 4) {
 }
 
 function percent(p) {
-  return p >= 0.9995 ? "> 99.9 %" : `${(100 * p).toFixed(p < 0.001 ? 3 : 1)} %`;
+  return `${(100 * p).toFixed(p < 0.001 ? 3 : 1)} %`;
 }
 
 function whole(n) {
@@ -91,7 +91,7 @@ function roving(buttons, columns) {
 // A part of a view that is drawn again when what it shows changes.
 function part(draw, classes = "") {
   const box = el(`div${classes}`);
-  box.redraw = () => box.replaceChildren(...[draw()].flat().filter(Boolean));
+  box.redraw = () => box.replaceChildren(...[draw(box)].flat().filter(Boolean));
   box.redraw();
   return box;
 }

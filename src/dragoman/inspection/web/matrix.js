@@ -47,9 +47,9 @@ function matrix(x, { name, signed = true, top, row = -1, column = -1, shape = ""
   grid.style.setProperty("--rows", rows);
   grid.style.setProperty("--columns", columns);
   const titles = rowTitle || columnTitle ? el("span.axes", {}, `${rowTitle} ↓ · ${columnTitle} →`) : null;
-  return el("figure.matrix", {},
-    el("figcaption", {}, el("b", {}, name), " ", el("span.shape", {}, shape ? `${shape} = ${size}` : size), titles),
-    grid, el("div.under", {}, readout, legend(colours)));
+  return el(`figure.matrix${square ? ".square" : ""}`, {},
+    el("figcaption", {}, el("b", {}, name), " ", el("span.shape", {}, shape ? `${shape} = ${size}` : size)),
+    grid, el("div.under", {}, titles, legend(colours)), readout);
 }
 
 // The labels along one side. Where they are crowded only every n-th is written.
