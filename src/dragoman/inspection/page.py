@@ -7,14 +7,16 @@ the page as JSON in which "<" is escaped, and reaches the document as text only.
 import base64
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dragoman.inspection.look import Array, Inspection
-from dragoman.inspection.payload import Facts, Payload, gather
+from dragoman.inspection.analyses import analyse
+from dragoman.inspection.look import Inspection
+from dragoman.inspection.payload import Payload, gather
+from dragoman.inspection.times import Moment
 from dragoman.options import DecodeConfig
 from dragoman.storage import whole_text
 
@@ -52,12 +54,16 @@ def write_page(
     languages: tuple[str, str],
     layers: Sequence[int] = (),
     options: DecodeConfig | None = None,
-    analyses: Facts | None = None,
-    maps: Mapping[str, Array] | None = None,
+    times: Sequence[Moment] | None = None,
 ) -> None:
-    """Write the page of `inspection` to `path`; the rest is as in `payload.gather`. Raises ResourceError."""
+    """Write the page of `inspection` to `path`. Raises DragomanError if the disk refuses.
+
+    `name` is the model's, `languages` are the source's and the target's; `layers`, counted from 1, are those to be
+    shown in full before others; `times` is what `through_time` tells of a run.
+    """
+    facts, maps = analyse(inspection, times)
     tokens = max(len(inspection.source_tokens), len(inspection.target_tokens))
-    room = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), *map(str, _texts().values())))
+    room = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), _json(_texts())))
     payload = gather(
         inspection,
         name=name,
@@ -65,7 +71,7 @@ def write_page(
         room=room,
         layers=layers,
         options=options,
-        analyses=analyses,
+        analyses=facts,
         maps=maps,
     )
     whole_text(path, render(payload))

@@ -55,7 +55,8 @@ def gather(
     """Everything of `inspection` that fits into `room` bytes of JSON and base64.
 
     `layers`, counted from 1, come before the others of both stacks; unless given, the encoder's first and the
-    decoder's last, which the embeddings and the vocabulary touch. `analyses` and `maps`, arrays of positions by positions, are added.
+    decoder's last, which the embeddings and the vocabulary touch. `analyses` and `maps`, arrays of positions by
+    positions, are added.
     """
     top, logits, logsumexp = _candidates(inspection)
     facts: Facts = {
@@ -117,7 +118,12 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
             for node, piece in zip(tree.nodes, pieces, strict=True)
         ],
         "hypotheses": [
-            {"text": text, "score": _short(found.score), "log_prob": _short(found.log_prob), "length": len(found.tokens)}
+            {
+                "text": text,
+                "score": _short(found.score),
+                "log_prob": _short(found.log_prob),
+                "length": len(found.tokens),
+            }
             for text, found in zip(texts, tree.hypotheses, strict=True)
         ],
     }
@@ -145,9 +151,11 @@ def _first(layers: Sequence[int], depth: int, default: int) -> int:
     return next((layer - 1 for layer in layers if 1 <= layer <= depth), default)
 
 
-def _pack(inspection: Inspection, parts: Mapping[str, Array], maps: Mapping[str, Array], worth: Iterable[str], room: int) -> tuple[Facts, bytes]:
+def _pack(
+    inspection: Inspection, parts: Mapping[str, Array], maps: Mapping[str, Array], worth: Iterable[str], room: int
+) -> tuple[Facts, bytes]:
     """`parts` as they are, the weights and `maps` in blocks if they must be, and of `worth` what fits."""
-    weights = {name: inspection[name] for name in inspection if name.endswith(".weights")} | maps
+    weights = {name: inspection[name] for name in inspection if name.endswith(".weights")} | dict(maps)
     factor = _factor([array.values.shape for array in weights.values()], room // 2)
     sides = {labels: side for side, labels in inspection.pieces.items()}
     index: Facts = {}
@@ -186,7 +194,9 @@ def block_means(values: Floats, axis: int, factor: int) -> Floats:
     if factor == 1:
         return values
     starts = np.arange(0, values.shape[axis], factor)
-    counts = np.diff([*starts, values.shape[axis]]).reshape([-1 if place == axis else 1 for place in range(values.ndim)])
+    counts = np.diff([*starts, values.shape[axis]]).reshape(
+        [-1 if place == axis else 1 for place in range(values.ndim)]
+    )
     means: Floats = (np.add.reduceat(values, starts, axis=axis) / counts).astype(np.float32)
     return means
 

@@ -2,7 +2,7 @@
 
 // series: [{name, values, dashed}]; x: the labels or numbers along the bottom; log: a logarithmic ordinate.
 function lines({ title, series, x, xTitle = "", yTitle = "", log = false, height = 220, zero = false }) {
-  const width = 640, left = 56, bottom = 34, top = 10, right = 10;
+  const width = 640, left = 56, bottom = 34, top = 10, right = 26;
   const all = series.flatMap((one) => [...one.values]).filter((value) => Number.isFinite(value) && (!log || value > 0));
   let low = Math.min(...all, zero ? 0 : Infinity), high = Math.max(...all);
   if (low === high) { low -= 0.5 * Math.abs(low) || 1; high += 0.5 * Math.abs(high) || 1; }

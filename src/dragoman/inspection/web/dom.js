@@ -53,7 +53,7 @@ function number(x, digits = 4) {
   if (x === -Infinity) return "−∞";
   if (!Number.isFinite(x)) return String(x);
   const size = Math.abs(x);
-  if (size !== 0 && (size < 10 ** -digits || size >= 1e5)) return x.toExponential(2).replace("-", "−").replace("e−", "e−");
+  if (size !== 0 && (size < 10 ** -digits || size >= 1e5)) return x.toExponential(2).replaceAll("-", "−");
   return x.toFixed(size >= 100 ? 2 : digits).replace("-", "−");
 }
 
