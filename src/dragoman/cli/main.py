@@ -78,8 +78,8 @@ def _line_for(error: BaseException) -> tuple[str, int]:
             "out of memory; choose a smaller model, or lower batch_tokens in [train] or [decode]",
             ResourceError.exit_code,
         )
-    if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get((error.name or "").split(".")[0])):
-        return f'{error.name} is not installed; `pip install "dragoman[{extra}]"`', DragomanError.exit_code
+    if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:
+        return f'{package} is not installed; `pip install "dragoman[{EXTRAS[package]}]"`', DragomanError.exit_code
     if isinstance(error, OSError):
         return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
     if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
