@@ -59,8 +59,8 @@ def _moment(place: int, moment: Moment) -> Facts:
 
 def _initial_gradients() -> Any:
     """What `runs/gradient_norms.py` found."""
-    kept = files("dragoman.inspection") / "initial_gradients.json"
-    return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else None
+    kept = files("dragoman.inspection").joinpath("initial_gradients.json")
+    return json.loads(kept.read_text(encoding="utf-8"))
 
 
 def _short(value: Any) -> Any:

@@ -70,7 +70,9 @@ function gradientsPart() {
   return found ? el("section", {}, el("h3", {}, t("stream.gradients")), el("p", {}, t("stream.gradients.text")), gradientCurves(found)) : null;
 }
 
-// The first parts of the file's layers, by the order of normalisation.
+// A stack a picture: Post-LN and Pre-LN, all weights of a layer together.
 function gradientCurves(found) {
-  return null;
+  const curves = ["encoder", "decoder"].map((stack) => lines({ title: `${t(stack)} · ‖∂L/∂W‖`, height: 190, zero: true, xTitle: t("layer"), x: found.post[stack].map((_, i) => String(i + 1)),
+    series: [["Post-LN", found.post[stack]], ["Pre-LN", found.pre[stack]]].map(([name, values]) => ({ name, values })) }));
+  return el("div", {}, el("div.ways", {}, curves), el("p.hint", {}, `${found.script} · ${found.model} · ${found.batch} · ${t("stream.seeds", { n: found.seeds.length })}`));
 }
