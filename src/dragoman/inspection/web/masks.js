@@ -30,7 +30,7 @@ function pairOf(name, before, hidden) {
     for (let j = 0; j < before.shape[1]; j++) if (hidden(i, j)) sum += without.values[i * before.shape[1] + j];
     stolen = Math.max(stolen, sum);
   }
-  return { stolen, after, figures: el("div.figures.n4", {},
+  return { stolen, after, figures: el("div.figures.quartet", {},
     matrix(before, { name: `1 · ${t("masks.before")}`, top: finite, ...axes }), matrix(masked, { name: `2 · ${t("masks.masked")}`, top: finite, ...axes }),
     matrix(after, { name: `3 · ${t("masks.after")}`, signed: false, top: 1, ...axes }), matrix(without, { name: `4 · ${t("masks.without")}`, signed: false, top: 1, ...axes })) };
 }

@@ -18,7 +18,8 @@ function moments(values) {
   return { mu, variance: values.reduce((sum, v) => sum + (v - mu) ** 2, 0) / values.length };
 }
 
-const inWords = (x) => `μ = ${number(x.mu, 3)}, σ² = ${number(x.variance, 3)}`;
+// What a norm looks at: mean and variance, or for RMSNorm the root mean square.
+const inWords = ({ mu, variance }) => (model.norm === "rms" ? `√mean(x²) = ${number(Math.sqrt(variance + mu * mu), 3)}` : `μ = ${number(mu, 3)}, σ² = ${number(variance, 3)}`);
 
 // One attention: its path, and the words at the position that asks and at the one it looks at most.
 function sightOf(path, head, position) {
