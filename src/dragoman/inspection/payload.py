@@ -165,6 +165,8 @@ def _pack(
     for name, array in wanted:
         if len(blob) + array.values.nbytes > room and name not in weights and name not in parts:
             continue
+        if name.endswith(".active") and factor == 1 and inspection.model.config.feed_forward == "relu":
+            continue  # which follows from `inner`; but means of blocks do not
         entry: Facts = {"shape": list(array.values.shape), "axes": list(array.axes), "offset": len(blob)}
         entry["labels"] = {axis: sides.get(labels, labels) for axis, labels in array.labels.items()}
         index[name] = entry | ({"reduced": factor} if factor > 1 and name not in parts else {})
@@ -207,14 +209,14 @@ def _by_worth(inspection: Inspection, layers: Sequence[int]) -> Iterator[str]:
     yield from ("source_embedding.scaled", "target_embedding.scaled")
     encoder = _order(layers, config.encoder_layers, default=0)
     decoder = _order(layers, config.decoder_layers, default=config.decoder_layers - 1)
-    yield from _layer(f"encoder.{encoder[0]}", ("self_attention",), config.feed_forward)
-    yield from _layer(f"decoder.{decoder[0]}", ("self_attention", "cross_attention"), config.feed_forward)
+    yield from _layer(f"encoder.{encoder[0]}", ("self_attention",))
+    yield from _layer(f"decoder.{decoder[0]}", ("self_attention", "cross_attention"))
     yield from ("memory", "features")
     for place in range(1, max(len(encoder), len(decoder))):
         if place < len(encoder):
-            yield from _layer(f"encoder.{encoder[place]}", ("self_attention",), config.feed_forward)
+            yield from _layer(f"encoder.{encoder[place]}", ("self_attention",))
         if place < len(decoder):
-            yield from _layer(f"decoder.{decoder[place]}", ("self_attention", "cross_attention"), config.feed_forward)
+            yield from _layer(f"decoder.{decoder[place]}", ("self_attention", "cross_attention"))
 
 
 def _order(layers: Sequence[int], depth: int, default: int) -> list[int]:
@@ -222,13 +224,11 @@ def _order(layers: Sequence[int], depth: int, default: int) -> list[int]:
     return list(dict.fromkeys([*asked, *range(depth)]))
 
 
-def _layer(layer: str, attentions: Sequence[str], feed_forward: str) -> Iterator[str]:
+def _layer(layer: str, attentions: Sequence[str]) -> Iterator[str]:
     yield f"{layer}.add_norm.0.x"
     for place, attention in enumerate(attentions):
         yield from (f"{layer}.{attention}.{leaf}" for leaf in ("q", "k", "v", "heads", "output"))
         yield f"{layer}.add_norm.{place}.normed"
     yield f"{layer}.feed_forward.output"
     yield f"{layer}.add_norm.{len(attentions)}.normed"
-    yield f"{layer}.feed_forward.inner"
-    if feed_forward == "swiglu":
-        yield f"{layer}.feed_forward.active"
+    yield from (f"{layer}.feed_forward.inner", f"{layer}.feed_forward.active")

@@ -38,7 +38,7 @@ function derived(name) {
   if (name === "probabilities") return probabilities();
   if (/attention$/.test(path)) return ofAttention(path, leaf);
   if (/embedding$/.test(path)) return ofEmbedding(path, leaf);
-  if (/feed_forward$/.test(path)) return leaf === "active" && model.feed_forward === "relu" ? map(array(`${path}.inner`), (x) => Math.max(0, x)) : null;
+  if (/feed_forward$/.test(path)) return leaf === "active" ? rectified(array(`${path}.inner`)) : null;
   if (/add_norm\.\d$/.test(path)) return ofAddNorm(path, leaf);
   if (/^(encoder|decoder)\.\d+$/.test(name)) return array(`${name}.add_norm.${name[0] === "e" ? 1 : 2}.output`);
   return null;
@@ -46,6 +46,11 @@ function derived(name) {
 
 function map(x, f) {
   return x && { ...x, values: x.values.map(f) };
+}
+
+// max(0, x); of means it is not the mean of max(0, x), so blocks of it are stored.
+function rectified(x) {
+  return x && x.reduced === 1 && model.feed_forward === "relu" ? map(x, (value) => Math.max(0, value)) : null;
 }
 
 function plus(a, b) {

@@ -11,7 +11,8 @@ function lines({ title, series, x, xTitle = "", yTitle = "", log = false, height
   const up = (value) => top + (height - top - bottom) * (1 - (f(value) - f(low)) / (f(high) - f(low) || 1));
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title, class: "chart" });
   for (let k = 0; k <= 4; k++) {
-    const value = log ? 10 ** (f(low) + ((f(high) - f(low)) * k) / 4) : low + ((high - low) * k) / 4;
+    const exact = log ? 10 ** (f(low) + ((f(high) - f(low)) * k) / 4) : low + ((high - low) * k) / 4;
+    const value = !log && Math.abs(exact) < 1e-6 * (high - low) ? 0 : exact;
     picture.append(svg("line", { x1: left, x2: width - right, y1: up(value), y2: up(value), class: "rule" }),
       svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, number(value, 2)));
   }

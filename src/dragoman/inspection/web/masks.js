@@ -19,11 +19,13 @@ function softmaxRows(x) {
   return { ...x, values };
 }
 
-function pairOf(name, before, hidden) {
+// Scores before, with −∞, after the softmax, and what it would be without the mask. Of blocks only the recorded
+// `weights` are shown: a softmax of means is not the mean of softmaxes.
+function pairOf(before, hidden, weights = null) {
   const masked = { ...before, values: before.values.map((v, at) => (hidden(Math.floor(at / before.shape[1]), at % before.shape[1]) ? -Infinity : v)) };
   const axes = { rowTitle: t("axis.asks"), columnTitle: t("axis.asked") };
   const finite = Math.max(...[...before.values].map(Math.abs));
-  const without = softmaxRows(before), after = softmaxRows(masked);
+  const without = softmaxRows(before), after = weights || softmaxRows(masked);
   let stolen = 0;
   for (let i = 0; i < before.shape[0]; i++) {
     let sum = 0;
@@ -32,14 +34,14 @@ function pairOf(name, before, hidden) {
   }
   return { stolen, after, figures: el("div.figures.quartet", {},
     matrix(before, { name: `1 · ${t("masks.before")}`, top: finite, ...axes }), matrix(masked, { name: `2 · ${t("masks.masked")}`, top: finite, ...axes }),
-    matrix(after, { name: `3 · ${t("masks.after")}`, signed: false, top: 1, ...axes }), matrix(without, { name: `4 · ${t("masks.without")}`, signed: false, top: 1, ...axes })) };
+    matrix(after, { name: `3 · ${t("masks.after")}`, signed: false, top: 1, ...axes }), weights ? [] : matrix(without, { name: `4 · ${t("masks.without")}`, signed: false, top: 1, ...axes })) };
 }
 
 function paddingPart() {
   const x = headOf(array("padding.scaled"), masks.head);
   const pieces = labelsOf(x, "seen"), real = pieces.length - data.padding;
-  const made = pairOf("padding", x, (_, j) => j >= real);
-  return el("section", {}, el("h3", {}, t("masks.padding")), el("p", {}, t("masks.padding.text", { n: data.padding })), beside(pieces, real), made.figures,
+  const made = pairOf(x, (_, j) => j >= real);
+  return el("section", {}, el("h3", {}, t("masks.padding")), el("p", {}, t("masks.padding.text", { n: data.padding })), data.pieces.source.length > real ? note(t("masks.padding.first", { n: real })) : null, beside(pieces, real), made.figures,
     el("p.worked", {}, t("masks.padding.stolen", { p: percent(made.stolen) })), sameAsAlone(made.after, real));
 }
 
@@ -65,7 +67,8 @@ function sameAsAlone(after, real) {
 function lookAheadPart() {
   const name = `decoder.${masks.layer}.self_attention.scaled`, found = array(name);
   if (!found) return el("section", {}, el("h3", {}, t("masks.lookahead")), matrixOf(name, { name: t("masks.before") }));
-  const made = pairOf("look-ahead", headOf(found, masks.head), (i, j) => j > i);
+  const real = headOf(array(`decoder.${masks.layer}.self_attention.weights`), masks.head);
+  const made = pairOf(headOf(found, masks.head), (i, j) => j > i, found.reduced > 1 ? real : null);
   return el("section", {}, el("h3", {}, t("masks.lookahead")), el("p", {}, t("masks.lookahead.text", { layer: masks.layer + 1 })), blocks(found), made.figures,
-    el("p.worked", {}, t("masks.lookahead.stolen", { p: percent(made.stolen) })));
+    found.reduced > 1 ? null : el("p.worked", {}, t("masks.lookahead.stolen", { p: percent(made.stolen) })));
 }

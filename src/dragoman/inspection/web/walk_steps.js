@@ -32,6 +32,7 @@ function sightOf(path, head, position) {
 
 function worked(path, head, position) {
   const { weights, at, best, asks, asked } = sightOf(path, head, position);
+  if (weights.reduced > 1) return {}; // a mean of softmaxes is not the softmax of a mean
   const cell = (leaf) => {
     const x = headOf(array(`${path}.${leaf}`), head);
     return x ? x.values[at * x.shape[1] + best] : null;
@@ -77,7 +78,7 @@ function normSteps(path, kind, position, before) {
   const show = (leaf, title) => () => picture(`${path}.${leaf}`, title, position, { shape });
   const sums = (a, b) => {
     const [x, y] = [array(`${path}.${a}`), array(`${path}.${b}`)];
-    return x && y ? `${inWords(moments(rowOf(x, placed(x, position))))} → ${inWords(moments(rowOf(y, placed(y, position))))}` : "";
+    return x && y && x.reduced === 1 ? `${inWords(moments(rowOf(x, placed(x, position))))} → ${inWords(moments(rowOf(y, placed(y, position))))}` : "";
   };
   if (before) return [{ id: `${kind}-norm`, key: "norm", section: "3.1", equations: "norm", figures: [show("unnormed", "x"), show("normed", `${normName}(x)`)], worked: sums("unnormed", "normed"), kind }];
   const figures = post

@@ -2,6 +2,7 @@
 
 const WAYS = ["attention", "erasure", "gradient"];
 const asked = { word: 0 };
+const MOST = 32; // bars: of more source words, those that count most
 
 // What a way says, as a matrix (T, S).
 function wayOf(name) {
@@ -35,11 +36,12 @@ function oneWord(one) {
 function signedBars(pieces, values, name) {
   const top = Math.max(...values.map(Math.abs), 1e-9), least = Math.min(0, ...values);
   const best = values.indexOf(Math.max(...values)), span = Math.max(...values, 0) - least || top;
-  return el("ol.bars.signed", {}, pieces.map((piece, i) => {
+  const order = [...values.keys()].sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, MOST).sort((a, b) => a - b);
+  return el("ol.bars.signed", {}, order.map((i) => {
     const bar = el(`span.bar${values[i] < 0 ? ".less" : ""}`);
     bar.style.marginLeft = `${(100 * (Math.min(values[i], 0) - least)) / span}%`;
     bar.style.width = `${(100 * Math.abs(values[i])) / span}%`;
-    return el(`li${i === best ? ".chosen" : ""}`, {}, bdi(piece), el("span.track", {}, bar), el("span.value", {}, name === "attention" ? percent(values[i]) : number(values[i], 3)));
+    return el(`li${i === best ? ".chosen" : ""}`, {}, bdi(pieces[i]), el("span.track", {}, bar), el("span.value", {}, name === "attention" ? percent(values[i]) : number(values[i], 3)));
   }));
 }
 
