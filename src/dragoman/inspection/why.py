@@ -23,8 +23,8 @@ from dragoman.text.tokenizer import BOS, PAD
 
 # Positions of all rows of a pass through the model: of paper-base half a gigabyte at the most, gradients included.
 POSITIONS = 512
-# Positions that erasure, or the gradients, may pass through the model in all: at 63 tokens a side they are spent. 20 and 20
-# are 800, which take a base model 1.3 seconds of one core.
+# Positions that erasure, or the gradients, may pass through the model in all: spent at 63 tokens a side. Of 20 and 20
+# tokens they are 800, which take a base model 1.3 seconds of one core.
 MOST = 8000
 
 
