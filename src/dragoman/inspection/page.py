@@ -27,6 +27,7 @@ SCRIPTS = (
     "matrix.js",
     "chart.js",
     "equations.js",
+    "attention_steps.js",
     "walk_steps.js",
     "walk.js",
     "heads.js",
