@@ -48,14 +48,14 @@ def test_gradient_by_input_is_the_gradient_times_the_input_token_by_token(inspec
     shift = torch.zeros(x.shape, requires_grad=True)
     for row, value in zip(found, log_p(inspection, source, shift), strict=True):
         (gradient,) = torch.autograd.grad(value, shift, retain_graph=True)
-        torch.testing.assert_close(row, (gradient * x)[0].sum(-1), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(row, (gradient * x)[0].abs().sum(-1), atol=1e-5, rtol=1e-4)
 
 
 def test_many_passes_say_what_one_says(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
     before = erasure(inspection), gradient_by_input(inspection)
     for positions in (1, 30):
         monkeypatch.setattr(why, "POSITIONS", positions)
-        torch.testing.assert_close((erasure(inspection), gradient_by_input(inspection)), before, atol=1e-5, rtol=0)
+        torch.testing.assert_close((erasure(inspection), gradient_by_input(inspection)), before, atol=1e-5, rtol=1e-4)
 
 
 def test_what_explains_leaves_the_model_as_it_was(inspection: Inspection) -> None:
@@ -94,7 +94,7 @@ def test_the_shortest_sentences_are_explained(look_at: Any, source: str, target:
 
 
 def test_too_long_a_sentence_has_attention_alone(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(why, "WORK", 1000)
+    monkeypatch.setattr(why, "MOST", 90)  # six by seven tokens are 91
     told = explain(inspection)
     assert told.erasure is told.gradient is None
     assert told.agreement == {}

@@ -73,7 +73,7 @@ def _roles_of(where: str, seen: AttentionSeen, erasure: Tensor | None) -> list[H
     previous = weights.diagonal(-1, 1, 2).mean(-1) if weights.size(1) > 1 else None
     positional, offsets = _best_offset(weights)
     aligned = None
-    if erasure is not None and min(erasure.shape) > 1:
+    if erasure is not None and len(erasure) > 1:
         aligned = (strongest(weights) == strongest(erasure)).float().mean(-1)
     return [
         HeadRole(where, head, *values)
