@@ -40,7 +40,9 @@ function frame() {
         el("h1", {}, t("title")),
         el(
           "p.sentence",
-          {},
+          data.source.length + data.translation.length > 300 // it may have to be scrolled
+            ? { tabindex: 0, role: "group", "aria-label": t("title") }
+            : {},
           el("span", { lang: data.languages.source, dir: "auto" }, bdi(data.source)),
           " ",
           el("span.arrow", { "aria-hidden": "true" }, "→"),
