@@ -106,7 +106,7 @@ function attentionSteps(kind, path, state) {
           picture(`${path}.concat`, `Concat(head₁ … head${digit(model.heads - 1)})`, position, {
             shape: `${rows} × h·d_v`,
           }),
-        () => picture(`${path}.output`, "Concat · W^O", position, { shape: `${rows} × d_model` }),
+        () => picture(`${path}.output`, "Concat · Wᴼ", position, { shape: `${rows} × d_model` }),
       ],
     },
   ];

@@ -17,6 +17,14 @@ function sign(text) {
   return m(/^[\p{L}\p{M}′∞…]+$/u.test(text) ? "mi" : "mo", text);
 }
 
+// As high as what it embraces, and open to the right.
+function brace() {
+  const made = m("mo", "{");
+  made.setAttribute("form", "prefix");
+  made.setAttribute("stretchy", "true");
+  return made;
+}
+
 function gap() {
   const made = m("mspace");
   made.setAttribute("width", "1.6em");
@@ -122,12 +130,8 @@ const EQUATIONS = {
     ),
   ],
   crossqkv: () => [
+    equation(sub("Q", "i"), "=", "X", weight("Q")),
     equation(
-      sub("Q", "i"),
-      "=",
-      "X",
-      weight("Q"),
-      gap(),
       sub("K", "i"),
       "=",
       sub("X", "memory"),
@@ -156,7 +160,7 @@ const EQUATIONS = {
     equation(
       sub("S", row("p", "j")),
       "=",
-      m("mo", "{"),
+      brace(),
       m(
         "mtable",
         m("mtr", m("mtd", frac(row(sub("q", "p"), "·", sub("k", "j")), root(dK()))), m("mtd", m("mtext", "j ✓"))),
@@ -180,49 +184,21 @@ const EQUATIONS = {
       sub("head", "i"),
       "=",
       call("Attention", sub("Q", "i"), ",", sub("K", "i"), ",", sub("V", "i")),
-      "=",
-      call("softmax", scores()),
-      "V",
     ),
+    equation(call("Attention", "Q", ",", "K", ",", "V"), "=", call("softmax", scores()), "V"),
   ],
   output: () => [
-    equation(
-      call("MultiHead", "Q", ",", "K", ",", "V"),
-      "=",
-      call("Concat", sub("head", "1"), ",", "…", ",", sub("head", "h")),
-      sup("W", "O"),
-    ),
+    equation(call("MultiHead", "Q", ",", "K", ",", "V"), "="),
+    equation(call("Concat", sub("head", "1"), ",", "…", ",", sub("head", "h")), sup("W", "O")),
   ],
   ffn: () => {
-    const b = (n) => (model.bias ? ["+", sub("b", n)] : []);
+    const by = (n) => [sub("W", n), ...(model.bias ? ["+", sub("b", n)] : [])];
+    if (model.feed_forward === "relu")
+      return [equation(call("FFN", "x"), "=", call("max", "0", ",", "x", ...by("1")), ...by("2"))];
     return [
-      model.feed_forward === "swiglu"
-        ? equation(
-            call("FFN", "x"),
-            "=",
-            "(",
-            call("Swish", "x", sub("W", "1"), ...b("1")),
-            "⊙",
-            "(",
-            "x",
-            sub("W", "3"),
-            ...b("3"),
-            ")",
-            ")",
-            sub("W", "2"),
-            ...b("2"),
-            gap(),
-            call("Swish", "z"),
-            "=",
-            frac("z", row("1", "+", sup("e", row("−", "z")))),
-          )
-        : equation(
-            call("FFN", "x"),
-            "=",
-            call("max", "0", ",", "x", sub("W", "1"), ...b("1")),
-            sub("W", "2"),
-            ...b("2"),
-          ),
+      equation(call("FFN", "x"), "="),
+      equation("(", call("Swish", "x", ...by("1")), "⊙", "(", "x", ...by("3"), ")", ")", ...by("2")),
+      equation(call("Swish", "z"), "=", frac("z", row("1", "+", sup("e", row("−", "z"))))),
     ];
   },
   logits: () => [equation("z", "=", "x", transposed("E"))],
