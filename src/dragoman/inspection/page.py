@@ -27,6 +27,7 @@ SCRIPTS = (
     "matrix.js",
     "chart.js",
     "equations.js",
+    "attention_steps.js",
     "walk_steps.js",
     "walk.js",
     "heads.js",
@@ -56,7 +57,9 @@ def write_page(
     options: DecodeConfig | None = None,
     times: Sequence[Moment] | None = None,
 ) -> None:
-    """Write the page of `inspection` to `path`. Raises DragomanError if the disk refuses.
+    """Write the page of `inspection` to `path`.
+
+    Raises DragomanError if the disk refuses, ModuleNotFoundError without captum.
 
     `name` is the model's, `languages` are the source's and the target's; `layers`, counted from 1, are those to be
     shown in full before others; `times` is what `through_time` tells of a run.

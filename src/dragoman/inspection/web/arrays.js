@@ -60,7 +60,10 @@ function plus(a, b) {
 function ofAttention(path, leaf) {
   if (leaf === "products") return products(array(`${path}.q`), array(`${path}.k`));
   if (leaf === "scaled") return map(array(`${path}.products`), (x) => x / Math.sqrt(model.d_k));
-  if (leaf === "masked") return path.endsWith("cross_attention") || path.startsWith("encoder") ? array(`${path}.scaled`) : lookAhead(array(`${path}.scaled`));
+  if (leaf === "masked")
+    return path.endsWith("cross_attention") || path.startsWith("encoder")
+      ? array(`${path}.scaled`)
+      : lookAhead(array(`${path}.scaled`));
   if (leaf === "concat") return concat(array(`${path}.heads`));
   return null;
 }
@@ -75,7 +78,8 @@ function products(q, k) {
     for (let i = 0; i < rows; i++)
       for (let j = 0; j < columns; j++) {
         let sum = 0;
-        const a = (h * rows + i) * width, b = (h * columns + j) * width;
+        const a = (h * rows + i) * width,
+          b = (h * columns + j) * width;
         for (let c = 0; c < width; c++) sum += q.values[a + c] * k.values[b + c];
         values[(h * rows + i) * columns + j] = sum;
       }
@@ -86,7 +90,10 @@ function products(q, k) {
 function lookAhead(x) {
   if (!x) return null;
   const [, rows, columns] = x.shape;
-  return { ...x, values: x.values.map((value, at) => (at % columns > Math.floor(at / columns) % rows ? -Infinity : value)) };
+  return {
+    ...x,
+    values: x.values.map((value, at) => (at % columns > Math.floor(at / columns) % rows ? -Infinity : value)),
+  };
 }
 
 function concat(x) {
@@ -108,7 +115,8 @@ function ofEmbedding(path, leaf) {
   const values = new Float32Array(scaled.values.length);
   if (!rotary) {
     const rows = positional(count, model.d_model);
-    for (let i = 0; i < scaled.shape[0]; i++) values.set(mean(rows.slice(i * scaled.reduced, (i + 1) * scaled.reduced)), i * model.d_model);
+    for (let i = 0; i < scaled.shape[0]; i++)
+      values.set(mean(rows.slice(i * scaled.reduced, (i + 1) * scaled.reduced)), i * model.d_model);
   }
   return { ...scaled, values };
 }
@@ -119,7 +127,8 @@ function positional(count, d, start = 0) {
     Float32Array.from({ length: d }, (_, c) => {
       const angle = (start + row) / 10000 ** ((c - (c % 2)) / d);
       return c % 2 ? Math.cos(angle) : Math.sin(angle);
-    }));
+    }),
+  );
 }
 
 function mean(rows) {
@@ -130,7 +139,8 @@ function mean(rows) {
 // Of an Add & Norm the norm's answer is stored, and what the first was given.
 function ofAddNorm(path, leaf) {
   const [stack, layer, , number] = path.split(".");
-  const around = stack === "encoder" ? ["self_attention", "feed_forward"] : ["self_attention", "cross_attention", "feed_forward"];
+  const around =
+    stack === "encoder" ? ["self_attention", "feed_forward"] : ["self_attention", "cross_attention", "feed_forward"];
   if (leaf === "added") return array(`${stack}.${layer}.${around[number]}.output`);
   if (leaf === "x") return Number(number) ? array(`${stack}.${layer}.add_norm.${number - 1}.output`) : null;
   const sum = () => plus(array(`${path}.x`), array(`${path}.added`));
@@ -140,7 +150,8 @@ function ofAddNorm(path, leaf) {
 }
 
 function probabilities() {
-  const logits = array("logits"), total = array("logsumexp");
+  const logits = array("logits"),
+    total = array("logsumexp");
   const width = logits.shape[1];
   return { ...logits, values: logits.values.map((x, at) => Math.exp(x - total.values[Math.floor(at / width)])) };
 }
@@ -149,7 +160,12 @@ function probabilities() {
 function headOf(x, head) {
   if (!x || x.shape.length === 2) return x;
   const size = x.shape[1] * x.shape[2];
-  return { ...x, shape: x.shape.slice(1), axes: x.axes.slice(1), values: x.values.subarray(head * size, (head + 1) * size) };
+  return {
+    ...x,
+    shape: x.shape.slice(1),
+    axes: x.axes.slice(1),
+    values: x.values.subarray(head * size, (head + 1) * size),
+  };
 }
 
 // The pieces along an axis; of blocks, the first and the last.

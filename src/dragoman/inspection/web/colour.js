@@ -1,7 +1,30 @@
 // Colours of numbers: a sequential map, even to the eye and to colour-blind eyes (after cividis), and a signed one.
 
-const SEQUENTIAL = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
-const SIGNED = ["#1f4e79", "#3f73a5", "#6f9bc6", "#a9c4de", "#dfe8ef", "#f6f3ee", "#f3e0d0", "#e5b48f", "#d08555", "#b05a28", "#803a10"];
+const SEQUENTIAL = [
+  "#00224e",
+  "#123570",
+  "#3b496c",
+  "#575d6d",
+  "#707173",
+  "#8a8678",
+  "#a59c74",
+  "#c3b369",
+  "#e1cc55",
+  "#fee838",
+];
+const SIGNED = [
+  "#1f4e79",
+  "#3f73a5",
+  "#6f9bc6",
+  "#a9c4de",
+  "#dfe8ef",
+  "#f6f3ee",
+  "#f3e0d0",
+  "#e5b48f",
+  "#d08555",
+  "#b05a28",
+  "#803a10",
+];
 
 function ramp(stops, at) {
   const place = Math.min(Math.max(at, 0), 1) * (stops.length - 1);
@@ -16,7 +39,8 @@ const TABLES = [SEQUENTIAL, SIGNED].map((stops) => Array.from({ length: 256 }, (
 function scale(values, signed, top) {
   let largest = top || 0;
   if (!top) for (const x of values) if (Number.isFinite(x) && Math.abs(x) > largest) largest = Math.abs(x);
-  const table = TABLES[signed ? 1 : 0], size = largest || 1;
+  const table = TABLES[signed ? 1 : 0],
+    size = largest || 1;
   const colour = (x) => table[Math.round(255 * Math.min(Math.max(signed ? (x / size + 1) / 2 : x / size, 0), 1))];
   return { colour, largest: size, signed };
 }

@@ -36,7 +36,10 @@ function shown(text) {
   return String(text)
     .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
     .replace(/\u007f/g, "␡")
-    .replace(/[\u0080-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    .replace(
+      /[\u0080-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
+      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
 }
 
 // Set apart from its surroundings, whichever way it is written.
@@ -67,8 +70,13 @@ function whole(n) {
 
 // A list of choices with its label.
 function choice(label, options, chosen, onchange) {
-  const list = el("select", { onchange: (event) => onchange(Number(event.target.value)) },
-    options.map(([value, text, off]) => el("option", { value, selected: value === chosen, disabled: off || false }, text)));
+  const list = el(
+    "select",
+    { onchange: (event) => onchange(Number(event.target.value)) },
+    options.map(([value, text, off]) =>
+      el("option", { value, selected: value === chosen, disabled: off || false }, text),
+    ),
+  );
   return el("label.choice", {}, el("span", {}, label), list);
 }
 
@@ -81,7 +89,9 @@ function roving(buttons, columns) {
       const next = event.key === "Home" ? 0 : event.key === "End" ? buttons.length - 1 : step && at + step;
       if (next === undefined || !buttons[next]) return;
       event.preventDefault();
-      buttons.forEach((other) => { other.tabIndex = -1; });
+      buttons.forEach((other) => {
+        other.tabIndex = -1;
+      });
       buttons[next].tabIndex = 0;
       buttons[next].focus();
     });

@@ -3,7 +3,10 @@
 const CROWDED = 44; // more labels than this on an axis, and only some are written
 
 // matrix(x, {name, signed, top, row, onrow}): x as `array` gives it, of two axes. `row` is marked.
-function matrix(x, { name, signed = true, top, row = -1, column = -1, shape = "", rowTitle = "", columnTitle = "" } = {}) {
+function matrix(
+  x,
+  { name, signed = true, top, row = -1, column = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
+) {
   const [rows, columns] = x.shape;
   const labels = [labelsOf(x, x.axes[0]), labelsOf(x, x.axes[1])];
   const colours = scale(x.values, signed, top);
@@ -13,10 +16,19 @@ function matrix(x, { name, signed = true, top, row = -1, column = -1, shape = ""
   const cursor = el("div.cursor", { hidden: true });
   const readout = el("output", { "aria-live": "polite" });
   const square = labels[1] !== null;
-  const field = el(`div.field${square ? ".square" : ""}`, {
-    tabindex: 0, role: "application", "aria-roledescription": t("heatmap"),
-    "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}`,
-  }, canvas, mark("row", row, rows), mark("column", column, columns), cursor);
+  const field = el(
+    `div.field${square ? ".square" : ""}`,
+    {
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": t("heatmap"),
+      "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}`,
+    },
+    canvas,
+    mark("row", row, rows),
+    mark("column", column, columns),
+    cursor,
+  );
 
   function say() {
     const value = x.values[state.row * columns + state.column];
@@ -39,17 +51,32 @@ function matrix(x, { name, signed = true, top, row = -1, column = -1, shape = ""
     say();
   });
   field.addEventListener("focus", say);
-  field.addEventListener("blur", () => { cursor.hidden = true; });
-  field.addEventListener("pointerleave", () => { cursor.hidden = document.activeElement !== field; });
+  field.addEventListener("blur", () => {
+    cursor.hidden = true;
+  });
+  field.addEventListener("pointerleave", () => {
+    cursor.hidden = document.activeElement !== field;
+  });
 
   const size = `${rows} × ${columns}`;
-  const grid = el(`div.grid${square ? ".square" : ".wide"}`, {}, axis(labels[1], columns, "columns"), axis(labels[0], rows, "rows"), field);
+  const grid = el(
+    `div.grid${square ? ".square" : ".wide"}`,
+    {},
+    axis(labels[1], columns, "columns"),
+    axis(labels[0], rows, "rows"),
+    field,
+  );
   grid.style.setProperty("--rows", rows);
   grid.style.setProperty("--columns", columns);
   const titles = rowTitle || columnTitle ? el("span.axes", {}, `${rowTitle} ↓ · ${columnTitle} →`) : null;
-  return el(`figure.matrix${square ? ".square" : ""}`, {},
+  return el(
+    `figure.matrix${square ? ".square" : ""}`,
+    {},
     el("figcaption", {}, el("b", {}, name), " ", el("span.shape", {}, shape ? `${shape} = ${size}` : size)),
-    grid, el("div.under", {}, titles, legend(colours)), readout);
+    grid,
+    el("div.under", {}, titles, legend(colours)),
+    readout,
+  );
 }
 
 // The labels along one side. Where they are crowded only every n-th is written.
@@ -79,13 +106,27 @@ function mark(kind, place, count) {
 }
 
 function box({ row, column }, rows, columns) {
-  return { left: `${(100 * column) / columns}%`, top: `${(100 * row) / rows}%`, width: `${100 / columns}%`, height: `${100 / rows}%` };
+  return {
+    left: `${(100 * column) / columns}%`,
+    top: `${(100 * row) / rows}%`,
+    width: `${100 / columns}%`,
+    height: `${100 / rows}%`,
+  };
 }
 
 // Arrow keys go cell by cell, with Shift or Page keys by eight, Home and End to the ends of the row.
 function move(state, event, rows, columns) {
   const far = event.shiftKey ? 8 : 1;
-  const before = { ArrowLeft: [0, -far], ArrowRight: [0, far], ArrowUp: [-far, 0], ArrowDown: [far, 0], PageUp: [-8, 0], PageDown: [8, 0], Home: [0, -columns], End: [0, columns] }[event.key];
+  const before = {
+    ArrowLeft: [0, -far],
+    ArrowRight: [0, far],
+    ArrowUp: [-far, 0],
+    ArrowDown: [far, 0],
+    PageUp: [-8, 0],
+    PageDown: [8, 0],
+    Home: [0, -columns],
+    End: [0, columns],
+  }[event.key];
   if (!before) return false;
   state.row = Math.min(rows - 1, Math.max(0, state.row + before[0]));
   state.column = Math.min(columns - 1, Math.max(0, state.column + before[1]));
@@ -95,6 +136,7 @@ function move(state, event, rows, columns) {
 // A matrix that the page has, or a line that says how to get it.
 function matrixOf(name, options, head = -1) {
   const found = array(name);
-  if (!found) return el("p.missing", {}, el("b", {}, options.name), " ", t("missing", { layer: Number(name.split(".")[1]) + 1 }));
+  if (!found)
+    return el("p.missing", {}, el("b", {}, options.name), " ", t("missing", { layer: Number(name.split(".")[1]) + 1 }));
   return matrix(head < 0 ? found : headOf(found, head), options);
 }
