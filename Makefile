@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test install check format clean
+.PHONY: demo test install check format docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
@@ -34,5 +34,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
 	touch $@
 
+# The course and the guides as a site, in English and Korean: build/docs/index.html.
+docs: $(VENV)/.installed
+	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache dragoman-demo
+	rm -rf $(VENV) build/docs .mypy_cache .pytest_cache .ruff_cache dragoman-demo

@@ -13,12 +13,12 @@ embedded corpus. Every system is a process of its own; the peers' run in train_s
 First every system scores the same pairs: in float32 each token's log P must be the torch engine's within 1e-4. Then:
 
 speed      Beam 4, and exactly 16 target tokens a sentence, the end mark the last of them, so that all do the same work.
-           Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first; the best is theirs
-           (with --quick, all 64 sentences at once is the peers').
-           Ours decide by themselves. Then all take turns within every round, each after a pause in which waiting
-           threads of the one before fall asleep. Counted are target tokens/s. Before that those that run CTranslate2
-           take turns at the length the model makes, in sentences/s: what our ctranslate2 engine is forced to say it
-           scores anew, to tell its true log P, for which nobody pays otherwise.
+           Peers, and CTranslate2 fed directly, sort by length and try some sizes of batch first, CTranslate2 each with
+           one batch on all threads and with one on each; the best is theirs (with --quick, all 64 sentences at once is
+           the peers'). Ours decide by themselves. Then all take turns within every round, each after a pause in which
+           waiting threads of the one before fall asleep. Counted are target tokens/s. Before that those that run
+           CTranslate2 take turns at the length the model makes, in sentences/s: what our ctranslate2 engine is forced
+           to say it scores anew, to tell its true log P, for which nobody pays otherwise.
 latency    Single sentences, one after the other: the median and the 99th percentile. As long as the model makes them,
            or 16 tokens if its weights are random.
 memory     The most the process has held, from its start until speed was measured (of CTranslate2, at the length the
@@ -28,8 +28,9 @@ BLEU       Of translations as long as the model makes them; with --quick of 200 
 
 The ratios are medians over the rounds, each of two systems in the same round, with the spread. torch_bf16_vs_hf is
 beside Marian in float32, torch_bf16_vs_hf_bf16 beside its bfloat16; ct2_vs_direct is the lower of float32's and int8's;
-it, student_vs_teacher and shortlist_vs_int8 are of sentences/s. The student and the shortlist are beside our int8, int8
-loses BLEU against our ctranslate2 float32. The last line is one JSON object; what was not measured is null there.
+it, student_vs_teacher and shortlist_vs_int8 are of sentences/s. The student searches as its
+bundle says where lengths are its own. It and the shortlist are beside our int8, int8 loses BLEU against our ctranslate2
+float32. The last line is one JSON object; what was not measured is null there.
 """
 
 import argparse
@@ -44,6 +45,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
@@ -100,6 +102,8 @@ class Worker:
     load_seconds: float = 0.0
     peak_mb: float = 0.0
     batch: int = 0
+    apart: bool = False
+    """Of CTranslate2 fed directly: batches each on a thread of its own, not one after the other on all threads."""
     speeds: list[float] = field(default_factory=list)
     """Target tokens/s of each round, of forced length."""
     natural_speeds: list[float] = field(default_factory=list)
@@ -137,10 +141,12 @@ class Worker:
         """The sentences as its vocabulary spells them."""
         return self.bundle.tokenizer.encode(texts, "source")
 
-    def search(self, texts: Sequence[str], forced: bool = True, single: bool = False, batch: int = 0) -> dict[str, Any]:
+    def search(self, texts: Sequence[str], forced: bool = True, single: bool = False) -> dict[str, Any]:
         """Translations, of TOKENS tokens each if `forced`."""
         lengths = {"min": TOKENS - 1, "max": TOKENS - 1} if forced else {"min": 0, "max": None}
-        how = {"beam": BEAM, "alpha": ALPHA, "batch": batch or self.batch or SIZES[-1], "single": single}
+        # A student was made to search as its bundle says: it is compared so where lengths are its own.
+        beam = self.bundle.config.decode.beam if self.name.startswith("student") and not forced else BEAM
+        how = {"beam": beam, "alpha": ALPHA, "batch": self.batch or SIZES[-1], "apart": self.apart, "single": single}
         answer = self.ask({"do": "search", "ids": self.ids(texts)} | lengths | how)
         if forced and {len(output) for output in answer["outputs"]} != {TOKENS - 1}:
             lengths_found = sorted({len(output) for output in answer["outputs"]})
@@ -310,13 +316,18 @@ def tune(workers: list[Worker], texts: Sequence[str], effort: Effort, natural: b
     for worker in workers:
         sizes = effort.sizes if worker.runs_ctranslate2 else effort.peer_sizes
         forced = not (natural and worker.runs_ctranslate2)
-        worker.search(texts, forced, batch=sizes[-1])
-        if worker.fed_by_hand:
-            trials = sizes if len(sizes) > 1 else ()
-            seconds = {size: worker.search(texts, forced, batch=size)["seconds"] for size in trials}
-            worker.batch = min(seconds, key=seconds.__getitem__) if seconds else sizes[-1]
-            worker.ask({"do": "forget"})
-            print(f"{worker.name}: batches of {worker.batch:,} tokens, the fastest of {[*sizes]}", flush=True)
+        ways = list(product(sizes, (False, True) if worker.name.startswith("direct") else (False,)))
+        if not worker.fed_by_hand:
+            worker.search(texts, forced)
+            continue
+        seconds = {}
+        for worker.batch, worker.apart in ways:
+            worker.search(texts[:2], forced)
+            seconds[worker.batch, worker.apart] = worker.search(texts, forced)["seconds"]
+        worker.batch, worker.apart = min(seconds, key=seconds.__getitem__)
+        worker.ask({"do": "forget"})
+        how = ", each on a thread of its own," if worker.apart else ","
+        print(f"{worker.name}: batches of {worker.batch:,} tokens{how} the fastest of {[*sizes]}", flush=True)
 
 
 def measure_speed(workers: list[Worker], texts: Sequence[str], rounds: int) -> None:

@@ -12,6 +12,7 @@ translation. Ours are given ids, batch as they think best, and turn ids to piece
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from peers.decode_pipe import Rows, System, Wish, serve
 
@@ -53,15 +54,22 @@ class Direct:
     """CTranslate2 fed by hand."""
 
     def __init__(self, bundle: Bundle, network: Path, precision: str, threads: int) -> None:
-        import ctranslate2
-
-        self.translator = ctranslate2.Translator(str(network), "cpu", compute_type=precision, intra_threads=threads)
+        self.network, self.precision, self.threads, self.apart = network, precision, threads, False
+        self.translator = self.load()
         self.pieces = bundle.tokenizer.pieces(range(len(bundle.tokenizer.source)), "source")
         self.told = bundle.tokenizer.pieces(range(len(bundle.tokenizer.target)), "target")
         self.ids = {piece: token for token, piece in enumerate(self.told)}
         adds_end = json.loads((network / "config.json").read_text()).get("add_source_eos")
         self.end = [] if adds_end else [self.pieces[EOS]]
         self.spelt: dict[tuple[int, ...], list[str]] = {}
+
+    def load(self) -> Any:
+        """The network, for batches one after the other on all threads, or each on a thread of its own."""
+        import ctranslate2
+
+        inter, intra = (self.threads, 1) if self.apart else (1, self.threads)
+        how = {"compute_type": self.precision, "inter_threads": inter, "intra_threads": intra}
+        return ctranslate2.Translator(str(self.network), "cpu", **how)
 
     def spell(self, rows: Rows) -> list[list[str]]:
         """The pieces of each row; those asked for before are known."""
@@ -71,6 +79,9 @@ class Direct:
 
     def search(self, rows: Rows, wish: Wish) -> list[list[int]]:
         """Translations of all."""
+        if wish.apart != self.apart:
+            self.apart = wish.apart
+            self.translator = self.load()
         found = self.translator.translate_batch(
             self.spell(rows),
             beam_size=wish.beam,

@@ -5,6 +5,8 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,6 +179,21 @@ def test_a_kill_while_files_are_added_loses_nothing(folder: Path, monkeypatch: p
         add_files(open_bundle(folder), {"one.txt": "eins\n"}, {})
     assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     open_bundle(folder)
+
+
+def test_who_adds_at_the_same_time_loses_nothing(folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from dragoman.bundle import add_files, open_bundle\n"
+        "bundle = open_bundle(Path(sys.argv[1]))\n"
+        "for number in range(5): add_files(bundle, {f'{sys.argv[2]}{number}.txt': 'x'}, {f'{sys.argv[2]}{number}': 1})"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(folder), name]) for name in "ab"]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    manifest = open_bundle(folder).manifest
+    for name in (f"{writer}{number}" for writer in "ab" for number in range(5)):
+        assert f"{name}.txt" in manifest["files"]
+        assert manifest[name] == 1
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_bundle_is_rewritten_in_place(folder: Path, tokenizer: Tokenizer) -> None:

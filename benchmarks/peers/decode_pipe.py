@@ -1,12 +1,13 @@
 """What a process that translates is asked, and what it answers; shared by ours and the peers' (no import but Python's).
 
 Requests are lines of JSON. `{"do": "search", "ids": …, "beam": 4, "min": 15, "max": 15, "alpha": 0.6, "batch": 1024,
-"single": false}` searches for translations of rows of source ids without marks. `min` and `max` count target tokens
-before the end mark; `max` null means 50 more than the source has. `batch` is the budget, sentences × longest source
-with its end mark, for whoever sorts and batches by it; `single` asks for one sentence after the other. The answer:
-`outputs`, rows of target ids without marks; `tokens` of all outputs, end marks counted; `seconds`, in all; `latencies`
-of single sentences; `peak_mb`. `{"do": "score", "sources": …, "targets": …}` answers `log_probs` of each target's
-tokens and end mark. `{"do": "forget"}` starts the peak of memory anew.
+"apart": false, "single": false}` searches for translations of rows of source ids without marks. `min` and `max` count
+target tokens before the end mark; `max` null means 50 more than the source has. `batch` is the budget, sentences ×
+longest source with its end mark, for whoever sorts and batches by it; `apart`, for CTranslate2 fed directly, gives each
+batch one thread, and searches as many at once as there are threads, instead of each batch all of them; `single` asks
+for one sentence after the other. The answer: `outputs`, rows of target ids without marks; `tokens` of all outputs, end
+marks counted; `seconds`, in all; `latencies` of single sentences; `peak_mb`. `{"do": "score", "sources": …, "targets":
+…}` answers `log_probs` of each target's tokens and end mark. `{"do": "forget"}` starts the peak of memory anew.
 """
 
 import json
@@ -31,6 +32,7 @@ class Wish:
     max: int | None
     alpha: float
     batch: int
+    apart: bool
 
     def limit(self, rows: Rows) -> int:
         """The most tokens before the end mark that a translation of any of these may have."""
@@ -90,7 +92,7 @@ def _answer(system: System, request: dict[str, Any]) -> dict[str, Any]:
         Path("/proc/self/clear_refs").write_text("5")
         return {}
     ids = request["ids"]
-    wish = Wish(**{key: request[key] for key in ("beam", "min", "max", "alpha", "batch")})
+    wish = Wish(**{key: request[key] for key in ("beam", "min", "max", "alpha", "batch", "apart")})
     outputs, latencies, start = [], [], time.perf_counter()
     for rows in [[row] for row in ids] if request["single"] else [ids]:
         before = time.perf_counter()

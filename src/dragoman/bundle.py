@@ -121,11 +121,12 @@ def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Pa
     All of it or nothing: raises DragomanError if the disk refuses, and what `folder` held is then still there. A file
     is written anew, never into: it may be another name of the one there was.
     """
-    manifest = _read_manifest(bundle.folder)  # as it is now: another process may have added to it
-    listed, folder, inside = set(manifest["files"]), folder.resolve(), bundle.folder  # of a link the folder behind it
-    own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
-    others = own.keys() - listed - {"bundle.json"}  # somebody's own files: they stay, and nobody vouches for them
+    folder, inside = folder.resolve(), bundle.folder  # of a link the folder behind it
     with whole_folder(folder) as partial:
+        manifest = _read_manifest(inside)  # as it is now: another process may have added to it
+        listed = set(manifest["files"])
+        own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
+        others = own.keys() - listed - {"bundle.json"}  # somebody's own files: they stay, and nobody vouches for them
         if folder == inside.resolve():
             for name in own.keys() - {"bundle.json"}:
                 _name_again(own[name], partial / name)

@@ -1,6 +1,7 @@
 """Files written whole or not at all: a process killed at any instant leaves what was there, or what was meant."""
 
 import errno
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,10 +13,16 @@ from dragoman.errors import DragomanError
 
 def restore(folder: Path) -> None:
     """Undo what a process killed between the two renames of `whole_folder` left."""
-    if not folder.exists():  # asked first: "." and "/" are there, and have no name to go by
-        old = folder.with_name(f".{folder.name}.old")
-        if old.exists():
-            old.rename(folder)
+    # Asked first: "." and "/" are there, and have no name to go by.
+    if not folder.exists() and folder.with_name(f".{folder.name}.old").exists():
+        with _alone_in(folder.parent):  # who is between the two renames right now is not disturbed
+            _restore(folder)
+
+
+def _restore(folder: Path) -> None:
+    old = folder.with_name(f".{folder.name}.old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
 
 
 def partial_of(folder: Path) -> Path:
@@ -33,9 +40,18 @@ def whole_folder(folder: Path, also: str = "what was saved before is intact") ->
     folder = Path(os.path.abspath(folder))  # "." has no name
     partial, old = partial_of(folder), folder.with_name(f".{folder.name}.old")
     try:
-        restore(folder)
+        with _alone_in(folder.parent):
+            yield from _replacing(folder, partial, old)
+    except OSError as error:
+        raise storage_error(folder, error, f"; {also}") from None
+
+
+def _replacing(folder: Path, partial: Path, old: Path) -> Iterator[Path]:
+    """What `whole_folder` does while nobody else does it beside this folder."""
+    try:
+        _restore(folder)
         shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
+        partial.mkdir()
         yield partial
         for path in partial.rglob("*"):
             _flush(path)
@@ -50,10 +66,32 @@ def whole_folder(folder: Path, also: str = "what was saved before is intact") ->
             raise
         _flush(folder.parent)
         shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise storage_error(folder, error, f"; {also}") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _alone_in(parent: Path) -> Iterator[None]:
+    """Other processes that replace a folder below `parent` wait their turn.
+
+    The lock is the system's, on the parent since that stays where it is, and goes with the process, however it ends.
+    """
+    if not parent.exists():
+        parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Before long work that `whole_folder` is to keep: raises DragomanError where it may not make a folder."""
+    place = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise storage_error(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def whole_text(path: Path, text: str) -> None:

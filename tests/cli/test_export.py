@@ -5,12 +5,16 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman.errors import ModelError
 from dragoman.export import ctranslate2 as exporter
+from dragoman.export.golden import read_golden
+from dragoman.text.tokenizer import Tokenizer
 
 
 @pytest.fixture
@@ -159,3 +163,53 @@ def test_what_is_given_away_shares_no_file_with_the_model(dragoman: Any, trained
     with (tmp_path / "given/README.md").open("a", encoding="utf-8") as file:
         file.write("more")
     assert dragoman("translate", "-m", trained_model, "a").code == 0
+
+
+def test_a_folder_that_may_not_be_written_is_told_before_anything_is_converted(
+    dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporter, "convert", lambda *_: pytest.fail("an hour was spent"))
+    may, readable = os.access, os.R_OK  # who runs the tests may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: may(path, mode) and mode == readable)
+    complaint = dragoman("export", trained_model).refused(1)
+    assert complaint == (
+        f"{trained_model}: cannot be written: Permission denied; make the folder writable or choose another"
+    )
+
+
+@pytest.mark.parametrize("where", ["dragoman.export.ctranslate2.convert", "dragoman.cli.export._verify", "os.link"])
+def test_an_interrupted_export_leaves_nothing_half_written(
+    dragoman: Any, trained_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    before = files_of(tmp_path)
+    monkeypatch.setattr(where, interrupted)
+    assert dragoman("export", trained_model, "-q", "float32").refused(130) == "interrupted"
+    assert files_of(tmp_path) == before
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda golden: [],
+        lambda golden: {"source": "a"},
+        lambda golden: golden | {"tokens": ["5"]},
+        lambda golden: golden | {"tokens": []},
+        lambda golden: golden | {"tokens": [99999]},
+        lambda golden: golden | {"translation": [*golden["translation"], 5]},
+        lambda golden: golden | {"log_probs": [None] * len(golden["log_probs"])},
+    ],
+)
+def test_damaged_golden_sentences_are_told_by_their_line(trained_model: Path, change: Any) -> None:
+    path = trained_model / "golden.jsonl"
+    first, second, *_ = path.read_text(encoding="utf-8").splitlines()
+    path.write_text(f"{first}\n{json.dumps(change(json.loads(second)))}\n", encoding="utf-8")
+    with pytest.raises(ModelError) as told:
+        read_golden(trained_model, Tokenizer.load(trained_model / "tokenizer"))
+    assert str(told.value) == f"{path}:2: not a golden sentence of this model; copy the bundle again"
+    assert told.value.exit_code == 4

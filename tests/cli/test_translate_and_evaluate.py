@@ -4,11 +4,14 @@ import json
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import pytest
 
+from dragoman.cli.translate import destination
 from dragoman.translator import Translator
 
 LINES = ["the red dog", "", "two birds see a tree", "   ", "one cat"]
@@ -139,6 +142,30 @@ def test_an_output_that_cannot_be_written_is_told_before_anything_is_translated(
     complaint = dragoman(verb, "-m", model, *text, "-o", place).refused(1)
     assert complaint.startswith(f"{place or '.'}: cannot be written: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_what_stands_beside_an_output_is_let_be(
+    dragoman: Any, model: Path, tmp_path: Path, contents: Callable[[Path], dict[str, bytes]]
+) -> None:
+    beside = ("out.partial", ".out.partial")
+    for name in beside:
+        (tmp_path / name).write_text("mine")
+    assert dragoman("translate", "-m", model, "dog", "-o", tmp_path / "none/out").code == 1
+    assert dragoman("translate", "-m", model, "dog", "-o", tmp_path / "out").code == 0
+    found = contents(tmp_path)
+    assert sorted(found) == [".out.partial", "out", "out.partial"]
+    assert [found[name] for name in beside] == [b"mine"] * 2
+
+
+def test_two_processes_on_their_way_to_one_output_do_not_mix(tmp_path: Path) -> None:
+    """Each writes a file of its own; the last to end has the name."""
+    with destination(tmp_path / "out") as first:
+        first.write("first\n")
+        with destination(tmp_path / "out") as second:
+            second.write("second\n")
+        assert (tmp_path / "out").read_text() == "second\n"
+    assert (tmp_path / "out").read_text() == "first\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate"])
@@ -297,9 +324,21 @@ def test_a_tokeniser_sacrebleu_does_not_know_is_refused_with_those_it_does(
     dragoman: Any, model: Path, trained: Path
 ) -> None:
     files = trained / "data/test.en", trained / "data/test.de"
-    complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", "nope").refused(2)
-    assert complaint.startswith("--tokenize nope: ")
-    assert "13a" in complaint
+    for name in ("nope", "None", ""):
+        complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", name).refused(2)
+        assert complaint.startswith(f"--tokenize {name}: there is 13a, ")
+
+
+def test_a_tokeniser_that_cannot_be_downloaded_is_told_before_anything_is_translated(
+    dragoman: Any, model: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(*_: object, **__: object) -> None:
+        raise URLError(OSError(-3, "no name"))
+
+    monkeypatch.setattr("dragoman.cli.evaluate.bleu", offline)
+    files = trained / "data/test.en", trained / "data/test.de"
+    complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", "flores200").refused(2)
+    assert complaint.startswith("--tokenize flores200: sacreBLEU cannot download what it needs; go online, or choose")
 
 
 def test_a_test_set_of_one_line_is_scored(dragoman: Any, model: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import math
 import torch
 
 from dragoman.decode.hypothesis import length_penalty
-from dragoman.model.attention import padding_mask
+from dragoman.model.attention import attention_weights, padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK
 
@@ -78,3 +78,14 @@ def beam_search(
                 done.append((total / length_penalty(len(said), alpha), total, said[:-1]))
         alive = [entry for entry in longer if entry[1][-1] != EOS][:beam]
     return sorted(done, key=lambda entry: -entry[0])[:beam]
+
+
+def attention(model: Transformer, source: list[int], said: list[int]) -> torch.Tensor:
+    """p_ij, (T, S), of the last decoder layer, everything computed at once."""
+    seen = []
+    src = torch.tensor([[*source, EOS]])
+    attend = model.decoder[-1].cross_attention.attend
+    with attend.register_forward_hook(lambda _, args, out: seen.append(args)), torch.inference_mode():
+        model(src, padding_mask(src, PAD), torch.tensor([[BOS, *said]]))
+    q, k, _, mask = seen[0]
+    return attention_weights(q, k, mask)[0].mean(0)

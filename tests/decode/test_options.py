@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 import torch
-from searching import beam_search, log_probs
+from searching import attention, beam_search, log_probs
 from torch import Tensor
 
 from dragoman.decode.best import best
@@ -14,10 +14,9 @@ from dragoman.decode.ensemble import EnsembleState
 from dragoman.decode.hypothesis import length_penalty
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
-from dragoman.model.attention import attention_weights, padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.options import DecodeConfig
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.text.tokenizer import EOS
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]
@@ -115,17 +114,6 @@ def test_a_shortlist_is_the_sentences_own_whatever_its_neighbours_have(
     free = found(engine, sources, beam)
     for hypotheses, plain in zip(free, found(TorchEngine(models, CPU), sources, beam), strict=True):
         assert_same(hypotheses, plain)
-
-
-def attention(model: Transformer, source: list[int], said: list[int]) -> torch.Tensor:
-    """p_ij, (T, S), of the last decoder layer, everything computed at once."""
-    seen = []
-    src = torch.tensor([[*source, EOS]])
-    attend = model.decoder[-1].cross_attention.attend
-    with attend.register_forward_hook(lambda _, args, out: seen.append(args)), torch.inference_mode():
-        model(src, padding_mask(src, PAD), torch.tensor([[BOS, *said]]))
-    q, k, _, mask = seen[0]
-    return attention_weights(q, k, mask)[0].mean(0)
 
 
 @pytest.mark.parametrize("beta", [0.2, 5.0])

@@ -1,6 +1,7 @@
 """Sampling's laws: frequencies are probabilities, and a sample is its sentence's own."""
 
 import math
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 from searching import NEVER, log_probs
 
-from dragoman.decode.hypothesis import length_penalty
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.sampling import Sharpness, draw
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
@@ -94,3 +95,17 @@ def test_samples_depend_on_seed_source_and_number_alone(model: Transformer, sent
     assert [samples[:2] for samples in together] == tokens(sources, n_best=2)
     assert tokens([sources[0], sources[0]]) == [together[0], together[0]]
     assert tokens(sources, seed=2) != together
+
+
+def test_samples_that_may_be_very_long_take_no_memory_before_they_are(build: Build, sentences: Draw) -> None:
+    engine, sources = TorchEngine(build(vocab=6), CPU), sentences([3, 1], vocab=6)
+
+    def drawn(longest: int) -> list[list[Hypothesis]]:
+        return engine.translate(sources, DecodeConfig(method="sample", temperature=9.0, extra_length=longest))
+
+    expected = drawn(1000)
+    tracemalloc.start()
+    found, (_, peak) = drawn(10**7), tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == expected
+    assert peak < 10e6

@@ -11,7 +11,7 @@ from dragoman.config import ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import NEVER
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError, ModelError
+from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.export.ctranslate2 import TransformerConverter, convert
 from dragoman.export.golden import golden_sentences, largest_difference
 from dragoman.export.verify import verify_float32
@@ -197,3 +197,20 @@ def test_more_candidates_than_pieces_are_all_pieces(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
 ) -> None:
     assert both[1].translate(some_sentences(joint, 2), DecodeConfig(method="sample", top_k=99_999))
+
+
+def test_a_text_beyond_the_positions_of_an_export_is_told(
+    joint: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.export.ctranslate2.POSITIONS", 20)
+    _, exported = engines(PRESETS["paper-base"], joint, tmp_path)
+    for work in (
+        lambda: exported.score([[9] * 30], [[9]]),
+        lambda: exported.score([[9]], [[9] * 30]),
+        lambda: exported.translate([[9] * 30], DecodeConfig()),
+        lambda: exported.translate([[9]], DecodeConfig(), [[9] * 30]),
+        lambda: exported.translate([[9]], DecodeConfig(min_length=30)),
+    ):
+        with pytest.raises(DataError, match="more tokens than the export has positions for; shorten it"):
+            work()
+    assert exported.translate([[9] * 15], DecodeConfig(max_length=4))

@@ -84,23 +84,28 @@ def _refuse_unusable(tokenize: str | None) -> None:
     """Before an hour is spent on translating: unknown, or without what it needs to be installed."""
     from sacrebleu.metrics.bleu import BLEU
 
-    if tokenize and tokenize not in BLEU.TOKENIZERS:
-        raise ConfigError(f"--tokenize {tokenize}: sacreBLEU knows {', '.join(sorted(BLEU.TOKENIZERS))}")
-    score_all(["a word"], ["a word"], tokenize=tokenize)
+    if tokenize is None:
+        return
+    if tokenize not in BLEU.TOKENIZERS:
+        raise ConfigError(f"--tokenize {tokenize}: there is {', '.join(sorted(BLEU.TOKENIZERS))}")
+    try:
+        bleu(["a word"], ["a word"], tokenize=tokenize)
+    except OSError:
+        remedy = "go online, or choose another"
+        raise ConfigError(f"--tokenize {tokenize}: sacreBLEU cannot download what it needs; {remedy}") from None
+    except (ValueError, ImportError, RuntimeError) as error:
+        raise ConfigError(f"--tokenize {tokenize}: {error}") from None
 
 
 def score_all(
     translations: Sequence[str], references: Sequence[str], *, tokenize: str | None = None, bootstrap: int = 0
 ) -> list[Score]:
     """BLEU, chrF and TER."""
-    try:
-        return [
-            bleu(translations, references, bootstrap=bootstrap, **({"tokenize": tokenize} if tokenize else {})),
-            chrf(translations, references, bootstrap=bootstrap),
-            ter(translations, references),
-        ]
-    except (ValueError, ImportError, RuntimeError) as error:
-        raise ConfigError(f"--tokenize {tokenize}: {error}") from None
+    return [
+        bleu(translations, references, bootstrap=bootstrap, **({"tokenize": tokenize} if tokenize else {})),
+        chrf(translations, references, bootstrap=bootstrap),
+        ter(translations, references),
+    ]
 
 
 def say_scores(scores: Sequence[Score], copying: Sequence[Score]) -> None:

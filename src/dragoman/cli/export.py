@@ -21,6 +21,7 @@ from dragoman.errors import ConfigError, DragomanError, QualityError
 from dragoman.evaluation import bleu
 from dragoman.export.golden import Golden, golden_sentences, read_golden
 from dragoman.export.verify import Verdict, verify_float32, verify_quantised
+from dragoman.storage import refuse_unwritable
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
 
@@ -48,7 +49,7 @@ def run_export(
     from dragoman.export.ctranslate2 import convert
 
     reference = TorchEngine(network, torch.device("cpu"))
-    golden = read_golden(bundle.folder) or golden_sentences(
+    golden = read_golden(bundle.folder, bundle.tokenizer) or golden_sentences(
         bundle.tokenizer, reference, bundle.config.decode, [pair[0] for pair in pairs]
     )
     with tempfile.TemporaryDirectory(prefix="dragoman-") as temporary:
@@ -65,6 +66,7 @@ def run_export(
 
 def _refuse_existing(bundle: Bundle, name: str, output: Path | None, force: bool) -> None:
     """Nothing is replaced unless asked, and nothing but a model even then."""
+    refuse_unwritable(output or bundle.folder)
     taken = output or bundle.folder / name
     if not taken.exists():
         return

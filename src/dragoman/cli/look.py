@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.boxed import located
-from dragoman.bundle import open_bundle
+from dragoman.bundle import Bundle, open_bundle
 from dragoman.cli.console import print_json, say
 from dragoman.cli.translate import refuse_unwritable
 from dragoman.configfile import build_section
+from dragoman.errors import ConfigError
+from dragoman.options import DecodeConfig
+from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:
     from dragoman.inspection.look import Inspection
@@ -28,11 +31,14 @@ class Request:
     html: Path | None
     npz: Path | None
     run: Path | None
+    layers: tuple[int, ...]
     as_json: bool
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
-    """Translate, watch, tell. Raises DataError for a blank sentence, ModelError for a model without weights."""
+    """Translate, watch, tell. Raises DataError for a blank sentence, ModelError for a model or run without weights."""
+    if not request.html and (request.run or request.layers):
+        raise ConfigError("--run and --layers are of the page; give --html FILE too")
     for output in (request.html, request.npz):
         if output:
             refuse_unwritable(output)
@@ -49,6 +55,10 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
             f"dragoman: {len(inspection.source_tokens)} tokens, and the model was trained on {longest} at the most; "
             "`translate` would take the sentence in parts"
         )
+    if GLOSSARY in bundle.manifest["files"]:
+        say("dragoman: what is shown is the model alone, without its glossary")
+    if request.html:
+        _write_page(request, bundle, inspection, options)
     if request.npz:
         inspection.to_npz(request.npz)
         say(f"{request.npz}: {len(inspection)} arrays")
@@ -56,6 +66,39 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         print_json(_record(inspection))
     else:
         _tell(inspection)
+
+
+def numbers(layers: str) -> tuple[int, ...]:
+    """Those of a list as "2,5". Raises ConfigError."""
+    try:
+        found = tuple(int(number) for number in layers.split(",") if number.strip())
+    except ValueError:
+        found = (0,)
+    if any(number < 1 for number in found):
+        raise ConfigError(f"--layers {layers!r}: give numbers of layers, from 1, as in 2,5")
+    return found
+
+
+def _write_page(request: Request, bundle: Bundle, inspection: "Inspection", options: DecodeConfig) -> None:
+    from dragoman.inspection.page import write_page
+    from dragoman.inspection.times import through_time
+
+    assert request.html
+    project = bundle.config.project
+    times = through_time(request.run, request.text, options=options) if request.run else None
+    for moment in times or ():
+        if moment.problem:
+            say(f"dragoman: step {moment.step:,} is left out: {moment.problem}")
+    write_page(
+        inspection,
+        request.html,
+        name=project.name,
+        languages=(project.source, project.target),
+        layers=request.layers,
+        options=options,
+        times=times,
+    )
+    say(f"{request.html}: {request.html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
 
 
 def _record(inspection: "Inspection") -> dict[str, Any]:

@@ -15,8 +15,8 @@ from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError,
 OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory")
 # What each of the processes that torchrun starts finds alike: the first on a machine tells it.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
-# Modules of the train extra, which a base install lacks.
-TRAIN_EXTRA = {"torch", "safetensors", "numpy", "jaxtyping", "tomli_w"}
+# Modules that a base install lacks, and the extra that brings them.
+EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train") | {"captum": "look"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,9 +78,9 @@ def _line_for(error: BaseException) -> tuple[str, int]:
             "out of memory; choose a smaller model, or lower batch_tokens in [train] or [decode]",
             ResourceError.exit_code,
         )
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] in TRAIN_EXTRA:
-        return f'{error.name} is not installed; `pip install "dragoman[train]"`', DragomanError.exit_code
-    if isinstance(error, OSError):
+    if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:
+        return f'{package} is not installed; `pip install "dragoman[{EXTRAS[package]}]"`', DragomanError.exit_code
+    if isinstance(error, OSError) and error.strerror:  # a failed download has none
         return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
     if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
         return f"{error.format_message().rstrip('.')}; see `dragoman --help`", ConfigError.exit_code

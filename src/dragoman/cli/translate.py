@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -134,8 +135,9 @@ def refuse_unwritable(output: Path) -> None:
         if output.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if _is_ordinary(output):
-            _partial(output).touch()
-            _partial(output).unlink()
+            trial = _partial(output)
+            trial.touch(exist_ok=False)
+            trial.unlink()
     except OSError as error:
         raise storage_error(output, error) from None
 
@@ -155,7 +157,7 @@ def destination(output: Path) -> Iterator[IO[str]]:
         return
     partial = _partial(output)
     try:
-        with partial.open("w", encoding="utf-8") as file:
+        with partial.open("x", encoding="utf-8") as file:
             yield file
         partial.replace(output)
     except OSError as error:
@@ -171,7 +173,8 @@ def _is_ordinary(output: Path) -> bool:
 
 
 def _partial(output: Path) -> Path:
-    return output.with_name(output.name + ".partial")
+    """A name that nobody has: a file called `OUT.partial` is its owner's, or of another process on its way to OUT."""
+    return output.with_name(f".{output.name}.{secrets.token_hex(4)}.partial")
 
 
 def _render(number: int, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:

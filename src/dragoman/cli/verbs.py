@@ -186,6 +186,9 @@ def look(
     run: Annotated[
         Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence through its checkpoints.")
     ] = None,
+    layers: Annotated[
+        str, typer.Option(help="Layers to show in full on the page of a large model, from 1, as in 2,5.")
+    ] = "",
     beam: Beam = None,
     length_penalty: Penalty = None,
     as_json: Json = False,
@@ -194,10 +197,10 @@ def look(
 
     Tells each word's probability and what could have been said instead; --html shows all that led to it.
     """
-    from dragoman.cli.look import Request, run_look
+    from dragoman.cli.look import Request, numbers, run_look
 
-    changes = {"beam": beam, "length_penalty": length_penalty}
-    run_look(Request(model, text, target, html, npz, run, as_json), changes)
+    request = Request(model, text, target, html, npz, run, numbers(layers), as_json)
+    run_look(request, {"beam": beam, "length_penalty": length_penalty})
 
 
 @app.command()

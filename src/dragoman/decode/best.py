@@ -11,7 +11,7 @@ def best(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The `k` highest of each row of `scores` (R, U), best first, and their columns.
 
     On a CPU `topk` walks a row element by element. The k best lie in the k blocks whose maxima are best, and maxima
-    of blocks are found many at a time: a tenth of the time for rows of 16,000.
+    of blocks are found many at a time.
     """
     blocks = scores.size(1) // BLOCK
     if scores.device.type != "cpu" or scores.size(1) < WORTH_IT or k > blocks:

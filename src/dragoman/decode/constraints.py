@@ -22,7 +22,7 @@ sentence, at most (places) × (alternatives of what is missing) beginnings, plac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from typing import Protocol
 
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
@@ -110,6 +110,23 @@ def satisfy(engine: Searcher, tasks: Sequence[Task], options: DecodeConfig) -> l
     ]
 
 
+def scored(
+    engine: Searcher, sources: Sequence[Ids], targets: Sequence[Prefix], options: DecodeConfig
+) -> list[Hypothesis]:
+    """Given translations, none empty, as hypotheses with the scores that a search would give them."""
+    if not targets:
+        return []
+    if options.coverage_penalty:  # which a search alone knows: one that is told every token
+        told = {"method": "beam", "beam": 1, "n_best": 1, "min_length": 0, "max_length": 1}
+        found = engine.translate(sources, options.model_copy(update=told), targets)
+        return [(*some, Hypothesis(target, -inf, -inf))[0] for some, target in zip(found, targets, strict=True)]
+    log_probs = map(sum, engine.score(sources, targets))
+    return [
+        Hypothesis(target, total, total / length_penalty(len(target) + 1, options.length_penalty))
+        for target, total in zip(targets, log_probs, strict=True)
+    ]
+
+
 def _rank(task: Task) -> Callable[[Hypothesis], tuple[int, float]]:
     """Sorts the best first."""
     return lambda hypothesis: (-sum(task.says(hypothesis.tokens)), -hypothesis.score)
@@ -179,15 +196,13 @@ def _drafted(
         for branch, mine in zip(branches, drafts, strict=True)
         for attempt, said in mine
     ]
-    log_probs = iter(engine.score([source for source, _ in asked], [said for _, said in asked]) if asked else [])
+    judged = iter(scored(engine, [source for source, _ in asked], [said for _, said in asked], options))
 
-    def outcome(attempt: _Attempt, tokens: Prefix) -> _Attempt:
-        total = sum(next(log_probs))
-        score = total / length_penalty(len(tokens) + 1, options.length_penalty)
-        found = [Hypothesis(tokens, total, score)] if isfinite(total) else []
-        return _Attempt(attempt.phrase, attempt.prefix, found)
+    def outcome(attempt: _Attempt) -> _Attempt:
+        one = next(judged)
+        return _Attempt(attempt.phrase, attempt.prefix, [one] if isfinite(one.log_prob) else [])
 
-    return [[outcome(*draft) for draft in mine] for mine in drafts]
+    return [[outcome(attempt) for attempt, _ in mine] for mine in drafts]
 
 
 def _drafts(

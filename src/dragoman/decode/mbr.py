@@ -15,7 +15,7 @@ def utilities(texts: Sequence[str]) -> list[float]:
 
     Time is quadratic in the number of different texts. A single text has utility 0: there is nothing to compare.
     """
-    from sacrebleu.metrics.chrf import CHRF  # half a second, which only this method of search should cost
+    from sacrebleu.metrics.chrf import CHRF  # slow to load, which only this method of search should cost
 
     drawn, chrf = Counter(texts), CHRF()
     others = max(len(texts) - 1, 1)

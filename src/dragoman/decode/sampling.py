@@ -5,6 +5,7 @@ What is drawn depends on the seed, the source and the number of the sample alone
 
 import hashlib
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -44,7 +45,7 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """`samples` translations of each sentence of `src` (B, S), in the order drawn; log P is the model's own."""
     count = src.size(0)
-    chance = _chances(src, rules, samples, seed)
+    streams = _streams(src, samples, seed)
     rows = torch.arange(count, device=src.device).repeat_interleave(samples)
     # Every sample is a sentence of its own, for none forks: what each sees of the past needs no mask.
     state = models.encode(src, padding_mask(src, PAD)).select(rows, rows)
@@ -56,7 +57,7 @@ def sample(
     while True:
         log_probs, state = models.decode(said[:, -1:], state, projections, words.barred)
         log_probs = rules.strike(log_probs, said[:, 1:], numbers, words)
-        columns = draw(log_probs, sharpness, chance[:, said.size(1) - 1])
+        columns = draw(log_probs, sharpness, _chances(streams, src.device))
         total = total + log_probs.gather(1, columns[:, None]).squeeze(1)
         tokens = words.tokens(columns)
         ended = ((tokens == EOS) & ~done).nonzero().squeeze(1)
@@ -70,7 +71,8 @@ def sample(
         if len(rows) - len(found) <= (1 - LEAVING) * len(places):
             kept = (~done).nonzero().squeeze(1)
             numbers, places = ([some[row] for row in kept.tolist()] for some in (numbers, places))
-            said, total, done, chance = said[kept], total[kept], done[kept], chance[kept]
+            streams = [streams[row] for row in kept.tolist()]
+            said, total, done = said[kept], total[kept], done[kept]
             state, words = state.select(kept, kept), words.select(kept)
 
 
@@ -93,14 +95,17 @@ def draw(scores: Tensor, sharpness: Sharpness, chance: Tensor) -> Tensor:
     return torch.searchsorted(sums, chance[:, None] * sums[:, -1:], right=True).squeeze(1)
 
 
-def _chances(src: Tensor, rules: Rules, samples: int, seed: int) -> Tensor:
-    """Numbers in [0, 1), as many as a sample can have tokens, for each sample: (B · samples, steps)."""
-    steps = max(rules.limit(sentence) for sentence in range(src.size(0))) + 1
-    rows: list[list[float]] = []
-    for source in src.tolist():
-        ids = [token for token in source if token != PAD]
-        for number in range(samples):
-            digest = hashlib.sha256(repr((seed, ids, number)).encode()).digest()
-            stream = random.Random(digest)
-            rows.append([stream.getrandbits(24) / 2**24 for _ in range(steps)])  # below 1 in any product
-    return torch.tensor(rows, dtype=torch.float64, device=src.device)
+def _streams(src: Tensor, samples: int, seed: int) -> list[random.Random]:
+    """Where each sample's numbers come from, (B · samples): a sample may be long, so they are drawn step by step."""
+    sources = [[token for token in source if token != PAD] for source in src.tolist()]
+    return [
+        random.Random(hashlib.sha256(repr((seed, ids, number)).encode()).digest())
+        for ids in sources
+        for number in range(samples)
+    ]
+
+
+def _chances(streams: Sequence[random.Random], device: torch.device) -> Tensor:
+    """The next number in [0, 1) of each."""
+    numbers = [stream.getrandbits(24) / 2**24 for stream in streams]  # below 1 in any product
+    return torch.tensor(numbers, dtype=torch.float64, device=device)

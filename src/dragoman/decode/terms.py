@@ -7,7 +7,8 @@ so a `server room` is no `server`.
 A missing term is put where the translation speaks of it: at the word that the term explains by `erasure`, or at the
 word before. Tried everywhere, a word that the model would never say costs least where it disturbs least, behind the
 last full stop. What follows is translated from the line without the term, or the model would say it in its own word
-too. Scores are given anew at the end, by the whole line.
+too. Scores are given anew at the end, by the whole line; they do not change the order, in which a translation that
+says a thing twice, once in each word, might come too early.
 
 **Cost** of a line with m missing terms: 2 m scorings to find their places, then mostly 2 searches for each alternative
 of each in each of at most m rounds (see `satisfy`), and a scoring of what is returned. Terms that fit nowhere there are
@@ -18,11 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from dragoman.decode.constraints import Ids, Searcher, Task, satisfy
+from dragoman.decode.constraints import Ids, Searcher, Task, satisfy, scored
 from dragoman.decode.erasure import losses
 from dragoman.decode.forms import Forms, begins
-from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.errors import DataError
+from dragoman.decode.hypothesis import Hypothesis
 from dragoman.options import DecodeConfig
 from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
@@ -43,7 +43,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Constrained:
-    """The hypotheses of a line, best first, and how the best keeps to the glossary; no terms, nothing changed."""
+    """The hypotheses of a line, best first, and how the best keeps to the glossary; no terms, nothing changed.
+
+    Where terms were put in, those that say most of them come first, and of these the best by the search; see above.
+    """
 
     hypotheses: tuple[Hypothesis, ...]
     terms: tuple[Term, ...] = ()
@@ -57,39 +60,26 @@ def constrain(
     sources: Sequence[Ids],
     hypotheses: Sequence[Sequence[Hypothesis]],
     options: DecodeConfig,
-    *,
-    strict: bool = False,
-    everywhere: bool = False,
 ) -> list[Constrained]:
     """Make the translations of `lines` contain what the glossary says of the terms in them.
 
     `sources` are the ids of the lines and `hypotheses` what the engine found for them; neither is empty, so leave out
-    empty lines. As many come out as went in, in order. With `strict`, raises DataError at the first violated term;
-    with `everywhere`, terms are tried at every word, which costs more and finds better scores but worse places.
+    empty lines. As many come out as went in, in order.
     """
     wanted = [_Wanted.of(glossary, line, tokenizer) for line in lines]
     asked = [one for one in zip(wanted, sources, hypotheses, strict=True) if one[0].entries and one[2]]
-    homes = [{} for _ in asked] if everywhere else _homes(engine, tokenizer, asked)
-    tasks = [
-        wish.task(source, found, home, erase=not everywhere)
-        for (wish, source, found), home in zip(asked, homes, strict=True)
-    ]
+    homes = _homes(engine, tokenizer, asked)
+    tasks = [wish.task(source, found, home) for (wish, source, found), home in zip(asked, homes, strict=True)]
     at_home = satisfy(engine, tasks, options)
     # What its home has no place for, as when another term stands there now, goes on from there to anywhere.
-    again = [
-        wish.task(source, found, {}, erase=not everywhere)
-        for (wish, source, _), found in zip(asked, at_home, strict=True)
-    ]
+    again = [wish.task(source, found, {}) for (wish, source, _), found in zip(asked, at_home, strict=True)]
     satisfied = iter(_rescored(engine, tasks, satisfy(engine, again, options), options))
-    results = [
+    return [
         Constrained(tuple(best := next(satisfied)), wish.report(best[0].tokens))
         if wish.entries and found
         else Constrained(tuple(found))
         for wish, found in zip(wanted, hypotheses, strict=True)
     ]
-    if strict:
-        _refuse_violations(lines, results)
-    return results
 
 
 def _rescored(
@@ -97,14 +87,10 @@ def _rescored(
 ) -> list[list[Hypothesis]]:
     """The same hypotheses, each new one with its log P given the whole source and the score of that."""
     new = [(task.source, one.tokens) for task, mine in zip(tasks, found, strict=True) for one in _new(task, mine)]
-    scored = iter(engine.score([source for source, _ in new], [tokens for _, tokens in new]) if new else [])
-
-    def again(one: Hypothesis) -> Hypothesis:
-        log_prob = sum(next(scored))
-        return Hypothesis(one.tokens, log_prob, log_prob / length_penalty(len(one.tokens) + 1, options.length_penalty))
-
+    again = iter(scored(engine, [source for source, _ in new], [tokens for _, tokens in new], options))
     return [
-        [one if one in task.hypotheses else again(one) for one in mine] for task, mine in zip(tasks, found, strict=True)
+        [one if one in task.hypotheses else next(again) for one in mine]
+        for task, mine in zip(tasks, found, strict=True)
     ]
 
 
@@ -133,16 +119,6 @@ def _most_lost(pieces: Sequence[str], lost: Sequence[float]) -> frozenset[str]:
     return frozenset(piece for loss, piece in by_loss[:MOST_LOST] if loss > 0)
 
 
-def _refuse_violations(lines: Sequence[str], results: Sequence[Constrained]) -> None:
-    for line, result in zip(lines, results, strict=True):
-        for term in result.terms:
-            if not term.satisfied:
-                raise DataError(
-                    f"{line!r}: the model cannot be made to translate {term.source!r} with {term.target!r} here; give "
-                    f"another translation of the term, raise decode.extra_length, or do not ask for strictness"
-                )
-
-
 @dataclass(frozen=True)
 class _Wanted:
     """The entries that stand in a line, each once, and what is known of translations seen so far."""
@@ -161,9 +137,7 @@ class _Wanted:
         said = dict.fromkeys(text for entry in entries for text in entry.translations)
         return cls(normalise(line), matches, entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in said)))
 
-    def task(
-        self, source: Ids, hypotheses: Sequence[Hypothesis], homes: Mapping[Entry, frozenset[str]], *, erase: bool
-    ) -> Task:
+    def task(self, source: Ids, hypotheses: Sequence[Hypothesis], homes: Mapping[Entry, frozenset[str]]) -> Task:
         """What `satisfy` is asked for; `homes` are the words at which entries are to be put."""
         forms = Forms(self.tokenizer, self._text(hypotheses[0].tokens))
         phrases = [
@@ -176,7 +150,7 @@ class _Wanted:
             text = self.without(*(self.entries[index] for index in put))
             return self.tokenizer.encode([text], "source")[0] or source
 
-        return Task(source, hypotheses, phrases, self._says, forms.places, rest if erase else lambda _: source)
+        return Task(source, hypotheses, phrases, self._says, forms.places, rest)
 
     def missing(self, tokens: Ids) -> list[Entry]:
         """The entries that a translation does not say."""

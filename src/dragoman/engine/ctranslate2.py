@@ -5,9 +5,9 @@ nothing is cut; a sentence's limit of length is its own, whatever its neighbours
 """
 
 import os
-import random
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,19 +15,23 @@ from typing import Any
 
 import ctranslate2
 
-from dragoman.data.batching import pack
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
-from dragoman.errors import ConfigError, ModelError, ResourceError
-from dragoman.options import DecodeConfig
+from dragoman.engine.process import refuse_fork
+from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
+from dragoman.options import MOST, DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
+# Tokens that a processor's thread searches at once: many enough that weights which no cache holds are read for several
+# sentences, and else few. A batch is never divided among threads: they would wait for each other at every small product
+# (`docs/log.md`, 2026-11-21).
+THREAD_TOKENS, THREAD_TOKENS_OF_LARGE, LARGE = 192, 1024, 64 << 20
 # Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
-SCORED_PIECES = 4096
+SCORED_PIECES = 2048
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
 # Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
-ABANDONED: list[dict[bool, Any]] = []
+ABANDONED: list[list[Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +57,15 @@ class CTranslate2Engine:
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, device: str = "auto", threads: int | None = None) -> None:
         self.folder, self.device = folder, device
-        self.threads = threads or _processors()
+        self.threads = 1 if device.startswith("cuda") else threads or _processors()
         self._pieces: dict[Side, list[str]] = {
             "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
         }
         self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
+        self._thread_tokens = _thread_tokens(folder, device)
         self._process = os.getpid()
-        self._networks: dict[bool, Any] = {}
-        self._network()
+        self._networks = [self._load(self.threads)]
         # CTranslate2's threads must end before the interpreter does, or it may abort.
         weakref.finalize(self, _end, self._networks, self._process)
 
@@ -77,7 +81,7 @@ class CTranslate2Engine:
             for source, prefix in zip(sources, forced, strict=True)
         ]
         drawn = options.method == "sample"
-        network = self._seeded(options.seed) if drawn else self._network(alone=options.exact)
+        network = self._seeded(options.seed) if drawn else self._networks[0]
         answers = self._search(network, jobs, options)
         if not drawn:
             # Sentences searched together have one limit, the longest: who went beyond his own searches again, alone.
@@ -88,27 +92,29 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
-        self._refuse_fork()
+        refuse_fork(self._process)
         if not sources:
             return []
-        found = self._network().score_batch(
-            [self._spell(source, "source") for source in sources],
-            [self._spell(target, "target") for target in targets],
-            max_batch_size=SCORED_PIECES,
-            batch_type="tokens",
-            max_input_length=0,
-        )
+        with _within_positions():
+            found = self._networks[0].score_batch(
+                [self._spell(source, "source") for source in sources],
+                [self._spell(target, "target") for target in targets],
+                max_batch_size=SCORED_PIECES,
+                batch_type="tokens",
+                max_input_length=0,
+            )
         return [list(result.log_probs) for result in found]
 
     def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Answer]]:
         """What CTranslate2 finds for each job."""
-        self._refuse_fork()
-        groups = [[n] for n in range(len(jobs))]
-        if not options.exact:
-            groups = pack([(len(job.source) + 1,) * 2 for job in jobs], options.batch_tokens, random.Random(0))
+        refuse_fork(self._process)
+        lengths = [len(job.source) + 1 for job in jobs]
+        most = min(self._thread_tokens, options.batch_tokens)
+        groups = [[n] for n in range(len(jobs))] if options.exact else shares(lengths, self.threads, most)
         promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
         promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
-        return [self._understand(promises[n].result()) for n in range(len(jobs))]
+        with _within_positions():
+            return [self._understand(promises[n].result()) for n in range(len(jobs))]
 
     def _judged(
         self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
@@ -185,32 +191,58 @@ class CTranslate2Engine:
             for pieces, told in zip(result.hypotheses, result.scores, strict=True)
         ]
 
-    def _network(self, *, alone: bool = False) -> Any:
-        """The usual one, or for `exact` one that gives each sentence a thread, and as many of them as there are."""
-        if alone not in self._networks:
-            threads = {"inter_threads": self.threads, "intra_threads": 1} if alone else {"intra_threads": self.threads}
-            self._networks[alone] = self._load(**threads)
-        return self._networks[alone]
-
     def _seeded(self, seed: int) -> Any:
         """A network whose worker has drawn nothing yet: its random numbers begin with the seed."""
         ctranslate2.set_random_seed(seed)
-        return self._load(intra_threads=self.threads)
+        return self._load(1)
 
-    def _load(self, **threads: int) -> Any:
+    def _load(self, threads: int) -> Any:
+        """The network, to search as many batches at once as there are threads."""
         kind, _, number = self.device.partition(":")
         if number and not number.isdecimal():
             raise ConfigError(f'device "{self.device}": there is auto, cpu, cuda, cuda:1')
         try:
-            return ctranslate2.Translator(str(self.folder), device=kind, device_index=int(number or 0), **threads)
+            return ctranslate2.Translator(
+                str(self.folder), device=kind, device_index=int(number or 0), inter_threads=threads, intra_threads=1
+            )
         except ValueError as error:
             raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
         except RuntimeError as error:
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
 
-    def _refuse_fork(self) -> None:
-        if os.getpid() != self._process:
-            raise ResourceError("a CTranslate2 engine does not survive a fork; load the model in each process")
+
+@contextmanager
+def _within_positions() -> Iterator[None]:
+    """Raises DataError for a text that goes beyond the positions that an export has a table of."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "position encodings" not in str(error):
+            raise
+        text = "a text, or a translation with its beginning, has more tokens than the export has positions"
+        raise DataError(f"{text} for; shorten it, or lower decode.extra_length, or use --engine torch") from None
+
+
+def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
+    """Indices of sentences of like length, the longest first, for threads that are to end together.
+
+    There are as many groups as every thread needs of about `most` tokens, and all have about the same number.
+    """
+    total = sum(lengths)
+    count = threads * -(-total // (threads * most))
+    groups: list[list[int]] = [[] for _ in range(count)]
+    before = 0
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        groups[before * count // total].append(index)
+        before += lengths[index]
+    return [group for group in reversed(groups) if group]
+
+
+def _thread_tokens(folder: Path, device: str) -> int:
+    weights = folder / "model.bin"
+    if device.startswith("cuda"):
+        return MOST
+    return THREAD_TOKENS_OF_LARGE if weights.is_file() and weights.stat().st_size > LARGE else THREAD_TOKENS
 
 
 def _processors() -> int:
@@ -218,12 +250,12 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _end(networks: dict[bool, Any], process: int) -> None:
+def _end(networks: list[Any], process: int) -> None:
     """Let go of the networks; in a child of a fork, where their threads are not, leave them as they are."""
     if os.getpid() == process:
         networks.clear()
     else:
-        ABANDONED.append(dict(networks))
+        ABANDONED.append(list(networks))
 
 
 def _changes_log_p(options: DecodeConfig) -> bool:

@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import TypeVar
 
 import torch
@@ -19,6 +20,7 @@ from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.decode.words import Words
 from dragoman.engine import Ids
+from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
 from dragoman.model.device import arithmetic, keep_freed_memory, within_memory
 from dragoman.model.transformer import Transformer
@@ -29,12 +31,16 @@ T = TypeVar("T")
 
 # Samples of a sentence that take as much memory as `batch_tokens` is meant for: those of the usual beam.
 USUAL = 4
+# How many threads torch has is the process's affair: who changes it for a while waits for whoever else does.
+THREADS = Lock()
 
 
 class TorchEngine:
     """One model on a device, in eval mode, or several of the same vocabularies whose probabilities are averaged.
 
-    `shortlist` names, for a source, the target ids worth considering; see `DecodeConfig.shortlist`.
+    `shortlist` names, for a source, the target ids worth considering; see `DecodeConfig.shortlist`. Threads may share
+    an engine: it does one thing at a time, since attention is watched on the models' own modules, and one search has
+    work for all processors.
     """
 
     def __init__(
@@ -47,7 +53,7 @@ class TorchEngine:
     ) -> None:
         models = [model] if isinstance(model, Transformer) else model
         models = [one.to(device).eval() for one in models]
-        self._process = os.getpid()
+        self._process, self._turn = os.getpid(), Lock()
         self.device, self.precision, self.shortlist = device, choose(precision, device), shortlist
         self.models = Ensemble(map(in_bfloat16, models) if self.precision == "bfloat16" else models)
         if device.type == "cpu":  # logits are megabytes, taken and given back at every step
@@ -60,34 +66,31 @@ class TorchEngine:
 
         Raises ResourceError if a single sentence needs more memory than there is.
         """
-        self._refuse_fork()
+        refuse_fork(self._process)
         forced = prefixes or [()] * len(sources)
 
         def search(group: list[int]) -> list[list[Hypothesis]]:
             return self._search([sources[i] for i in group], [forced[i] for i in group], options)
 
         if options.exact:
-            with _one_thread():
+            with self._turn, _one_thread():
                 return [search([index])[0] for index in range(len(sources))]
         crowd = max(1, options.n_best / USUAL) if options.method == "sample" else 1
         groups = _groups([(len(source) + 1,) * 2 for source in sources], int(options.batch_tokens / crowd))
-        return _in_order(groups, search)
+        with self._turn:
+            return _in_order(groups, search)
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
 
-        self._refuse_fork()
+        refuse_fork(self._process)
 
         def score(group: list[int]) -> list[list[float]]:
             return self._score([sources[i] for i in group], [targets[i] for i in group])
 
         lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
-        return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
-
-    def _refuse_fork(self) -> None:
-        """The threads that share a product's work are not in a child of the process that made them: it would wait."""
-        if os.getpid() != self._process:
-            raise ResourceError("a torch engine does not survive a fork; load the model in each process")
+        with self._turn:
+            return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
 
     def _search(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> list[list[Hypothesis]]:
         src = self._padded([[*source, EOS] for source in sources])
@@ -151,9 +154,10 @@ def _halving(group: list[int], work: Callable[[list[int]], list[T]]) -> list[T]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Sums in one order: torch divides long ones among the threads it has."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    with THREADS:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)

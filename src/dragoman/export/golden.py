@@ -46,15 +46,29 @@ def golden_text(sentences: Sequence[Golden]) -> str:
     return "".join(json.dumps(asdict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
 
 
-def read_golden(folder: Path) -> list[Golden]:
+def read_golden(folder: Path, tokenizer: Tokenizer) -> list[Golden]:
     """Those of a bundle; none if it was made before there were any. Raises ModelError."""
     path = folder / FILE
     try:
-        return [Golden(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read: {error}; copy the bundle again") from None
+    return [_golden(line, tokenizer, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+
+def _golden(line: str, tokenizer: Tokenizer, where: str) -> Golden:
+    try:
+        golden = Golden(**json.loads(line))
+        tokenizer.pieces(golden.tokens, "source")
+        tokenizer.pieces(golden.translation, "target")
+        whole = all(type(token) is int for token in (*golden.tokens, *golden.translation))
+        if not whole or not golden.tokens or len(list(map(float, golden.log_probs))) != len(golden.translation) + 1:
+            raise ValueError
+    except (ValueError, TypeError, IndexError):
+        raise ModelError(f"{where}: not a golden sentence of this model; copy the bundle again") from None
+    return golden
 
 
 def largest_difference(engine: Engine, sentences: Sequence[Golden]) -> float:

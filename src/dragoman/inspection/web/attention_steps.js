@@ -1,0 +1,122 @@
+// The steps of an attention, section 3.2: what each shows, and its numbers at the chosen position.
+
+// The place of a position in an array: that of its block.
+const placed = (x, position) => (x ? Math.min(x.shape[x.shape.length - 2] - 1, Math.floor(position / x.reduced)) : -1);
+
+function picture(name, title, position, options = {}) {
+  const x = array(name);
+  return matrixOf(name, { name: title, row: placed(x, position), ...options }, options.head ?? -1);
+}
+
+function rowOf(x, at) {
+  const width = x.shape[x.shape.length - 1];
+  return x.values.subarray(at * width, (at + 1) * width);
+}
+
+function moments(values) {
+  const mu = values.reduce((sum, v) => sum + v, 0) / values.length;
+  return { mu, variance: values.reduce((sum, v) => sum + (v - mu) ** 2, 0) / values.length };
+}
+
+// What a norm looks at: mean and variance, or for RMSNorm the root mean square.
+const inWords = ({ mu, variance }) =>
+  model.norm === "rms"
+    ? `√mean(x²) = ${number(Math.sqrt(variance + mu * mu), 3)}`
+    : `μ = ${number(mu, 3)}, σ² = ${number(variance, 3)}`;
+
+// One attention: its path, and the words at the position that asks and at the one it looks at most.
+function sightOf(path, head, position) {
+  const weights = headOf(array(`${path}.weights`), head);
+  const at = placed(weights, position);
+  const row = rowOf(weights, at);
+  const best = row.indexOf(Math.max(...row));
+  return { weights, at, best, asks: labelsOf(weights, "position")[at], asked: labelsOf(weights, "seen")[best] };
+}
+
+function worked(path, head, position) {
+  const { weights, at, best, asks, asked } = sightOf(path, head, position);
+  if (weights.reduced > 1) return {}; // a mean of softmaxes is not the softmax of a mean
+  const cell = (leaf) => {
+    const x = headOf(array(`${path}.${leaf}`), head);
+    return x ? x.values[at * x.shape[1] + best] : null;
+  };
+  const dot = cell("products"),
+    scaled = cell("scaled"),
+    weight = weights.values[at * weights.shape[1] + best];
+  const pair = [isolated(asks), isolated(asked)];
+  return {
+    products: dot === null ? "" : `q(${pair[0]}) · k(${pair[1]}) = ${number(dot)}`,
+    scaled:
+      dot === null
+        ? ""
+        : `${number(dot)} / √${model.d_k} = ${number(dot)} / ${number(Math.sqrt(model.d_k), 3)} = ${number(scaled)}`,
+    weights: scaled === null ? "" : `A(${pair[0]}, ${pair[1]}) = e^${number(scaled)} / Σ = ${number(weight)}`,
+  };
+}
+
+const AXES = { self: "S × S", masked: "T × T", cross: "T × S" };
+
+// The steps of an attention: `kind` is self (the encoder's), masked (the decoder's own) or cross.
+function attentionSteps(kind, path, state) {
+  const position = kind === "self" ? state.source : state.target;
+  const head = state.head,
+    sums = worked(path, head, position);
+  const at = { rowTitle: t("axis.asks"), columnTitle: t("axis.asked") };
+  const rows = kind === "self" ? "S" : "T",
+    columns = kind === "masked" ? "T" : rows === "T" ? "S" : "S";
+  const show =
+    (leaf, title, options = {}) =>
+    () =>
+      picture(`${path}.${leaf}`, title, position, { head, shape: AXES[kind], ...at, ...options });
+  const plain = (leaf, title, shape) => () => picture(`${path}.${leaf}`, title, position, { head, shape });
+  const steps = [
+    {
+      id: "qkv",
+      key: kind === "cross" ? "crossqkv" : "qkv",
+      section: "3.2.2",
+      equations: kind === "cross" ? "crossqkv" : "qkv",
+      more: rotary && kind !== "cross" ? [t("walk.qkv.turned")] : [],
+      figures: [
+        plain("q", `Q${digit(head)}`, `${rows} × d_k`),
+        () => matrixOf(`${path}.k`, { name: `K${digit(head)}`, shape: `${columns} × d_k` }, head),
+        () => matrixOf(`${path}.v`, { name: `V${digit(head)}`, shape: `${columns} × d_v` }, head),
+      ],
+    },
+    { id: "products", section: "3.2.1", figures: [show("products", "QKᵀ")], worked: sums.products },
+    { id: "scaled", section: "3.2.1", figures: [show("scaled", "QKᵀ / √d_k")], worked: sums.scaled },
+    {
+      id: "masked",
+      key: `masked.${kind}`,
+      section: kind === "masked" ? "3.2.3" : "3.2.1",
+      equations: kind === "masked" ? "masked" : null,
+      figures: kind === "masked" ? [show("masked", t("name.masked"))] : [],
+    },
+    {
+      id: "weights",
+      section: "3.2.1",
+      figures: [show("weights", "A = softmax", { signed: false, top: 1 })],
+      worked: sums.weights,
+    },
+    { id: "heads", section: "3.2.1", figures: [plain("heads", `head${digit(head)} = A V`, `${rows} × d_v`)] },
+    {
+      id: "output",
+      section: "3.2.2",
+      figures: [
+        () =>
+          picture(`${path}.concat`, `Concat(head₁ … head${digit(model.heads - 1)})`, position, {
+            shape: `${rows} × h·d_v`,
+          }),
+        () => picture(`${path}.output`, "Concat · Wᴼ", position, { shape: `${rows} × d_model` }),
+      ],
+    },
+  ];
+  return steps.map((step) => ({
+    ...step,
+    id: `${kind}-${step.id}`,
+    key: step.key || step.id,
+    equations: step.equations === undefined ? step.id : step.equations,
+    kind,
+  }));
+}
+
+const digit = (n) => [...String(n + 1)].map((d) => "₀₁₂₃₄₅₆₇₈₉"[d]).join("");

@@ -1,0 +1,212 @@
+// View 5, beam: the tree of hypotheses, what was pruned and when, and what could have been said instead.
+
+const STEPS = 24; // columns of the tree at once
+const beamState = { from: 1, node: 0, word: 0 };
+
+function beamView() {
+  const runners = part(runnersUp);
+  const words = el("section", {}, el("h3", {}, t("beam.instead")), el("p", {}, t("beam.instead.text")), runners);
+  function runnersUp() {
+    const choose = (i) => {
+      beamState.word = i;
+      runners.redraw();
+      runners.querySelector("[aria-pressed=true]").focus();
+    };
+    const step = data.steps[beamState.word],
+      width = array("logits").shape[1];
+    const all = array("probabilities").values.subarray(beamState.word * width, beamState.word * width + 11);
+    const count = Math.min(11, step.candidates.length);
+    return [
+      wordRow(t("translation"), data.pieces.output, beamState.word, choose),
+      el("div.card", {}, bars(step.candidates.slice(0, count), [...all].slice(0, count), step.said)),
+    ];
+  }
+  if (!data.beam) return [el("p.lead", {}, t("beam.forced")), words];
+  const tree = part(treePart);
+  return [
+    el("p.lead", {}, t("beam.lead", { beam: data.beam.beam, alpha: data.beam.alpha })),
+    fates(),
+    tree,
+    hypotheses(),
+    words,
+  ];
+}
+
+const FATES = ["chosen", "finished", "kept", "pruned"];
+
+function fates() {
+  return el(
+    "ul.fates",
+    {},
+    FATES.map((fate) => el(`li.${fate}`, {}, el("b", {}, t(`fate.${fate}`)), " ", t(`fate.${fate}.text`))),
+  );
+}
+
+function hypotheses() {
+  const rows = data.beam.hypotheses.map((one, i) => [
+    String(i + 1),
+    bdi(one.text),
+    number(one.log_prob, 3),
+    String(one.length + 1),
+    number(one.score, 3),
+  ]);
+  return el(
+    "section",
+    {},
+    el("h3", {}, t("beam.hypotheses")),
+    table(["#", t("translation"), "log P", t("beam.length"), t("beam.score")], rows, t("beam.hypotheses")),
+    el("p.hint", {}, t("beam.score.text", { alpha: data.beam.alpha })),
+  );
+}
+
+// What is drawn of a step: all that went on or ended, and the best of what was pruned.
+function columnOf(step) {
+  const all = data.beam.nodes
+    .map((node, id) => ({
+      id,
+      parent: node[0],
+      step: node[1],
+      piece: node[2],
+      probability: node[3],
+      log_prob: node[4],
+      fate: node[5],
+    }))
+    .filter((node) => node.step === step);
+  const order = (a, b) => FATES.indexOf(a.fate) - FATES.indexOf(b.fate) || b.log_prob - a.log_prob;
+  const kept = all.filter((node) => node.fate !== "pruned"),
+    pruned = all.filter((node) => node.fate === "pruned").sort(order);
+  return [...kept.sort(order), ...pruned.slice(0, Math.max(2, data.beam.beam))];
+}
+
+function treePart(tree) {
+  const last = data.beam.nodes[data.beam.nodes.length - 1][1];
+  const to = Math.min(last, beamState.from + STEPS - 1);
+  const columns = Array.from({ length: to - beamState.from + 1 }, (_, i) => columnOf(beamState.from + i));
+  const places = new Map();
+  columns.forEach((column, x) => column.forEach((node, y) => places.set(node.id, { x, y, node })));
+  const pager =
+    last > STEPS
+      ? el(
+          "div.controls",
+          { role: "group", "aria-label": t("beam.steps") },
+          el(
+            "button",
+            {
+              type: "button",
+              disabled: beamState.from === 1,
+              onclick: () => {
+                beamState.from = Math.max(1, beamState.from - STEPS);
+                tree.redraw();
+              },
+            },
+            "←",
+          ),
+          el("span", {}, `${t("beam.steps")} ${beamState.from}–${to} / ${last}`),
+          el(
+            "button",
+            {
+              type: "button",
+              disabled: to >= last,
+              onclick: () => {
+                beamState.from += STEPS;
+                tree.redraw();
+              },
+            },
+            "→",
+          ),
+        )
+      : null;
+  const told = part(() => nodeTold(), ".told-node");
+  return [
+    pager,
+    el("div.tree.scroll", { tabindex: 0, role: "region", "aria-label": t("beam.tree") }, drawn(columns, places, told)),
+    told,
+  ];
+}
+
+const CELL = { width: 124, height: 46 };
+
+function drawn(columns, places, told) {
+  const height = Math.max(...columns.map((column) => column.length)) * CELL.height + 26;
+  const field = el("div.nodes");
+  field.style.setProperty("--columns", columns.length);
+  Object.assign(field.style, { width: `${columns.length * CELL.width}px`, height: `${height}px` });
+  const edges = svg("svg", { width: columns.length * CELL.width, height, "aria-hidden": "true" });
+  field.append(edges);
+  columns.forEach((_, x) => {
+    const head = el("span.step-number", {}, String(beamState.from + x));
+    head.style.left = `${x * CELL.width}px`;
+    field.append(head);
+  });
+  for (const { x, y, node } of places.values()) {
+    const from = places.get(node.parent),
+      top = 26 + y * CELL.height;
+    if (from) {
+      const [x1, y1, x2, y2] = [from.x * CELL.width + 104, 26 + from.y * CELL.height + 18, x * CELL.width, top + 18];
+      edges.append(
+        svg("path", { d: `M${x1},${y1} C${x1 + 12},${y1} ${x2 - 12},${y2} ${x2},${y2}`, class: `edge ${node.fate}` }),
+      );
+    }
+    const button = el(
+      `button.node.${node.fate}`,
+      {
+        type: "button",
+        id: `node-${node.id}`,
+        "aria-label": `${isolated(node.piece)}, ${percent(node.probability)}, log P ${number(node.log_prob, 2)}, ${t(`fate.${node.fate}`)}`,
+        onclick: () => {
+          beamState.node = node.id;
+          told.redraw();
+        },
+      },
+      bdi(node.piece),
+      el("small", {}, `${percent(node.probability)} · ${number(node.log_prob, 2)}`),
+    );
+    Object.assign(button.style, { left: `${x * CELL.width}px`, top: `${top}px` });
+    button.tabIndex = x || y ? -1 : 0;
+    button.addEventListener("keydown", (event) => goFrom(event, x, y, columns, places));
+    field.append(button);
+  }
+  return field;
+}
+
+// Left to the parent, right to the best child, up and down within the step.
+function goFrom(event, x, y, columns, places) {
+  const node = columns[x][y];
+  const child = () => (columns[x + 1] || []).find((one) => one.parent === node.id) || (columns[x + 1] || [])[0];
+  const next = {
+    ArrowLeft: () => (places.get(node.parent) || {}).node,
+    ArrowRight: child,
+    ArrowUp: () => columns[x][y - 1],
+    ArrowDown: () => columns[x][y + 1],
+  }[event.key]?.();
+  if (!next) return;
+  event.preventDefault();
+  event.target.tabIndex = -1;
+  const button = document.getElementById(`node-${next.id}`);
+  button.tabIndex = 0;
+  button.focus();
+}
+
+// A beginning in full, and all that was looked at after it.
+function nodeTold() {
+  const path = [];
+  for (let id = beamState.node; id > 0; id = data.beam.nodes[id][0]) path.unshift(data.beam.nodes[id][2]);
+  if (!path.length) return el("p.hint", {}, t("beam.hint"));
+  const node = data.beam.nodes[beamState.node],
+    after = data.beam.nodes.filter((one) => one[0] === beamState.node).sort((a, b) => b[3] - a[3]);
+  return [
+    el(
+      "p.trail",
+      {},
+      path.map((piece) => bdi(piece)),
+    ),
+    el("p", {}, `${t(`fate.${node[5]}`)} · log P = ${number(node[4])}`),
+    after.length
+      ? table(
+          [t("beam.next"), "P", "log P", t("beam.fate")],
+          after.map((one) => [one[2], percent(one[3]), number(one[4], 3), t(`fate.${one[5]}`)]),
+          t("beam.next"),
+        )
+      : null,
+  ];
+}

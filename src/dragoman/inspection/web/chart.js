@@ -1,0 +1,154 @@
+// Curves and bars, drawn as SVG with a table of the same numbers for those who read them otherwise.
+
+// series: [{name, values, dashed}]; x: the labels or numbers along the bottom; log: a logarithmic ordinate.
+function lines({ title, series, x, xTitle = "", yTitle = "", log = false, height = 220, zero = false }) {
+  const width = 640,
+    left = 56,
+    bottom = 34,
+    top = 10,
+    right = 26;
+  const all = series.flatMap((one) => [...one.values]).filter((value) => Number.isFinite(value) && (!log || value > 0));
+  let low = Math.min(...all, zero ? 0 : Infinity),
+    high = Math.max(...all);
+  if (low === high) {
+    low -= 0.5 * Math.abs(low) || 1;
+    high += 0.5 * Math.abs(high) || 1;
+  }
+  const f = log ? Math.log10 : (value) => value;
+  const across = (i) => left + ((width - left - right) * i) / Math.max(1, x.length - 1);
+  const up = (value) => top + (height - top - bottom) * (1 - (f(value) - f(low)) / (f(high) - f(low) || 1));
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title, class: "chart" });
+  for (let k = 0; k <= 4; k++) {
+    const exact = log ? 10 ** (f(low) + ((f(high) - f(low)) * k) / 4) : low + ((high - low) * k) / 4;
+    const value = !log && Math.abs(exact) < 1e-6 * (high - low) ? 0 : exact;
+    picture.append(
+      svg("line", { x1: left, x2: width - right, y1: up(value), y2: up(value), class: "rule" }),
+      svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, number(value, 2)),
+    );
+  }
+  const every = [1, 2, 4, 8, 16, 32, 64].find((n) => x.length / n <= 12) || 128;
+  x.forEach((label, i) => {
+    if (i % every === 0)
+      picture.append(
+        svg("text", { x: across(i), y: height - bottom + 16, class: "tick middle" }, cut(shown(label), 8)),
+      );
+  });
+  picture.append(
+    svg("text", { x: width - right, y: height - 3, class: "tick end" }, xTitle),
+    svg("text", { x: left, y: top + 2, class: "tick title" }, yTitle),
+  );
+  series.forEach((one, s) => {
+    const points = [...one.values]
+      .map((value, i) => [across(i), up(log && value <= 0 ? low : value)])
+      .map((point) => point.map((v) => v.toFixed(1)).join(","));
+    picture.append(svg("polyline", { points: points.join(" "), class: `line s${s % 4}` }));
+    if (x.length <= 40)
+      one.values.forEach((value, i) => {
+        const dot = svg("circle", {
+          cx: across(i),
+          cy: up(log && value <= 0 ? low : value),
+          r: 3,
+          class: `dot s${s % 4}`,
+        });
+        dot.append(svg("title", {}, `${one.name} · ${shown(x[i])}: ${number(value, 4)}`));
+        picture.append(dot);
+      });
+  });
+  const keys = el(
+    "div.keys",
+    {},
+    series.map((one, s) => el(`span.key.s${s % 4}`, {}, one.name)),
+  );
+  const rows = x.map((label, i) => [label, ...series.map((one) => number(one.values[i], 4))]);
+  return el(
+    "figure.curve",
+    {},
+    el("figcaption", {}, el("b", {}, title)),
+    keys,
+    picture,
+    folded(t("numbers"), () => table([xTitle || "·", ...series.map((one) => one.name)], rows)),
+  );
+}
+
+function cut(text, length) {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+// What is opened when asked for, and only then made.
+function folded(title, make) {
+  const box = el("details", {}, el("summary", {}, title));
+  box.addEventListener("toggle", () => {
+    if (box.open && box.children.length === 1) box.append(make());
+  });
+  return box;
+}
+
+function table(head, rows, caption = "") {
+  const made = el(
+    "table",
+    {},
+    caption ? el("caption", {}, caption) : null,
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        head.map((cell) => el("th", { scope: "col" }, cell)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      rows.map((row) =>
+        el(
+          "tr",
+          {},
+          row.map((cell, i) =>
+            i
+              ? el("td", {}, cell)
+              : el("th", { scope: "row" }, typeof cell === "string" ? el("bdi", {}, shown(cell)) : cell),
+          ),
+        ),
+      ),
+    ),
+  );
+  return el("div.scroll", { tabindex: 0, role: "region", "aria-label": caption || String(head[0]) }, made);
+}
+
+// Probabilities as bars with their words; `chosen` is marked.
+function bars(words, values, chosen = -1, form = percent) {
+  const top = Math.max(...values, 1e-9);
+  return el(
+    "ol.bars",
+    {},
+    words.map((word, i) => {
+      const bar = el("span.bar");
+      bar.style.width = `${(100 * Math.max(0, values[i])) / top}%`;
+      return el(
+        `li${i === chosen ? ".chosen" : ""}`,
+        {},
+        bdi(word),
+        el("span.track", {}, bar),
+        el("span.value", {}, form(values[i])),
+      );
+    }),
+  );
+}
+
+// Pieces in a row, one of which is chosen: buttons that arrow keys go through.
+function wordRow(label, pieces, chosen, onchoose) {
+  const buttons = pieces.map((piece, i) =>
+    el(
+      "button.word",
+      { type: "button", "aria-pressed": String(i === chosen), onclick: () => onchoose(i) },
+      el("small", {}, String(i + 1)),
+      bdi(piece),
+    ),
+  );
+  roving(buttons, 1);
+  buttons.forEach((button, i) => {
+    button.tabIndex = i === chosen ? 0 : -1;
+  });
+  return el("div.words", { role: "group", "aria-label": label }, buttons);
+}

@@ -1,0 +1,171 @@
+// The frame: navigation, language, theme. `#ko/heads/dark` keeps all three.
+
+const VIEWS = {
+  walk: walkView,
+  heads: headsView,
+  positions: positionsView,
+  masks: masksView,
+  beam: beamView,
+  why: whyView,
+  stream: streamView,
+  times: timesView,
+};
+const drawn_views = new Set();
+const hash = () => `#${[page.lang, page.view, page.theme].filter(Boolean).join("/")}`;
+
+function readHash() {
+  const [lang, view, theme] = location.hash.slice(1).split("/");
+  page.lang = texts[lang] ? lang : (navigator.language || "").toLowerCase().startsWith("ko") ? "ko" : "en";
+  page.view = VIEWS[view] ? view : "walk";
+  page.theme = theme === "dark" || theme === "light" ? theme : "";
+}
+
+const isDark = () => (page.theme ? page.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+
+function frame() {
+  document.documentElement.lang = page.lang;
+  document.getElementById("skip").textContent = t("skip");
+  const other = page.lang === "ko" ? "en" : "ko";
+  const goto = (change) => () => {
+    Object.assign(page, change);
+    location.hash = hash();
+  };
+  document
+    .getElementById("head")
+    .replaceChildren(
+      el(
+        "div",
+        {},
+        el("p.kicker", {}, "Dragoman · ", bdi(model.name)),
+        el("h1", {}, t("title")),
+        el(
+          "p.sentence",
+          data.source.length + data.translation.length > 300 // it may have to be scrolled
+            ? { tabindex: 0, role: "group", "aria-label": t("title") }
+            : {},
+          el("span", { lang: data.languages.source, dir: "auto" }, bdi(data.source)),
+          " ",
+          el("span.arrow", { "aria-hidden": "true" }, "→"),
+          " ",
+          el("b", { lang: data.languages.target, dir: "auto" }, bdi(data.translation)),
+        ),
+        data.forced ? el("p.hint", {}, t("forced")) : null,
+      ),
+      el(
+        "div.switches",
+        {},
+        el(
+          "button",
+          { type: "button", id: "language", lang: other, onclick: goto({ lang: other }) },
+          texts[other]["language.name"],
+        ),
+        el(
+          "button",
+          { type: "button", id: "theme", onclick: () => goto({ theme: isDark() ? "light" : "dark" })() },
+          t(isDark() ? "theme.light" : "theme.dark"),
+        ),
+      ),
+    );
+  document.getElementById("nav").setAttribute("aria-label", t("views"));
+  document.getElementById("nav").replaceChildren(
+    el(
+      "ol",
+      {},
+      Object.keys(VIEWS).map((view) =>
+        el(
+          "li",
+          {},
+          el(
+            "a",
+            {
+              id: `to-${view}`,
+              href: `#${[page.lang, view, page.theme].filter(Boolean).join("/")}`,
+              "aria-current": view === page.view ? "page" : null,
+            },
+            t(`view.${view}`),
+          ),
+        ),
+      ),
+    ),
+  );
+  const facts = [
+    `${model.encoder_layers} + ${model.decoder_layers} ${t("layers")}`,
+    `h = ${model.heads}`,
+    `d_model = ${model.d_model}`,
+    `d_ff = ${model.d_ff}`,
+    `d_k = ${model.d_k}`,
+    post ? "Post-LN" : "Pre-LN",
+    normName,
+    t(`positions.kind.${model.positions}`),
+    model.feed_forward === "swiglu" ? "SwiGLU" : "ReLU",
+    `${whole(model.parameters)} ${t("parameters")}`,
+  ];
+  document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t("foot")));
+}
+
+function sections() {
+  drawn_views.clear();
+  document
+    .getElementById("main")
+    .replaceChildren(
+      ...Object.keys(VIEWS).map((view) =>
+        el(
+          "section.view",
+          { id: `view-${view}`, "aria-labelledby": `heading-${view}` },
+          el("h2", { id: `heading-${view}`, tabindex: -1 }, t(`view.${view}`)),
+        ),
+      ),
+    );
+}
+
+function draw(view) {
+  if (drawn_views.has(view)) return;
+  drawn_views.add(view);
+  const section = document.getElementById(`view-${view}`);
+  section.append(...VIEWS[view]().flat().filter(Boolean));
+}
+
+function show(moved) {
+  document.documentElement.dataset.theme = page.theme;
+  document
+    .querySelectorAll("section.view")
+    .forEach((section) => section.classList.toggle("current", section.id === `view-${page.view}`));
+  draw(page.view);
+  if (!moved) return;
+  window.scrollTo(0, 0);
+  document.getElementById(`heading-${page.view}`).focus({ preventScroll: true });
+}
+
+function changed() {
+  const before = { ...page };
+  readHash();
+  const focused = document.activeElement && document.activeElement.id;
+  frame();
+  if (before.lang !== page.lang) sections();
+  show(before.view !== page.view);
+  if (focused && before.view === page.view && document.getElementById(focused))
+    document.getElementById(focused).focus({ preventScroll: true });
+}
+
+// Printed are all views; what was not looked at yet is drawn for it.
+window.addEventListener("beforeprint", () => {
+  Object.keys(VIEWS).forEach(draw);
+  document.querySelectorAll("details").forEach((box) => {
+    if (box.closest("figure") === null) box.open = true;
+  });
+});
+window.addEventListener("hashchange", changed);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", frame);
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
+
+readHash();
+startWalk();
+startHeads();
+frame();
+sections();
+show(false);
+window.dragoman.draw = draw;
+document.documentElement.dataset.ready = "";

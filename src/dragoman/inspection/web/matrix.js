@@ -1,0 +1,142 @@
+// A matrix as a heat map: its name and shape, pieces beside rows and columns, and its values by pointer and keyboard.
+
+const CROWDED = 44; // more labels than this on an axis, and only some are written
+
+// matrix(x, {name, signed, top, row, onrow}): x as `array` gives it, of two axes. `row` is marked.
+function matrix(
+  x,
+  { name, signed = true, top, row = -1, column = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
+) {
+  const [rows, columns] = x.shape;
+  const labels = [labelsOf(x, x.axes[0]), labelsOf(x, x.axes[1])];
+  const colours = scale(x.values, signed, top);
+  const canvas = el("canvas", { "aria-hidden": "true" });
+  paint(canvas, x.values, rows, columns, colours);
+  const state = { row: Math.max(row, 0), column: Math.max(column, 0) };
+  const cursor = el("div.cursor", { hidden: true });
+  const readout = el("output", { "aria-live": "polite" });
+  const square = labels[1] !== null;
+  const field = el(
+    `div.field${square ? ".square" : ""}`,
+    {
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": t("heatmap"),
+      "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}`,
+    },
+    canvas,
+    mark("row", row, rows),
+    mark("column", column, columns),
+    cursor,
+  );
+
+  function say() {
+    const value = x.values[state.row * columns + state.column];
+    const at = (axis, place) => (labels[axis] ? `${place + 1} ${isolated(labels[axis][place])}` : `${place}`);
+    readout.textContent = `[${at(0, state.row)}, ${at(1, state.column)}] = ${number(value, 5)}`;
+    Object.assign(cursor.style, box(state, rows, columns));
+    cursor.hidden = false;
+  }
+  function pointed(event) {
+    const area = canvas.getBoundingClientRect();
+    state.column = Math.min(columns - 1, Math.max(0, Math.floor(((event.clientX - area.left) / area.width) * columns)));
+    state.row = Math.min(rows - 1, Math.max(0, Math.floor(((event.clientY - area.top) / area.height) * rows)));
+    say();
+  }
+  field.addEventListener("pointermove", pointed);
+  field.addEventListener("pointerdown", pointed);
+  field.addEventListener("keydown", (event) => {
+    if (!move(state, event, rows, columns)) return;
+    event.preventDefault();
+    say();
+  });
+  field.addEventListener("focus", say);
+  field.addEventListener("blur", () => {
+    cursor.hidden = true;
+  });
+  field.addEventListener("pointerleave", () => {
+    cursor.hidden = document.activeElement !== field;
+  });
+
+  const size = `${rows} × ${columns}`;
+  const grid = el(
+    `div.grid${square ? ".square" : ".wide"}`,
+    {},
+    axis(labels[1], columns, "columns"),
+    axis(labels[0], rows, "rows"),
+    field,
+  );
+  grid.style.setProperty("--rows", rows);
+  grid.style.setProperty("--columns", columns);
+  const titles = rowTitle || columnTitle ? el("span.axes", {}, `${rowTitle} ↓ · ${columnTitle} →`) : null;
+  return el(
+    `figure.matrix${square ? ".square" : ""}`,
+    {},
+    el("figcaption", {}, el("b", {}, name), " ", el("span.shape", {}, shape ? `${shape} = ${size}` : size)),
+    grid,
+    el("div.under", {}, titles, legend(colours)),
+    readout,
+  );
+}
+
+// The labels along one side. Where they are crowded only every n-th is written.
+function axis(labels, count, side) {
+  const every = Math.ceil(count / CROWDED);
+  const box = el(`div.labels.${side}`, { "aria-hidden": "true" });
+  if (labels) {
+    for (let i = 0; i < count; i++) box.append(el("span", {}, i % every ? "" : el("bdi", {}, shown(labels[i]))));
+  } else if (side === "columns") {
+    const step = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((width) => count / width <= 8) || 1024;
+    box.classList.add("ticks");
+    for (let i = 0; i < count; i += step) {
+      const tick = el("span", {}, String(i));
+      tick.style.left = `${(100 * i) / count}%`;
+      box.append(tick);
+    }
+  }
+  return box;
+}
+
+function mark(kind, place, count) {
+  if (place < 0 || place >= count) return null;
+  const made = el(`div.mark.${kind}`);
+  made.style[kind === "row" ? "top" : "left"] = `${(100 * place) / count}%`;
+  made.style[kind === "row" ? "height" : "width"] = `${100 / count}%`;
+  return made;
+}
+
+function box({ row, column }, rows, columns) {
+  return {
+    left: `${(100 * column) / columns}%`,
+    top: `${(100 * row) / rows}%`,
+    width: `${100 / columns}%`,
+    height: `${100 / rows}%`,
+  };
+}
+
+// Arrow keys go cell by cell, with Shift or Page keys by eight, Home and End to the ends of the row.
+function move(state, event, rows, columns) {
+  const far = event.shiftKey ? 8 : 1;
+  const before = {
+    ArrowLeft: [0, -far],
+    ArrowRight: [0, far],
+    ArrowUp: [-far, 0],
+    ArrowDown: [far, 0],
+    PageUp: [-8, 0],
+    PageDown: [8, 0],
+    Home: [0, -columns],
+    End: [0, columns],
+  }[event.key];
+  if (!before) return false;
+  state.row = Math.min(rows - 1, Math.max(0, state.row + before[0]));
+  state.column = Math.min(columns - 1, Math.max(0, state.column + before[1]));
+  return true;
+}
+
+// A matrix that the page has, or a line that says how to get it.
+function matrixOf(name, options, head = -1) {
+  const found = array(name);
+  if (!found)
+    return el("p.missing", {}, el("b", {}, options.name), " ", t("missing", { layer: Number(name.split(".")[1]) + 1 }));
+  return matrix(head < 0 ? found : headOf(found, head), options);
+}

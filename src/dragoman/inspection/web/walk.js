@@ -1,0 +1,219 @@
+// View 1, the paper, alive: the steps with their equations, and the choice of layer, head and position.
+
+const walk = { encoder: 0, decoder: 0, head: 0, source: 0, target: 0 };
+
+function startWalk() {
+  const full = (stack, attention, order) =>
+    order.find((layer) => data.arrays[`${stack}.${layer}.${attention}.q`]) ?? order[0];
+  const count = (n) => [...Array(n).keys()];
+  walk.encoder = full("encoder", "self_attention", count(model.encoder_layers));
+  walk.decoder = full("decoder", "cross_attention", count(model.decoder_layers).reverse());
+  walk.source = Math.min(1, data.pieces.source.length - 1);
+  walk.target = Math.min(1, data.pieces.input.length - 1);
+}
+
+function walkView() {
+  const list = part(() => Object.entries(walkSteps(walk)).map(([name, steps]) => group(name, steps)));
+  const change = (key) => (value) => {
+    walk[key] = value;
+    list.redraw();
+  };
+  const layer = (stack, leaf) => (_, i) => [
+    i,
+    `${i + 1}${data.arrays[`${stack}.${i}.${leaf}.q`] ? "" : ` (${t("partly")})`}`,
+  ];
+  const pieces = (side) => data.pieces[side].map((piece, i) => [i, `${i + 1} ${isolated(piece)}`]);
+  const bar = el(
+    "div.controls",
+    { role: "group", "aria-label": t("controls") },
+    choice(
+      t("encoder.layer"),
+      Array.from({ length: model.encoder_layers }, layer("encoder", "self_attention")),
+      walk.encoder,
+      change("encoder"),
+    ),
+    choice(
+      t("decoder.layer"),
+      Array.from({ length: model.decoder_layers }, layer("decoder", "self_attention")),
+      walk.decoder,
+      change("decoder"),
+    ),
+    choice(
+      t("head"),
+      Array.from({ length: model.heads }, (_, i) => [i, String(i + 1)]),
+      walk.head,
+      change("head"),
+    ),
+    choice(t("source.position"), pieces("source"), walk.source, change("source")),
+    choice(t("target.position"), pieces("input"), walk.target, change("target")),
+  );
+  return [
+    el("p.lead", {}, t("walk.lead")),
+    kinds(),
+    figureOne(),
+    bar,
+    absent(),
+    blocks(array("encoder.0.self_attention.weights")),
+    list,
+  ];
+}
+
+// How this model differs from that of 2017, or that it does not.
+function kinds() {
+  const found = [];
+  if (!post) found.push(t("kind.pre"));
+  if (model.norm === "rms") found.push(t("kind.rms"));
+  if (rotary) found.push(t("kind.rotary"));
+  if (model.feed_forward === "swiglu") found.push(t("kind.swiglu"));
+  return found.length
+    ? el(
+        "div.note",
+        {},
+        el("p", {}, t("kind.departs")),
+        el(
+          "ul",
+          {},
+          found.map((text) => el("li", {}, text)),
+        ),
+      )
+    : note(t("kind.paper"));
+}
+
+function absent() {
+  const missing = (stack, depth) =>
+    [...Array(depth).keys()].filter((i) => !data.arrays[`${stack}.${i}.self_attention.q`]).map((i) => i + 1);
+  const lists = [
+    ["encoder", model.encoder_layers],
+    ["decoder", model.decoder_layers],
+  ]
+    .map(([stack, depth]) => [t(stack), missing(stack, depth)])
+    .filter(([, found]) => found.length);
+  return lists.length
+    ? note(t("absent", { layers: lists.map(([stack, found]) => `${stack} ${found.join(", ")}`).join("; ") }))
+    : null;
+}
+
+function group(name, steps) {
+  return el(
+    "section.group",
+    { "aria-labelledby": `group-${name}` },
+    el(
+      "h3",
+      { id: `group-${name}` },
+      t(`group.${name}`, { n: name === "decoder" ? walk.decoder + 1 : walk.encoder + 1 }),
+    ),
+    steps.map(oneStep),
+  );
+}
+
+function oneStep(step) {
+  const equations = step.equations ? EQUATIONS[step.equations]() : [];
+  return el(
+    "section.step",
+    { id: `step-${step.id}`, "aria-labelledby": `title-${step.id}`, tabindex: -1 },
+    el(
+      "header",
+      {},
+      el("span.number", { title: t("section") }, `§${step.section}`),
+      el("h4", { id: `title-${step.id}` }, prefix(step), t(`walk.${step.key}.title`, { norm: normName })),
+    ),
+    el(
+      "div.told",
+      {},
+      [
+        t(`walk.${step.key}.text`, {
+          norm: normName,
+          n: model[`${step.id === "features" ? "decoder" : "encoder"}_layers`],
+          h: model.heads,
+          d_k: model.d_k,
+          d_model: model.d_model,
+          d_ff: model.d_ff,
+          vocabulary: whole(model.vocabulary),
+        }),
+        ...(step.more || []),
+      ].map((text) => el("p", {}, text)),
+      equations.length
+        ? el("div.equations", { tabindex: 0, role: "group", "aria-label": t("equation") }, equations)
+        : null,
+      step.worked ? el("p.worked", {}, step.worked) : null,
+    ),
+    el(
+      `div.figures.n${step.figures.length}`,
+      {},
+      step.figures.map((figure) => figure()),
+    ),
+  );
+}
+
+function prefix(step) {
+  const name = { masked: "kind.masked", cross: "kind.cross" }[step.kind];
+  return name ? el("small", {}, `${t(name)} · `) : null;
+}
+
+// Figure 1 of the paper as a table of contents: each box leads to its step.
+function figureOne() {
+  const boxes = (steps) =>
+    el(
+      "ol.stack",
+      {},
+      steps.map(([id, title, kind]) =>
+        el(
+          "li",
+          {},
+          el(
+            `a.box.${kind}`,
+            {
+              href: `#${page.lang}/walk`,
+              onclick: (event) => {
+                event.preventDefault();
+                leadTo(`step-${id}`);
+              },
+            },
+            title,
+          ),
+        ),
+      ),
+    );
+  const pe = rotary ? [] : ["position"];
+  const norm = (kind) => (post ? [] : [[`${kind}-norm`, normName, "norm"]]);
+  const add = (kind) => [`${kind}-add`, post ? "Add & Norm" : "Add", "norm"];
+  const encoder = [
+    ["source-embedding", t("box.embedding"), "embed"],
+    ...pe.map(() => ["source-position", t("box.position"), "embed"]),
+    ...norm("self"),
+    ["self-qkv", t("box.self"), "attend"],
+    add("self"),
+    ...norm("encoder-ffn"),
+    ["encoder-ffn-ffn", t("box.ffn"), "ffn"],
+    add("encoder-ffn"),
+    ["memory", t("box.memory"), "embed"],
+  ];
+  const decoder = [
+    ["target-embedding", t("box.shifted"), "embed"],
+    ...pe.map(() => ["target-position", t("box.position"), "embed"]),
+    ...norm("masked"),
+    ["masked-qkv", t("box.masked"), "attend"],
+    add("masked"),
+    ...norm("cross"),
+    ["cross-qkv", t("box.cross"), "attend"],
+    add("cross"),
+    ...norm("decoder-ffn"),
+    ["decoder-ffn-ffn", t("box.ffn"), "ffn"],
+    add("decoder-ffn"),
+    ["logits", t("box.linear"), "ffn"],
+    ["softmax", "Softmax", "attend"],
+    ["word", t("box.word"), "embed"],
+  ];
+  return el(
+    "nav.figure-one",
+    { "aria-label": t("figure.one") },
+    el("div", {}, el("h3", {}, t("encoder"), " ", el("small", {}, `× ${model.encoder_layers}`)), boxes(encoder)),
+    el("div", {}, el("h3", {}, t("decoder"), " ", el("small", {}, `× ${model.decoder_layers}`)), boxes(decoder)),
+  );
+}
+
+function leadTo(id) {
+  const found = document.getElementById(id);
+  found.scrollIntoView();
+  found.focus({ preventScroll: true });
+}

@@ -1,0 +1,171 @@
+// The steps of sections 3.1–3.5 in their order, as this model takes them: what each shows, and its numbers.
+
+// A residual connection: what the norm is given and what it makes of it (before the sub-layer, or after the sum).
+function normSteps(path, kind, position, before) {
+  const rows = path.startsWith("encoder") ? "S" : "T",
+    shape = `${rows} × d_model`;
+  const show = (leaf, title) => () => picture(`${path}.${leaf}`, title, position, { shape });
+  const sums = (a, b) => {
+    const [x, y] = [array(`${path}.${a}`), array(`${path}.${b}`)];
+    return x && y && x.reduced === 1
+      ? `${inWords(moments(rowOf(x, placed(x, position))))} → ${inWords(moments(rowOf(y, placed(y, position))))}`
+      : "";
+  };
+  if (before)
+    return [
+      {
+        id: `${kind}-norm`,
+        key: "norm",
+        section: "3.1",
+        equations: "norm",
+        figures: [show("unnormed", "x"), show("normed", `${normName}(x)`)],
+        worked: sums("unnormed", "normed"),
+        kind,
+      },
+    ];
+  const figures = post
+    ? [
+        show("x", "x"),
+        show("added", "Sublayer(x)"),
+        show("unnormed", "x + Sublayer(x)"),
+        show("output", `${normName}(x + Sublayer(x))`),
+      ]
+    : [show("x", "x"), show("added", `Sublayer(${normName}(x))`), show("output", "x + Sublayer(…)")];
+  return [
+    {
+      id: `${kind}-add`,
+      key: post ? "add.post" : "add.pre",
+      section: "3.1",
+      equations: "addnorm",
+      figures,
+      worked: post ? sums("unnormed", "output") : "",
+      kind,
+    },
+  ];
+}
+
+function around(path, kind, position, inner) {
+  return [...(post ? [] : normSteps(path, kind, position, true)), ...inner, ...normSteps(path, kind, position, false)];
+}
+
+function feedForward(layer, kind, position) {
+  const rows = layer.startsWith("encoder") ? "S" : "T",
+    path = `${layer}.feed_forward`;
+  const gated = model.feed_forward === "swiglu";
+  return {
+    id: `${kind}-ffn`,
+    key: gated ? "ffn.swiglu" : "ffn.relu",
+    section: "3.3",
+    equations: "ffn",
+    kind,
+    figures: [
+      () =>
+        picture(`${path}.inner`, gated || !model.bias ? "x W₁" : "x W₁ + b₁", position, { shape: `${rows} × d_ff` }),
+      () =>
+        picture(`${path}.active`, gated ? "Swish(x W₁) ⊙ x W₃" : "max(0, …)", position, {
+          shape: `${rows} × d_ff`,
+          signed: gated,
+        }),
+      () => picture(`${path}.output`, "FFN(x)", position, { shape: `${rows} × d_model` }),
+    ],
+  };
+}
+
+function embedSteps(side, position) {
+  const rows = side === "source" ? "S" : "T",
+    shape = `${rows} × d_model`,
+    path = `${side}_embedding`;
+  const show = (leaf, title) => () => picture(`${path}.${leaf}`, title, position, { shape });
+  const first = {
+    id: `${side}-embedding`,
+    key: side === "source" ? "embedding" : "shifted",
+    section: "3.4",
+    equations: "embedding",
+    figures: [show("scaled", "E[token] · √d_model")],
+  };
+  if (rotary)
+    return [
+      first,
+      ...(side === "source" ? [{ id: "rotary", key: "rotary", section: "3.5", equations: "rotary", figures: [] }] : []),
+    ];
+  return [
+    first,
+    {
+      id: `${side}-position`,
+      key: "position",
+      section: "3.5",
+      equations: "position",
+      figures: [show("positions", "PE"), show("output", "E · √d_model + PE")],
+    },
+  ];
+}
+
+// All of them: the encoder's, the decoder's, and those after it.
+function walkSteps(state) {
+  const e = `encoder.${state.encoder}`,
+    d = `decoder.${state.decoder}`;
+  const s = state.source,
+    p = state.target;
+  const encoder = [
+    ...embedSteps("source", s),
+    ...around(`${e}.add_norm.0`, "self", s, attentionSteps("self", `${e}.self_attention`, state)),
+    ...around(`${e}.add_norm.1`, "encoder-ffn", s, [feedForward(e, "encoder-ffn", s)]),
+    {
+      id: "memory",
+      key: post ? "memory.post" : "memory.pre",
+      section: "3.1",
+      figures: [() => picture("memory", t("name.memory"), s, { shape: "S × d_model" })],
+    },
+  ];
+  const decoder = [
+    ...embedSteps("target", p),
+    ...around(`${d}.add_norm.0`, "masked", p, attentionSteps("masked", `${d}.self_attention`, state)),
+    ...around(`${d}.add_norm.1`, "cross", p, attentionSteps("cross", `${d}.cross_attention`, state)),
+    ...around(`${d}.add_norm.2`, "decoder-ffn", p, [feedForward(d, "decoder-ffn", p)]),
+    {
+      id: "features",
+      key: post ? "features.post" : "features.pre",
+      section: "3.1",
+      figures: [() => picture("features", t("name.features"), p, { shape: "T × d_model" })],
+    },
+  ];
+  return { encoder, decoder, output: outputSteps(state) };
+}
+
+function outputSteps(state) {
+  const step = data.steps[state.target],
+    width = array("logits").shape[1];
+  const at = (name) => [...array(name).values.slice(state.target * width, state.target * width + 10)];
+  const ends = array("logsumexp").values[state.target];
+  const said = step.said < 10 ? step.said : -1;
+  return [
+    {
+      id: "logits",
+      key: "logits",
+      section: "3.4",
+      equations: "logits",
+      figures: [
+        () =>
+          el(
+            "div.card",
+            {},
+            bars(step.candidates.slice(0, 10), at("logits"), said, (x) => number(x, 3)),
+          ),
+      ],
+    },
+    {
+      id: "softmax",
+      key: "softmax",
+      section: "3.4",
+      equations: "softmax",
+      figures: [() => el("div.card", {}, bars(step.candidates.slice(0, 10), at("probabilities"), said))],
+      worked: `P(${isolated(step.candidates[0])}) = e^${number(at("logits")[0])} / e^${number(ends)} = ${number(at("probabilities")[0])}`,
+    },
+    { id: "word", key: data.forced ? "word.forced" : "word", section: "3.1", figures: [() => wordTrail(state.target)] },
+  ];
+}
+
+function wordTrail(position) {
+  const trail = data.pieces.output.slice(0, position + 1).map((piece, i) => bdi(piece, i === position ? ".now" : ""));
+  return el("p.trail", {}, bdi(data.pieces.input[0]), trail);
+}

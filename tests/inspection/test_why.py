@@ -1,0 +1,122 @@
+"""Erasure against scoring without a token; gradient × input against single gradients; agreement by hand."""
+
+import sys
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.decode.hypothesis import NEVER
+from dragoman.inspection import why
+from dragoman.inspection.heads import roles
+from dragoman.inspection.look import Inspection
+from dragoman.inspection.why import agree, erasure, explain, gradient_by_input
+from dragoman.model.attention import padding_mask
+from dragoman.text.tokenizer import BOS, PAD
+
+
+def log_p(inspection: Inspection, source: list[int], shift: Tensor | None = None) -> Tensor:
+    """log P of each token of the translation, one step at a time, from the source's vectors moved by `shift`."""
+    model, found = inspection.model, []
+    src = torch.tensor([source])
+    handle = model.source_embedding.register_forward_hook(lambda _module, _args, x: x if shift is None else x + shift)
+    state = model.encode(src, padding_mask(src, PAD))
+    handle.remove()
+    for token, following in zip((BOS, *inspection.target_tokens), inspection.target_tokens, strict=False):
+        logits, state = model.decode(torch.tensor([[token]]), state)
+        logits[..., NEVER] = -torch.inf
+        found.append(logits[0, 0].log_softmax(-1)[following])
+    return torch.stack(found)
+
+
+@torch.inference_mode()
+def test_erasure_is_what_scoring_without_the_token_loses(inspection: Inspection) -> None:
+    lost, source = erasure(inspection), list(inspection.source_tokens)
+    assert lost.shape == (7, 6)
+    whole = log_p(inspection, source)
+    torch.testing.assert_close(whole, inspection.log_probs, atol=1e-5, rtol=0)
+    for place in range(len(source)):
+        without = log_p(inspection, source[:place] + source[place + 1 :])
+        torch.testing.assert_close(lost[:, place], whole - without, atol=1e-5, rtol=0)
+
+
+def test_gradient_by_input_is_the_gradient_times_the_input_token_by_token(inspection: Inspection) -> None:
+    found, source = gradient_by_input(inspection), list(inspection.source_tokens)
+    assert not found.requires_grad
+    x = inspection.seen["source_embedding"].output.clone()
+    shift = torch.zeros(x.shape, requires_grad=True)
+    for row, value in zip(found, log_p(inspection, source, shift), strict=True):
+        (gradient,) = torch.autograd.grad(value, shift, retain_graph=True)
+        torch.testing.assert_close(row, (gradient * x)[0].abs().sum(-1), atol=1e-5, rtol=1e-4)
+
+
+def test_many_passes_say_what_one_says(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = erasure(inspection), gradient_by_input(inspection)
+    for positions in (1, 30):
+        monkeypatch.setattr(why, "POSITIONS", positions)
+        torch.testing.assert_close((erasure(inspection), gradient_by_input(inspection)), before, atol=1e-5, rtol=1e-4)
+
+
+def test_what_explains_leaves_the_model_as_it_was(inspection: Inspection) -> None:
+    explain(inspection)
+    assert all(weight.grad is None for weight in inspection.model.parameters())
+    assert not any(module._forward_hooks for module in inspection.model.modules())
+
+
+def test_the_head_that_agrees_with_erasure_most_is_shown(inspection: Inspection) -> None:
+    told = explain(inspection)
+    aligned = {(role.where, role.head): role.alignment for role in roles(inspection, told.erasure)}
+    assert aligned[told.where, told.head] == max(share for share in aligned.values() if share is not None)
+    torch.testing.assert_close(told.attention, inspection.seen[told.where].weights[0, told.head])
+    assert told.agreement["attention-erasure"].top == pytest.approx(aligned[told.where, told.head])
+    assert told.links == tuple((t, int(told.attention[t, :5].argmax())) for t in range(6))
+    assert set(told.agreement) == {"attention-erasure", "attention-gradient", "erasure-gradient"}
+
+
+def test_agreement_by_hand() -> None:
+    one = torch.tensor([[3.0, 2.0, 1.0, 9.0], [1.0, 2.0, 2.0, 9.0], [0.0, 0.0, 0.0, 0.0]])
+    other = torch.tensor([[1.0, 2.0, 3.0, 0.0], [5.0, 6.0, 7.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    found = agree(one, other)
+    assert found.top == 0.0
+    # −1 in the first row; in the second, ranks 1, 2.5, 2.5 and 1, 2, 3: 1.5 / √(1.5 · 2)
+    assert found.spearman == pytest.approx((-1 + 1.5 / 3**0.5) / 2, abs=1e-6)
+    assert agree(one, 2 * one + 1) == why.Agreement(1.0, pytest.approx(1.0))
+    assert agree(one[:, 2:], other[:, 2:]).spearman is None
+
+
+@pytest.mark.parametrize(("source", "target"), [("5", "9"), ("5", ""), ("5 6", "")])
+def test_the_shortest_sentences_are_explained(look_at: Any, source: str, target: str) -> None:
+    told = explain(look_at(source, target))
+    assert told.erasure is not None
+    assert told.erasure.shape == told.gradient.shape == told.attention.shape  # type: ignore[union-attr]
+    assert len(told.links) == len(target)
+
+
+def test_too_long_a_sentence_has_attention_alone(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why, "MOST", 90)  # six by seven tokens are 91
+    told = explain(inspection)
+    assert told.erasure is told.gradient is None
+    assert told.agreement == {}
+    sure = {
+        (role.where, role.head): inspection.seen[role.where].weights[0, role.head, :-1, :-1].amax(-1).mean()
+        for role in roles(inspection)
+        if "cross" in role.where
+    }
+    assert (told.where, told.head) == max(sure, key=sure.__getitem__)
+
+
+def test_without_captum_its_extra_is_named(
+    inspection: Inspection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dragoman.cli import main
+
+    monkeypatch.delitem(sys.modules, "captum.attr", raising=False)
+    monkeypatch.setitem(sys.modules, "captum", None)
+    with pytest.raises(ModuleNotFoundError) as caught:
+        explain(inspection)
+    assert main._account_for(caught.value) == (
+        'dragoman: captum is not installed; `pip install "dragoman[look]"`',
+        1,
+    )

@@ -1,0 +1,238 @@
+"""The page of `dragoman look`, opened from disk in a real browser without a network: seen, used, and recomputed."""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from in_numpy import Numpy, softmax
+
+from dragoman.bundle import load_tensors, open_bundle, write_bundle
+from dragoman.config import ModelConfig, RunConfig
+from dragoman.decode.hypothesis import NEVER
+from dragoman.inspection.look import Inspection, inspect
+from dragoman.inspection.page import write_page
+from dragoman.inspection.times import Moment
+from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
+from dragoman.text.tokenizer import Tokenizer
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
+
+VIEWS = ("walk", "heads", "positions", "masks", "beam", "why", "stream", "times")
+SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4}
+MODELS = {"post": {**SHAPE, "norm_order": "post"}, "today": {"preset": "tiny", **SHAPE}}
+OPTIONS = DecodeConfig(beam=3, max_length=9)
+Floats = np.ndarray[Any, Any]
+
+
+def sentence() -> str:
+    rng = random.Random(11)
+    return " ".join(rng.choice(["red", "dog", "cat", "sees", "big", "two", "bird"]) for _ in range(6))
+
+
+@pytest.fixture(scope="module")
+def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots stay: a folder of one's own choice, or pytest's."""
+    chosen = os.environ.get("DRAGOMAN_ARTEFACTS")
+    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("look")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(params=list(MODELS))
+def looked(
+    request: pytest.FixtureRequest, toy_run: Callable[..., RunConfig], toy_tokenizer: Tokenizer, tmp_path: Path
+) -> tuple[str, Path, Inspection]:
+    """A bundle of random weights, larger than at birth, with the page of a random sentence."""
+    torch.manual_seed(5)
+    config = toy_run().model_copy(update={"model": ModelConfig.model_validate(MODELS[request.param])})
+    model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.3) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
+    write_bundle(tmp_path / "model", config=config, tokenizer=toy_tokenizer, model=model, card="", facts={})
+    found = inspect(open_bundle(tmp_path / "model"), sentence(), options=OPTIONS)
+    attention = torch.stack([found.seen[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in (0, 1)])
+    pieces = found.pieces["output"]
+    times = (Moment(4, "hund </script>\x00\u202e", pieces, attention, -9.0), Moment(8, problem="8: <b>not read</b>"))
+    page = tmp_path / "page.html"
+    write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, times=times)
+    return request.param, page, found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not where:
+        pytest.skip("no Chromium on this machine: the page was not opened")
+    with playwright.sync_playwright() as driver:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        started = driver.chromium.launch(executable_path=where, args=arguments)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A page without a network that tells, in `told`, what it complained of and asked for."""
+    context = browser.new_context(offline=True, viewport={"width": 1100, "height": 800}, reduced_motion="reduce")
+    page = context.new_page()
+    page.told = []
+    page.on("console", lambda message: page.told.append(message.text) if message.type != "log" else None)
+    page.on("pageerror", lambda error: page.told.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else page.told.append(request.url))
+    yield page
+    assert page.told == []
+    context.close()
+
+
+def open_page(tab: Any, path: Path, hash_: str) -> None:
+    tab.goto(f"file://{path}#{hash_}")
+    tab.wait_for_selector("html[data-ready]", state="attached")
+
+
+def use(tab: Any, view: str) -> None:
+    """What a reader does there, by keyboard where a mouse would do."""
+    section = tab.locator(f"#view-{view}")
+    if view in ("walk", "masks"):
+        section.locator("select").first.select_option(index=1)
+        field = section.locator("figure .field").first
+        field.focus()
+        field.press("ArrowRight")
+        field.press("ArrowDown")
+        assert "= " in section.locator("figure output").first.inner_text()
+    if view == "walk":
+        section.locator(".box", has_text="Softmax").click()
+        assert tab.evaluate("document.activeElement.id") == "step-softmax"
+    if view == "heads":
+        before = section.locator(".enlarged figcaption").inner_text()
+        section.locator(".thumb").first.focus()
+        tab.keyboard.press("ArrowDown")
+        tab.keyboard.press("Enter")
+        assert section.locator(".enlarged figcaption").inner_text() != before
+    if view == "positions":
+        before = section.locator(".rotation").inner_text()
+        section.locator("input[type=range]").nth(1).press("ArrowRight")
+        assert section.locator(".rotation").inner_text() != before
+    if view == "beam":
+        section.locator(".node").first.focus()
+        tab.keyboard.press("ArrowDown")
+        tab.keyboard.press("ArrowUp")
+        tab.keyboard.press("Enter")
+        assert section.locator(".told-node table").count() == 1
+    if view in ("beam", "why"):
+        section.locator(".word").nth(1).click()
+        assert section.locator(".word").nth(1).get_attribute("aria-pressed") == "true"
+    if view == "stream":
+        section.locator("button.lens").first.focus()
+        tab.keyboard.press("ArrowDown")
+        section.locator("summary").first.click()
+        assert section.locator("details table").count() == 1
+    if view == "times":
+        assert section.locator(".moment").count() == 2
+        assert "<b>not read</b>" in section.inner_text()
+        assert "hund </script>␀\\u202e" in section.inner_text()
+
+
+def faults(tab: Any) -> list[str]:
+    """Serious and critical findings of axe-core."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{one['impact']} {one['id']}: {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("ko", "light")])
+@pytest.mark.parametrize("looked", ["post"], indirect=True)
+def test_every_view_is_seen_used_and_free_of_faults(
+    looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path, language: str, theme: str
+) -> None:
+    open_page(tab, looked[1], f"{language}/walk/{theme}")
+    headings = []
+    for view in VIEWS:
+        tab.click(f"#to-{view}")
+        tab.wait_for_selector(f"#view-{view}.current h2")
+        headings.append(tab.locator(f"#view-{view} h2").inner_text())
+        use(tab, view)
+        assert faults(tab) == [], view
+        tab.screenshot(path=artefacts / f"{language}-{theme}-{view}.png")
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{view} is wider than the window"
+    assert len(set(headings)) == len(VIEWS)
+    assert any("가" <= letter <= "힣" for letter in "".join(headings)) == (language == "ko")
+
+
+@pytest.mark.parametrize("looked", ["today"], indirect=True)
+def test_todays_model_is_told_by_its_own_equations(looked: tuple[str, Path, Inspection], tab: Any) -> None:
+    open_page(tab, looked[1], "en/walk")
+    text = tab.locator("#view-walk").inner_text()
+    for kind in ("Pre-LN", "RMSNorm", "RoPE", "SwiGLU"):
+        assert kind in text
+    assert "Add & Norm" not in text
+    for view in VIEWS:
+        tab.click(f"#to-{view}")
+        use(tab, view)
+
+
+@pytest.mark.parametrize("looked", ["today"], indirect=True)
+def test_language_and_theme_are_switched_and_kept(
+    looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path
+) -> None:
+    tab.set_viewport_size({"width": 360, "height": 740})
+    open_page(tab, looked[1], "")
+    assert tab.locator("html").get_attribute("lang") == "en"
+    tab.click("#language")
+    tab.wait_for_selector("html[lang=ko]")
+    tab.click("#theme")
+    tab.wait_for_selector("html[data-theme=dark]")
+    tab.reload()
+    tab.wait_for_selector("html[lang=ko][data-theme=dark][data-ready]", state="attached")
+    for view in VIEWS:
+        tab.click(f"#to-{view}")
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{view} is wider than a telephone"
+    tab.screenshot(path=artefacts / "ko-dark-360.png")
+    tab.keyboard.press("Escape")
+    tab.evaluate("window.scrollTo(0, 0); document.getElementById('skip').focus()")
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize("looked", ["post"], indirect=True)
+def test_printed_it_has_every_view(looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path) -> None:
+    open_page(tab, looked[1], "ko/walk")
+    assert len(tab.pdf(path=artefacts / "page.pdf")) > 100_000
+    assert tab.evaluate("[...document.querySelectorAll('section.view')].every((view) => view.children.length > 1)")
+
+
+def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspection], tab: Any) -> None:
+    kind, page, found = looked
+    open_page(tab, page, "en/walk")
+    read = "name => { const x = window.dragoman.array(name); return [x.shape, Array.from(x.values)]; }"
+
+    def on_page(name: str) -> Floats:
+        shape, values = tab.evaluate(read, name)
+        return np.array([-np.inf if value is None else value for value in values]).reshape(shape)
+
+    weights = {
+        name: tensor.double().numpy()
+        for name, tensor in load_tensors(page.parent / "model" / "model.safetensors").items()
+    }
+    expected = Numpy(weights, found.model.config).run(found.source_tokens, found.target_tokens)
+    for name, values in expected.items():
+        np.testing.assert_allclose(on_page(name), values, atol=1e-5, rtol=1e-5, err_msg=f"{kind}: {name}")
+    candidates = json.loads(tab.locator("#payload").text_content())["steps"]
+    ids = [[found.tokenizer.target.processor.PieceToId(piece) for piece in step["candidates"]] for step in candidates]
+    logits = expected["features"] @ weights.get("projection", weights.get("source_embedding.weight")).T
+    logits[:, NEVER] = -np.inf
+    probabilities = np.take_along_axis(softmax(logits), np.array(ids), axis=1)
+    np.testing.assert_allclose(on_page("probabilities"), probabilities, atol=1e-5)
