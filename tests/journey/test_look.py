@@ -61,7 +61,10 @@ def looked(
     found = inspect(open_bundle(tmp_path / "model"), sentence(), options=OPTIONS)
     attention = torch.stack([found.seen[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in (0, 1)])
     pieces = found.pieces["output"]
-    times = (Moment(4, "hund </script>\x00\u202e", pieces, attention, -9.0), Moment(8, problem="8: <b>not read</b>"))
+    times = (
+        Moment(4, "hund </script>\x00\u202e", found.pieces["source"], pieces, attention, -9.0),
+        Moment(8, problem="8: <b>not read</b>"),
+    )
     page = tmp_path / "page.html"
     write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, times=times)
     return request.param, page, found
@@ -134,7 +137,7 @@ def use(tab: Any, view: str) -> None:
         section.locator("button.lens").first.focus()
         tab.keyboard.press("ArrowDown")
         section.locator("summary").first.click()
-        assert section.locator("details table").count() == 1
+        section.locator("details table").wait_for()  # made when the browser tells that it is open
     if view == "times":
         assert section.locator(".moment").count() == 2
         assert "<b>not read</b>" in section.inner_text()
