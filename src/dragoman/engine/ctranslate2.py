@@ -226,16 +226,20 @@ def _within_positions() -> Iterator[None]:
 def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
     """Indices of sentences of like length, the longest first, for threads that are to end together.
 
-    There are as many groups as every thread needs of about `most` tokens, and all have about the same number.
+    There are as many groups as every thread needs of about `most` tokens, and all have about the same number; more
+    where a group's padding would make it more than twice `most` of one sentence and those that are far shorter.
     """
     total = sum(lengths)
     count = threads * -(-total // (threads * most))
-    groups: list[list[int]] = [[] for _ in range(count)]
-    before = 0
+    groups: list[list[int]] = []
+    before, number = 0, -1
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        groups[before * count // total].append(index)
-        before += lengths[index]
-    return [group for group in reversed(groups) if group]
+        share = before * count // total
+        if share > number or (len(groups[-1]) + 1) * lengths[index] > 2 * most:
+            groups.append([])
+        groups[-1].append(index)
+        before, number = before + lengths[index], share
+    return groups[::-1]
 
 
 def _thread_tokens(folder: Path, device: str) -> int:
