@@ -61,7 +61,10 @@ def looked(
     found = inspect(open_bundle(tmp_path / "model"), sentence(), options=OPTIONS)
     attention = torch.stack([found.seen[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in (0, 1)])
     pieces = found.pieces["output"]
-    times = (Moment(4, "hund </script>\x00\u202e", pieces, attention, -9.0), Moment(8, problem="8: <b>not read</b>"))
+    times = (
+        Moment(4, "hund </script>\x00\u202e", found.pieces["source"], pieces, attention, -9.0),
+        Moment(8, problem="8: <b>not read</b>"),
+    )
     page = tmp_path / "page.html"
     write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, times=times)
     return request.param, page, found

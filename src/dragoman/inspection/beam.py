@@ -19,6 +19,9 @@ from dragoman.decode.words import Words
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
 
+# Of each hypothesis so many of the likeliest extensions are told at the most: what is drawn of a wide beam is far less.
+LIKELIEST = 32
+
 Fate = Literal["kept", "finished", "chosen", "pruned"]
 
 
@@ -109,9 +112,9 @@ class _Watched(Ensemble):
 def grow_tree(model: Transformer, src: Tensor, rules: Rules, *, beam: int, alpha: float, beta: float = 0.0) -> Tree:
     """Search for the translation of the one sentence of `src` (1, S), and tell how the search went.
 
-    Beside what the search kept, the tree has the likeliest other extensions of each hypothesis, 2 · `beam` in all.
+    Beside what the search kept, the tree has the likeliest extensions of each hypothesis, 2 · `beam` or `LIKELIEST`.
     """
-    watched = _Watched(model, 2 * beam)
+    watched = _Watched(model, min(2 * beam, LIKELIEST))
     found = beam_search(watched, src, rules, beam=beam, alpha=alpha, beta=beta, words=Words())[0]
     return Tree(_nodes(watched.steps, found), tuple(found))
 
