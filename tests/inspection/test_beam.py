@@ -8,9 +8,7 @@ import torch
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
-from dragoman.inspection import payload
-from dragoman.inspection.beam import Tree, grow_tree
-from dragoman.inspection.payload import _best_nodes
+from dragoman.inspection.beam import Tree, grow_tree, thinned
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
 
@@ -59,13 +57,10 @@ def test_probabilities_of_a_parents_children_are_the_models(model: Transformer) 
             assert sum(children) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_of_a_wide_beam_the_page_has_the_best_and_every_way_to_a_hypothesis(
-    model: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_wide_beam_the_page_has_the_best_and_every_way_to_a_hypothesis(model: Transformer) -> None:
     tree = grow_tree(model, SRC, Rules([8]), beam=12, alpha=0.6)
-    assert _best_nodes(tree.nodes) is tree.nodes
-    monkeypatch.setattr(payload, "NODES", 60)
-    fewer = Tree(tuple(_best_nodes(tree.nodes)), tree.hypotheses)
+    assert thinned(tree.nodes, 10_000) is tree.nodes
+    fewer = Tree(tuple(thinned(tree.nodes, 60)), tree.hypotheses)
     assert len(fewer.nodes) < len(tree.nodes)
     texts = {said(tree, place): node.log_prob for place, node in enumerate(tree.nodes)}
     for place, node in enumerate(fewer.nodes):

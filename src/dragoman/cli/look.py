@@ -16,8 +16,8 @@ from dragoman.translator import GLOSSARY
 if TYPE_CHECKING:
     from dragoman.inspection.look import Inspection
 
-# Other words told for each word, in the terminal and to a program.
-INSTEAD = {False: 3, True: 10}
+# Other words told for each word.
+IN_TERMINAL, IN_JSON = 3, 10
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Request:
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
-    """Translate, watch, tell. Raises DataError for a blank sentence, ModelError for a model or run without weights."""
+    """Translate, watch, tell. Raises ConfigError, and as `inspect_model` and `through_time` do."""
     _refuse_outputs(request)
     bundle = open_bundle(request.model)
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
@@ -122,7 +122,7 @@ def _record(inspection: "Inspection") -> dict[str, Any]:
         "translation": inspection.text,
         "log_prob": float(inspection.log_probs.sum()),
         "pieces": inspection.pieces,
-        "steps": [asdict(step) for step in inspection.steps(INSTEAD[True])],
+        "steps": [asdict(step) for step in inspection.steps(IN_JSON)],
         "hypotheses": [
             {"text": text, "score": hypothesis.score, "log_prob": hypothesis.log_prob}
             for text, hypothesis in zip(texts, hypotheses, strict=True)
@@ -143,7 +143,7 @@ def _tell(inspection: "Inspection") -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("piece", "P", "instead"):
         table.add_column(heading, justify="right" if heading == "P" else "left")
-    for step in inspection.steps(INSTEAD[False]):
+    for step in inspection.steps(IN_TERMINAL):
         instead = "  ".join(f"{_shown(piece)} {probability:.3f}" for piece, probability in step.instead)
         table.add_row(Text(_shown(step.piece)), f"{step.probability:.3f}", Text(instead, style="dim"))
     out.print(table)

@@ -6,7 +6,8 @@ both are ours to listen at.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal
 
 from torch import Tensor
@@ -145,3 +146,23 @@ def _nodes(steps: Sequence[_Step], found: Sequence[Hypothesis]) -> tuple[Node, .
                 said.append(tokens)
         rows = [-1 if way[1] == EOS else places.get(way, -1) for way in following]
     return tuple(nodes)
+
+
+def thinned(nodes: Sequence[Node], most: int) -> Sequence[Node]:
+    """Of a tree of more than about `most` nodes the way to every hypothesis, and of each step the best.
+
+    What went on comes before what was pruned.
+    """
+    if len(nodes) <= most:
+        return nodes
+    chosen: set[int] = set()
+    for place, node in enumerate(nodes):
+        if node.fate in ("chosen", "finished"):
+            while place >= 0 and place not in chosen:
+                chosen.add(place)
+                place = nodes[place].parent
+    for _, step in groupby(range(len(nodes)), key=lambda place: nodes[place].step):
+        ranked = sorted(step, key=lambda place: (nodes[place].fate == "pruned", -nodes[place].log_prob))
+        chosen |= {place for place in ranked[: most // nodes[-1].step] if nodes[place].parent in chosen}
+    places = {old: new for new, old in enumerate(sorted(chosen))} | {-1: -1}
+    return [replace(nodes[old], parent=places[nodes[old].parent]) for old in sorted(chosen)]

@@ -9,14 +9,14 @@ hold the means of blocks of neighbouring positions.
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
-from dragoman.inspection.beam import Node
+from dragoman.inspection.beam import thinned
 from dragoman.inspection.look import Array, Inspection
 from dragoman.inspection.record import record
 from dragoman.model.attention import padding_mask
@@ -111,7 +111,7 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
     tree, tokenizer = inspection.tree, inspection.tokenizer
     if tree is None:
         return None
-    nodes = _best_nodes(tree.nodes)
+    nodes = thinned(tree.nodes, NODES)
     pieces = tokenizer.pieces([node.token for node in nodes], "target")
     texts = tokenizer.decode([hypothesis.tokens for hypothesis in tree.hypotheses], "target")
     return {
@@ -132,23 +132,6 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
             for text, found in zip(texts, tree.hypotheses, strict=True)
         ],
     }
-
-
-def _best_nodes(nodes: Sequence[Node]) -> Sequence[Node]:
-    """Of a tree too large the way to every hypothesis, and of each step what went on, then the best of the pruned."""
-    if len(nodes) <= NODES:
-        return nodes
-    chosen: set[int] = set()
-    for place, node in enumerate(nodes):
-        if node.fate in ("chosen", "finished"):
-            while place >= 0 and place not in chosen:
-                chosen.add(place)
-                place = nodes[place].parent
-    for _, step in groupby(range(len(nodes)), key=lambda place: nodes[place].step):
-        ranked = sorted(step, key=lambda place: (nodes[place].fate == "pruned", -nodes[place].log_prob))
-        chosen |= {place for place in ranked[: NODES // nodes[-1].step] if nodes[place].parent in chosen}
-    places = {old: new for new, old in enumerate(sorted(chosen))} | {-1: -1}
-    return [replace(nodes[old], parent=places[nodes[old].parent]) for old in sorted(chosen)]
 
 
 def _short(number: float) -> float:
