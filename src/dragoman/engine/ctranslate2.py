@@ -6,7 +6,7 @@ nothing is cut; a sentence's limit of length is its own, whatever its neighbours
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -29,6 +29,8 @@ THREAD_TOKENS = {"int8": 192, "float32": 320}
 THREAD_TOKENS_OF_LARGE, LARGE = 1024, 64 << 20
 # Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
 SCORED_PIECES = 2048
+# A pair by itself: its last bits do not depend on who else is scored.
+ALONE = {"max_batch_size": 1, "batch_type": "examples"}
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
 # Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
@@ -93,6 +95,9 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
+        return self._score(sources, targets, {"max_batch_size": SCORED_PIECES, "batch_type": "tokens"})
+
+    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
         refuse_fork(self._process)
         if not sources:
             return []
@@ -100,9 +105,8 @@ class CTranslate2Engine:
             found = self._networks[0].score_batch(
                 [self._spell(source, "source") for source in sources],
                 [self._spell(target, "target") for target in targets],
-                max_batch_size=SCORED_PIECES,
-                batch_type="tokens",
                 max_input_length=0,
+                **batches,
             )
         return [list(result.log_probs) for result in found]
 
@@ -130,7 +134,8 @@ class CTranslate2Engine:
             n for n, job in enumerate(jobs) if differs or job.prefix or not all(answer.whole for answer in answers[n])
         ]
         pairs = [(jobs[n].source, self._tokens(answer)) for n in doubtful for answer in answers[n]]
-        rows = iter(self.score([source for source, _ in pairs], [tokens for _, tokens in pairs]))
+        sources, targets = [source for source, _ in pairs], [tokens for _, tokens in pairs]
+        rows = iter(self._score(sources, targets, ALONE) if options.exact else self.score(sources, targets))
         asked = {n: [next(rows) for _ in answers[n]] for n in doubtful}
         return [
             self._hypotheses(job, own, asked.get(n), options)
