@@ -171,8 +171,8 @@ def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path
 
 
 def test_exact_scores_alone_what_the_limit_has_cut(joint: Tokenizer, tmp_path: Path) -> None:
-    engine, sources = engines(PRESETS["tiny"], joint, tmp_path)[1], some_sentences(joint, 60)
-    cut = DecodeConfig(exact=True, max_length=7)
+    engine, sources = engines(PRESETS["tiny"], joint, tmp_path)[1], some_sentences(joint, 200, longest=12)
+    cut = DecodeConfig(exact=True, max_length=9)
     assert engine.translate(sources, cut)[::-1] == engine.translate(sources[::-1], cut)
     assert engine.translate(sources[:1], cut) == engine.translate(sources, cut)[:1]
 
