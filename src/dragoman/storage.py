@@ -104,8 +104,16 @@ def whole_text(path: Path, text: str) -> None:
 def whole_file(path: Path) -> Iterator[Path]:
     """A new file to write, which takes the place of `path` when the block ends well, and else vanishes.
 
-    Raises DragomanError if the disk refuses.
+    A device or a pipe that is there is written to, never replaced; and of a link what it leads to is replaced. Raises
+    DragomanError if the disk refuses.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            yield path
+        except OSError as error:
+            raise storage_error(path, error) from None
+        return
+    path = path.resolve() if path.is_symlink() else path
     partial = path.with_name(f".{path.name}.partial")
     try:
         yield partial

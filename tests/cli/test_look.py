@@ -1,6 +1,8 @@
 """`dragoman look`: what a model did with one sentence, in the terminal, for programs, as arrays."""
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +87,48 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
 ) -> None:
     complaint = dragoman("look", SENTENCE, "-m", model, "--npz", tmp_path).refused(1)
     assert complaint.startswith(f"{tmp_path}: cannot be written: Is a directory")
+
+
+def test_one_file_is_not_written_twice(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    same = tmp_path / "../" / tmp_path.name / "a"
+    complaint = dragoman("look", SENTENCE, "-m", model, "--npz", tmp_path / "a", "--html", same).refused(2)
+    assert "name the same file" in complaint
+    assert "give its name" in dragoman("look", SENTENCE, "-m", model, "--npz", "-").refused(2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_written_to_and_a_link_followed(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    assert dragoman("look", SENTENCE, "-m", model, "--npz", pipe).code == 0
+    reader.join()
+    assert pipe.is_fifo()
+    assert read[0].startswith(b"PK")
+    link, file = tmp_path / "link", tmp_path / "file"
+    file.touch()
+    link.symlink_to(file)
+    assert dragoman("look", SENTENCE, "-m", model, "--npz", link).code == 0
+    assert link.is_symlink()
+    assert file.read_bytes().startswith(b"PK")
+
+
+def test_layers_that_the_model_does_not_have_are_refused(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    complaint = dragoman("look", SENTENCE, "-m", model, "--html", page, "--layers", "1,9").refused(2)
+    assert complaint == "--layers 9: the model has 1 + 1 layers; give numbers from 1 to 1"
+    assert not page.exists()
+
+
+def test_a_translation_that_cannot_be_spelt_is_refused(dragoman: Any, model: Path) -> None:
+    complaint = dragoman("look", SENTENCE, "-m", model, "-t", "der 漢字 hund", "--json").refused(3)
+    assert complaint.startswith("'漢字': the model's vocabulary cannot spell it")
+
+
+def test_nothing_moves_the_cursor_and_no_line_is_broken(dragoman: Any, model: Path) -> None:
+    said = dragoman("look", f"{SENTENCE} \x1b[2J " * 9, "-m", model, "-t", "der kater " * 20)
+    assert said.code == 0
+    assert "\x1b" not in said.out
+    assert said.out.splitlines()[0].count("\\u001b") == 9
+    assert said.out.splitlines()[1].startswith(f"→ {('der kater ' * 20).strip()} (log P")

@@ -32,3 +32,9 @@ def test_no_group_is_much_larger_than_another(lengths: list[int], threads: int, 
 def test_every_thread_has_one(threads: int) -> None:
     assert len(shares([10] * 64, threads, 192)) % threads == 0
     assert len(shares([10] * 4, threads, 192)) == threads
+
+
+def test_padding_makes_no_group_much_larger_than_asked_for() -> None:
+    lengths = [10] * 400 + [500] + [9000]
+    for group in shares(lengths, 1, 4096):
+        assert len(group) == 1 or len(group) * max(lengths[n] for n in group) <= 2 * 4096

@@ -170,6 +170,13 @@ def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path
     assert one == two
 
 
+def test_exact_scores_alone_what_the_limit_has_cut(joint: Tokenizer, tmp_path: Path) -> None:
+    engine, sources = engines(PRESETS["tiny"], joint, tmp_path)[1], some_sentences(joint, 200, longest=12)
+    cut = DecodeConfig(exact=True, max_length=9)
+    assert engine.translate(sources, cut)[::-1] == engine.translate(sources[::-1], cut)
+    assert engine.translate(sources[:1], cut) == engine.translate(sources, cut)[:1]
+
+
 def test_sampling_with_a_seed_draws_the_same_again(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
 ) -> None:

@@ -8,7 +8,7 @@ import torch
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
-from dragoman.inspection.beam import Tree, grow_tree
+from dragoman.inspection.beam import Tree, grow_tree, thinned
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
 
@@ -55,3 +55,16 @@ def test_probabilities_of_a_parents_children_are_the_models(model: Transformer) 
         children = [child.probability for child in tree.nodes if child.parent == place]
         if node.fate == "kept" and children:
             assert sum(children) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_of_a_wide_beam_the_page_has_the_best_and_every_way_to_a_hypothesis(model: Transformer) -> None:
+    tree = grow_tree(model, SRC, Rules([8]), beam=12, alpha=0.6)
+    assert thinned(tree.nodes, 10_000) is tree.nodes
+    fewer = Tree(tuple(thinned(tree.nodes, 60)), tree.hypotheses)
+    assert len(fewer.nodes) < len(tree.nodes)
+    texts = {said(tree, place): node.log_prob for place, node in enumerate(tree.nodes)}
+    for place, node in enumerate(fewer.nodes):
+        assert node.parent < place
+        assert texts[said(fewer, place)] == node.log_prob
+    ends = {said(fewer, place) for place, node in enumerate(fewer.nodes) if node.fate in ("finished", "chosen")}
+    assert {(*hypothesis.tokens, EOS) for hypothesis in tree.hypotheses} <= ends

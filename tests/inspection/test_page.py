@@ -101,6 +101,10 @@ def test_a_sentence_too_long_becomes_blocks(look: Look, tmp_path: Path, monkeypa
     assert entry["shape"] == [4, -(-count // factor), -(-count // factor)]
 
 
+def test_a_room_too_small_for_anything_ends_with_one_block_a_map() -> None:
+    assert payload._factor([(2, 7, 9), (3, 4)], -1) == 9
+
+
 def test_a_block_is_the_mean_of_what_is_in_it() -> None:
     x = np.arange(10, dtype=np.float32).reshape(2, 5)
     np.testing.assert_array_equal(payload.block_means(x, 1, 2), [[0.5, 2.5, 4.0], [5.5, 7.5, 9.0]])

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
 from dragoman.errors import DataError, ModelError
+from dragoman.inspection.analyses import analyse
 from dragoman.inspection.times import through_time
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import EOS, Tokenizer
@@ -79,6 +81,18 @@ def test_a_gap_stays_one_and_of_many_some_are_shown(run: Path) -> None:
     for step in range(13, 20):
         shutil.copytree(run / "checkpoints/00000012", run / f"checkpoints/{step:08d}")
     assert [moment.step for moment in through_time(run, TEXT, most=3)] == [4, 15, 19]
+
+
+def test_its_own_pieces_stand_beside_the_attention_of_a_run_that_cuts_the_sentence_otherwise(
+    run: Path, look_at: Any
+) -> None:
+    moments = through_time(run, TEXT)
+    facts, maps = analyse(look_at("5 6", "9"), moments)
+    for told, moment in zip(facts["times"], moments, strict=True):
+        attention = maps[told["attention"]]
+        assert "".join(attention.labels["seen"]).replace("▁", " ").strip() == f"{TEXT}</s>"
+        assert len(attention.labels["seen"]) == attention.values.shape[-1]
+        assert attention.labels["position"] == moment.pieces
 
 
 def test_what_is_no_run_is_refused(run: Path, tmp_path: Path) -> None:

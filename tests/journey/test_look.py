@@ -61,7 +61,10 @@ def looked(
     found = inspect(open_bundle(tmp_path / "model"), sentence(), options=OPTIONS)
     attention = torch.stack([found.seen[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in (0, 1)])
     pieces = found.pieces["output"]
-    times = (Moment(4, "hund </script>\x00\u202e", pieces, attention, -9.0), Moment(8, problem="8: <b>not read</b>"))
+    times = (
+        Moment(4, "hund </script>\x00\u202e", found.pieces["source"], pieces, attention, -9.0),
+        Moment(8, problem="8: <b>not read</b>"),
+    )
     page = tmp_path / "page.html"
     write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, times=times)
     return request.param, page, found
@@ -107,34 +110,34 @@ def use(tab: Any, view: str) -> None:
         field.focus()
         field.press("ArrowRight")
         field.press("ArrowDown")
-        assert "= " in section.locator("figure output").first.inner_text()
+        playwright.expect(section.locator("figure output").first).to_contain_text("= ")
     if view == "walk":
         section.locator(".box", has_text="Softmax").click()
-        assert tab.evaluate("document.activeElement.id") == "step-softmax"
+        playwright.expect(section.locator("#step-softmax")).to_be_focused()
     if view == "heads":
         before = section.locator(".enlarged figcaption").inner_text()
         section.locator(".thumb").first.focus()
         tab.keyboard.press("ArrowDown")
         tab.keyboard.press("Enter")
-        assert section.locator(".enlarged figcaption").inner_text() != before
+        playwright.expect(section.locator(".enlarged figcaption")).not_to_have_text(before)
     if view == "positions":
         before = section.locator(".rotation").inner_text()
         section.locator("input[type=range]").nth(1).press("ArrowRight")
-        assert section.locator(".rotation").inner_text() != before
+        playwright.expect(section.locator(".rotation")).not_to_have_text(before)
     if view == "beam":
         section.locator(".node").first.focus()
         tab.keyboard.press("ArrowDown")
         tab.keyboard.press("ArrowUp")
         tab.keyboard.press("Enter")
-        assert section.locator(".told-node table").count() == 1
+        playwright.expect(section.locator(".told-node table")).to_have_count(1)
     if view in ("beam", "why"):
         section.locator(".word").nth(1).click()
-        assert section.locator(".word").nth(1).get_attribute("aria-pressed") == "true"
+        playwright.expect(section.locator(".word").nth(1)).to_have_attribute("aria-pressed", "true")
     if view == "stream":
         section.locator("button.lens").first.focus()
         tab.keyboard.press("ArrowDown")
         section.locator("summary").first.click()
-        assert section.locator("details table").count() == 1
+        playwright.expect(section.locator("details table")).to_have_count(1)
     if view == "times":
         assert section.locator(".moment").count() == 2
         assert "<b>not read</b>" in section.inner_text()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.boxed import located
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.cli.console import print_json, say
-from dragoman.cli.translate import refuse_unwritable
+from dragoman.cli.translate import STDOUT, refuse_unwritable
 from dragoman.configfile import build_section
 from dragoman.errors import ConfigError
 from dragoman.options import DecodeConfig
@@ -17,8 +17,8 @@ from dragoman.translator import GLOSSARY
 if TYPE_CHECKING:
     from dragoman.inspection.look import Inspection
 
-# Other words told for each word, in the terminal and to a program.
-INSTEAD = {False: 3, True: 10}
+# Other words told for each word.
+IN_TERMINAL, IN_JSON = 3, 10
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Request:
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
-    """Translate, watch, tell. Raises DataError for a blank sentence, ModelError for a model or run without weights."""
-    if not request.html and (request.run or request.layers):
-        raise ConfigError("--run and --layers are of the page; give --html FILE too")
-    for output in (request.html, request.npz):
-        if output:
-            refuse_unwritable(output)
+    """Translate, watch, tell. Raises ConfigError, and as `inspect_model` and `through_time` do."""
+    _refuse_outputs(request)
     bundle = open_bundle(located(request.model))
+    depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
+    if max(request.layers, default=0) > max(depths):
+        has = f"the model has {depths[0]} + {depths[1]} layers"
+        raise ConfigError(f"--layers {max(request.layers)}: {has}; give numbers from 1 to {max(depths)}")
     given = {key: value for key, value in changes.items() if value is not None}
     options = build_section(bundle.config.decode, given, "decode")
     network = bundle.load_model()  # says what to install where torch is not
@@ -66,6 +66,19 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         print_json(_record(inspection))
     else:
         _tell(inspection)
+
+
+def _refuse_outputs(request: Request) -> None:
+    """Before the work, what cannot be written where it was asked for. Raises ConfigError or DragomanError."""
+    if not request.html and (request.run or request.layers):
+        raise ConfigError("--run and --layers are of the page; give --html FILE too")
+    if request.html and request.npz and request.html.resolve() == request.npz.resolve():
+        raise ConfigError(f"{request.html}: --html and --npz name the same file; give each its own")
+    for output in (request.html, request.npz):
+        if output == STDOUT:
+            raise ConfigError("-: a page or arrays go into a file; give its name")
+        if output:
+            refuse_unwritable(output)
 
 
 def numbers(layers: str) -> tuple[int, ...]:
@@ -110,7 +123,7 @@ def _record(inspection: "Inspection") -> dict[str, Any]:
         "translation": inspection.text,
         "log_prob": float(inspection.log_probs.sum()),
         "pieces": inspection.pieces,
-        "steps": [asdict(step) for step in inspection.steps(INSTEAD[True])],
+        "steps": [asdict(step) for step in inspection.steps(IN_JSON)],
         "hypotheses": [
             {"text": text, "score": hypothesis.score, "log_prob": hypothesis.log_prob}
             for text, hypothesis in zip(texts, hypotheses, strict=True)
@@ -125,12 +138,13 @@ def _tell(inspection: "Inspection") -> None:
     from rich.text import Text
 
     out = Console(highlight=False, markup=False, emoji=False)
-    out.print(Text(inspection.source))
-    out.print(Text(f"→ {inspection.text}"), Text(f"(log P {float(inspection.log_probs.sum()):.2f})", style="dim"))
+    out.print(Text(_shown(inspection.source)), soft_wrap=True)
+    log_prob = Text(f"(log P {float(inspection.log_probs.sum()):.2f})", style="dim")
+    out.print(Text(f"→ {_shown(inspection.text)}"), log_prob, soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("piece", "P", "instead"):
         table.add_column(heading, justify="right" if heading == "P" else "left")
-    for step in inspection.steps(INSTEAD[False]):
+    for step in inspection.steps(IN_TERMINAL):
         instead = "  ".join(f"{_shown(piece)} {probability:.3f}" for piece, probability in step.instead)
         table.add_row(Text(_shown(step.piece)), f"{step.probability:.3f}", Text(instead, style="dim"))
     out.print(table)
@@ -138,9 +152,9 @@ def _tell(inspection: "Inspection") -> None:
         others = inspection.tree.hypotheses[1:]
         texts = inspection.tokenizer.decode([hypothesis.tokens for hypothesis in others], "target")
         for hypothesis, text in zip(others, texts, strict=True):
-            out.print(Text(f"{hypothesis.score:8.3f}  {text}", style="dim"))
+            out.print(Text(f"{hypothesis.score:8.3f}  {_shown(text)}", style="dim"), soft_wrap=True)
 
 
-def _shown(piece: str) -> str:
-    """A piece on a line of its own: what would move the cursor is spelt out."""
-    return "".join(character if character.isprintable() else f"\\u{ord(character):04x}" for character in piece)
+def _shown(text: str) -> str:
+    """On a line of its own: what would move the cursor is spelt out."""
+    return "".join(character if character.isprintable() else f"\\u{ord(character):04x}" for character in text)

@@ -6,7 +6,7 @@ nothing is cut; a sentence's limit of length is its own, whatever its neighbours
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -22,12 +22,15 @@ from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
 from dragoman.options import MOST, DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
-# Tokens that a processor's thread searches at once: many enough that weights which no cache holds are read for several
-# sentences, and else few. A batch is never divided among threads: they would wait for each other at every small product
-# (`docs/log.md`, 2026-11-21).
-THREAD_TOKENS, THREAD_TOKENS_OF_LARGE, LARGE = 192, 1024, 64 << 20
+# Tokens that a processor's thread searches at once: many enough that its products are large and that weights which no
+# cache holds are read for several sentences, and else few. A batch is never divided among threads: they would wait for
+# each other at every small product (`docs/log.md`, 2026-11-21).
+THREAD_TOKENS = {"int8": 192, "float32": 320}
+THREAD_TOKENS_OF_LARGE, LARGE = 1024, 64 << 20
 # Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
 SCORED_PIECES = 2048
+# A pair by itself: its last bits do not depend on who else is scored.
+ALONE = {"max_batch_size": 1, "batch_type": "examples"}
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
 # Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
@@ -63,9 +66,9 @@ class CTranslate2Engine:
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
         }
         self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
-        self._thread_tokens = _thread_tokens(folder, device)
         self._process = os.getpid()
         self._networks = [self._load(self.threads)]
+        self._thread_tokens = _thread_tokens(folder, device, self._networks[0].compute_type)
         # CTranslate2's threads must end before the interpreter does, or it may abort.
         weakref.finalize(self, _end, self._networks, self._process)
 
@@ -92,6 +95,9 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
+        return self._score(sources, targets, {"max_batch_size": SCORED_PIECES, "batch_type": "tokens"})
+
+    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
         refuse_fork(self._process)
         if not sources:
             return []
@@ -99,9 +105,8 @@ class CTranslate2Engine:
             found = self._networks[0].score_batch(
                 [self._spell(source, "source") for source in sources],
                 [self._spell(target, "target") for target in targets],
-                max_batch_size=SCORED_PIECES,
-                batch_type="tokens",
                 max_input_length=0,
+                **batches,
             )
         return [list(result.log_probs) for result in found]
 
@@ -129,7 +134,8 @@ class CTranslate2Engine:
             n for n, job in enumerate(jobs) if differs or job.prefix or not all(answer.whole for answer in answers[n])
         ]
         pairs = [(jobs[n].source, self._tokens(answer)) for n in doubtful for answer in answers[n]]
-        rows = iter(self.score([source for source, _ in pairs], [tokens for _, tokens in pairs]))
+        sources, targets = [source for source, _ in pairs], [tokens for _, tokens in pairs]
+        rows = iter(self._score(sources, targets, ALONE) if options.exact else self.score(sources, targets))
         asked = {n: [next(rows) for _ in answers[n]] for n in doubtful}
         return [
             self._hypotheses(job, own, asked.get(n), options)
@@ -226,23 +232,29 @@ def _within_positions() -> Iterator[None]:
 def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
     """Indices of sentences of like length, the longest first, for threads that are to end together.
 
-    There are as many groups as every thread needs of about `most` tokens, and all have about the same number.
+    There are as many groups as every thread needs of about `most` tokens, and all have about the same number; more
+    where a group's padding would make it more than twice `most` of one sentence and those that are far shorter.
     """
     total = sum(lengths)
     count = threads * -(-total // (threads * most))
-    groups: list[list[int]] = [[] for _ in range(count)]
-    before = 0
+    groups: list[list[int]] = []
+    before, number = 0, -1
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        groups[before * count // total].append(index)
-        before += lengths[index]
-    return [group for group in reversed(groups) if group]
+        share = before * count // total
+        if share > number or (len(groups[-1]) + 1) * lengths[index] > 2 * most:
+            groups.append([])
+        groups[-1].append(index)
+        before, number = before + lengths[index], share
+    return groups[::-1]
 
 
-def _thread_tokens(folder: Path, device: str) -> int:
+def _thread_tokens(folder: Path, device: str, arithmetic: str) -> int:
     weights = folder / "model.bin"
     if device.startswith("cuda"):
         return MOST
-    return THREAD_TOKENS_OF_LARGE if weights.is_file() and weights.stat().st_size > LARGE else THREAD_TOKENS
+    if weights.is_file() and weights.stat().st_size > LARGE:
+        return THREAD_TOKENS_OF_LARGE
+    return THREAD_TOKENS["int8" if arithmetic.startswith("int8") else "float32"]
 
 
 def _processors() -> int:

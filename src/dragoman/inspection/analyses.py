@@ -31,7 +31,7 @@ def analyse(inspection: Inspection, times: Sequence[Moment] | None = None) -> tu
     }
     for place, moment in enumerate(times or ()):
         if moment.attention is not None:
-            attention = _map(moment.attention, ("layer", "position", "seen"), moment.pieces, source)
+            attention = _map(moment.attention, ("layer", "position", "seen"), moment.pieces, moment.source)
             maps[f"times.{place}.attention"] = attention
     facts: Facts = {
         "heads": [asdict(role) for role in roles(inspection, why.erasure)],

@@ -6,7 +6,8 @@ both are ours to listen at.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal
 
 from torch import Tensor
@@ -18,6 +19,9 @@ from dragoman.decode.search import beam_search
 from dragoman.decode.words import Words
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
+
+# Of each hypothesis so many of the likeliest extensions are told at the most: what is drawn of a wide beam is far less.
+LIKELIEST = 32
 
 Fate = Literal["kept", "finished", "chosen", "pruned"]
 
@@ -109,9 +113,9 @@ class _Watched(Ensemble):
 def grow_tree(model: Transformer, src: Tensor, rules: Rules, *, beam: int, alpha: float, beta: float = 0.0) -> Tree:
     """Search for the translation of the one sentence of `src` (1, S), and tell how the search went.
 
-    Beside what the search kept, the tree has the likeliest other extensions of each hypothesis, 2 · `beam` in all.
+    Beside what the search kept, the tree has the likeliest extensions of each hypothesis, 2 · `beam` or `LIKELIEST`.
     """
-    watched = _Watched(model, 2 * beam)
+    watched = _Watched(model, min(2 * beam, LIKELIEST))
     found = beam_search(watched, src, rules, beam=beam, alpha=alpha, beta=beta, words=Words())[0]
     return Tree(_nodes(watched.steps, found), tuple(found))
 
@@ -142,3 +146,23 @@ def _nodes(steps: Sequence[_Step], found: Sequence[Hypothesis]) -> tuple[Node, .
                 said.append(tokens)
         rows = [-1 if way[1] == EOS else places.get(way, -1) for way in following]
     return tuple(nodes)
+
+
+def thinned(nodes: Sequence[Node], most: int) -> Sequence[Node]:
+    """Of a tree of more than about `most` nodes the way to every hypothesis, and of each step the best.
+
+    What went on comes before what was pruned.
+    """
+    if len(nodes) <= most:
+        return nodes
+    chosen: set[int] = set()
+    for place, node in enumerate(nodes):
+        if node.fate in ("chosen", "finished"):
+            while place >= 0 and place not in chosen:
+                chosen.add(place)
+                place = nodes[place].parent
+    for _, step in groupby(range(len(nodes)), key=lambda place: nodes[place].step):
+        ranked = sorted(step, key=lambda place: (nodes[place].fate == "pruned", -nodes[place].log_prob))
+        chosen |= {place for place in ranked[: most // nodes[-1].step] if nodes[place].parent in chosen}
+    places = {old: new for new, old in enumerate(sorted(chosen))} | {-1: -1}
+    return [replace(nodes[old], parent=places[nodes[old].parent]) for old in sorted(chosen)]

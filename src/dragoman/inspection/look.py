@@ -26,7 +26,7 @@ from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.options import DecodeConfig
 from dragoman.storage import whole_file
-from dragoman.text.tokenizer import BOS, EOS, PAD, Tokenizer
+from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # What each sight tells, and the axes it tells it along: "position" stands for the side's own pieces.
 FIELDS: dict[type, dict[str, tuple[str, ...]]] = {
@@ -190,8 +190,8 @@ _WHOLE = {"memory": "encoder_norm", "features": "decoder_norm"}
 def inspect(bundle: Bundle, text: str, target: str | None = None, *, options: DecodeConfig | None = None) -> Inspection:
     """Translate `text` with the bundle's weights, or have it say `target`, and tell everything.
 
-    The text is taken whole, by beam search. Raises DataError if it is blank, ModelError if the bundle has no weights
-    for torch.
+    The text is taken whole, by beam search. Raises DataError if it is blank or `target` holds what the vocabulary
+    cannot spell, ModelError if the bundle has no weights for torch.
     """
     return inspect_model(bundle.load_model(), bundle.tokenizer, text, target, options or bundle.config.decode)
 
@@ -209,12 +209,22 @@ def inspect_model(
         tree = _search(model, source, options)
         said = list(tree.hypotheses[0].tokens)
     else:
-        tree, said = None, tokenizer.encode([target], "target")[0]
+        tree, said = None, _sayable(tokenizer, target)
     read = torch.tensor([[BOS, *said]])
     with record(model) as seen:
         model.decode_features(read, model.encode(source, padding_mask(source, PAD)))
     text_said = tokenizer.decode([said], "target")[0]
     return Inspection(model, tokenizer, text, text_said, (*ids, EOS), (*said, EOS), tree, seen)
+
+
+def _sayable(tokenizer: Tokenizer, target: str) -> list[int]:
+    """The tokens of a translation that is given. Raises DataError for one that no model with this tokenizer can say."""
+    for word in (*target.split(), target):
+        if UNK in tokenizer.encode([word], "target")[0]:
+            raise DataError(
+                f"{word!r}: the model's vocabulary cannot spell it, so it is never said; write it otherwise"
+            )
+    return tokenizer.encode([target], "target")[0]
 
 
 def _search(model: Transformer, source: Tensor, options: DecodeConfig) -> Tree:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from dragoman.inspection.beam import thinned
 from dragoman.inspection.look import Array, Inspection
 from dragoman.inspection.record import record
 from dragoman.model.attention import padding_mask
@@ -27,6 +28,8 @@ CANDIDATES = 24
 PADDED = 40
 """So many tokens of the source, at most, are shown beside padding."""
 PADDING = 4
+NODES = 20_000
+"""Of so many nodes, as near as may be, the page has the tree of a search."""
 
 Facts = dict[str, Any]
 Floats = np.ndarray[Any, np.dtype[np.float32]]
@@ -81,7 +84,7 @@ def gather(
 def _model(inspection: Inspection, name: str) -> Facts:
     config = inspection.model.config
     keys = ("d_model", "d_ff", "heads", "d_k", "d_v", "encoder_layers", "decoder_layers")
-    kinds = ("norm_order", "norm", "positions", "feed_forward", "bias")
+    kinds = ("norm_order", "norm", "positions", "feed_forward", "bias", "tie")
     vocabulary = inspection.model.projection.size(0)
     counts = {"parameters": inspection.model.parameter_count, "vocabulary": vocabulary}
     return {"name": name} | {key: getattr(config, key) for key in keys + kinds} | counts
@@ -108,15 +111,17 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
     tree, tokenizer = inspection.tree, inspection.tokenizer
     if tree is None:
         return None
-    pieces = tokenizer.pieces([node.token for node in tree.nodes], "target")
+    nodes = thinned(tree.nodes, NODES)
+    pieces = tokenizer.pieces([node.token for node in nodes], "target")
     texts = tokenizer.decode([hypothesis.tokens for hypothesis in tree.hypotheses], "target")
     return {
         "beam": options.beam,
         "alpha": options.length_penalty,
         "nodes": [
             [node.parent, node.step, piece, _short(node.probability), _short(node.log_prob), node.fate]
-            for node, piece in zip(tree.nodes, pieces, strict=True)
+            for node, piece in zip(nodes, pieces, strict=True)
         ],
+        "left_out": len(tree.nodes) - len(nodes),
         "hypotheses": [
             {
                 "text": text,
@@ -175,10 +180,13 @@ def _pack(
 
 
 def _factor(shapes: Iterable[tuple[int, ...]], room: int) -> int:
-    """The smallest side of a block at which all these maps fit."""
+    """The smallest side of a block at which all these maps fit; if none does, that of one block a map."""
     sizes = [(math.prod(shape[:-2]), *shape[-2:]) for shape in shapes]
-    factor = 1
-    while sum(4 * h * -(-rows // factor) * -(-columns // factor) for h, rows, columns in sizes) > room:
+    factor, longest = 1, max(max(rows, columns) for _, rows, columns in sizes)
+    while (
+        factor < longest
+        and sum(4 * h * -(-rows // factor) * -(-columns // factor) for h, rows, columns in sizes) > room
+    ):
         factor += 1
     return factor
 

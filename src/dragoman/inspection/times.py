@@ -32,6 +32,8 @@ class Moment:
 
     step: int
     translation: str = ""
+    source: tuple[str, ...] = ()
+    """The pieces of the sentence, which the run may cut otherwise than the model that is looked at."""
     pieces: tuple[str, ...] = ()
     """Those it said, the end mark last."""
     attention: Tensor | None = None
@@ -71,8 +73,10 @@ def _config(folder: Path) -> RunConfig:
         return build_config(tomllib.loads(where.read_text(encoding="utf-8")), str(where), folder)
     except OSError as error:
         raise ModelError(f"{where}: {error.strerror}; it belongs to the run, copy it again") from None
-    except (ConfigError, ValueError) as error:
-        raise ModelError(f"{where}: {error}; its checkpoints cannot be read without it") from None
+    except ConfigError as error:
+        raise ModelError(f"{error}; it was written by another version of dragoman") from None
+    except ValueError as error:
+        raise ModelError(f"{where}: not TOML: {error}; its checkpoints cannot be read without it") from None
 
 
 def _spread(steps: Sequence[int], most: int) -> list[int]:
@@ -88,4 +92,5 @@ def _moment(model: Transformer, tokenizer: Tokenizer, text: str, options: Decode
     with torch.inference_mode():
         weights = [inspection.seen[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in layers]
         log_prob = float(inspection.log_probs.sum())
-    return Moment(step, inspection.text, inspection.pieces["output"], torch.stack(weights), log_prob)
+    source, said = inspection.pieces["source"], inspection.pieces["output"]
+    return Moment(step, inspection.text, source, said, torch.stack(weights), log_prob)

@@ -94,7 +94,7 @@ function attentionSteps(kind, path, state) {
     {
       id: "weights",
       section: "3.2.1",
-      figures: [show("weights", "A = softmax", { signed: false, top: 1 })],
+      figures: [show("weights", "A = softmax", { signed: false, top: topOf(array(`${path}.weights`)) })],
       worked: sums.weights,
     },
     { id: "heads", section: "3.2.1", figures: [plain("heads", `head${digit(head)} = A V`, `${rows} × d_v`)] },

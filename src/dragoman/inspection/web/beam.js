@@ -24,8 +24,9 @@ function beamView() {
   if (!data.beam) return [el("p.lead", {}, t("beam.forced")), words];
   const tree = part(treePart);
   return [
-    el("p.lead", {}, t("beam.lead", { beam: data.beam.beam, alpha: data.beam.alpha })),
+    el("p.lead", {}, t("beam.lead", { beam: data.beam.beam })),
     fates(),
+    data.beam.left_out ? note(t("beam.left_out", { n: whole(data.beam.left_out) })) : null,
     tree,
     hypotheses(),
     words,

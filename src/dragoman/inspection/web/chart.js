@@ -1,7 +1,7 @@
 // Curves and bars, drawn as SVG with a table of the same numbers for those who read them otherwise.
 
-// series: [{name, values, dashed}]; x: the labels or numbers along the bottom; log: a logarithmic ordinate.
-function lines({ title, series, x, xTitle = "", yTitle = "", log = false, height = 220, zero = false }) {
+// series: [{name, values}]; x: the labels or numbers along the bottom; log: a logarithmic ordinate.
+function lines({ title, series, x, xTitle = "", log = false, height = 220, zero = false }) {
   const width = 640,
     left = 56,
     bottom = 34,
@@ -35,7 +35,6 @@ function lines({ title, series, x, xTitle = "", yTitle = "", log = false, height
   });
   picture.append(
     svg("text", { x: width - right, y: height - 3, class: "tick end" }, xTitle),
-    svg("text", { x: left, y: top + 2, class: "tick title" }, yTitle),
   );
   series.forEach((one, s) => {
     const points = [...one.values]

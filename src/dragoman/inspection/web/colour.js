@@ -45,6 +45,9 @@ function scale(values, signed, top) {
   return { colour, largest: size, signed };
 }
 
+// Where the colours of weights end: at 1, but a mean over a block never comes near it, and ends at the largest.
+const topOf = (x) => (x && x.reduced > 1 ? 0 : 1);
+
 // Paint a matrix, one dot a number, into a canvas; −∞ becomes a gap through which the page is seen.
 function paint(canvas, values, rows, columns, colours) {
   canvas.width = columns;

@@ -3,11 +3,14 @@
 const texts = JSON.parse(document.getElementById("texts").textContent);
 const page = { lang: "en", view: "walk", theme: "" };
 
-// The text of `key` with {names} filled.
+// The text of `key` with its {names} filled, all of them.
 function t(key, fill = {}) {
   const text = texts[page.lang][key];
   if (text === undefined) throw new Error(`no text ${key}`);
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in fill ? fill[name] : whole));
+  return text.replace(/\{(\w+)\}/g, (mark, name) => {
+    if (!(name in fill)) throw new Error(`no ${mark} for ${key}`);
+    return fill[name];
+  });
 }
 
 // el("p.note", {id: "x", onclick: f}, "text", child): a tag with classes, attributes and what is in it.

@@ -201,7 +201,7 @@ const EQUATIONS = {
       equation(call("Swish", "z"), "=", frac("z", row("1", "+", sup("e", row("−", "z"))))),
     ];
   },
-  logits: () => [equation("z", "=", "x", transposed("E"))],
+  logits: () => [equation("z", "=", "x", transposed(model.tie === "none" ? "W" : "E"))],
   softmax: () => [
     equation("P", "(", "w", ")", "=", frac(sup("e", sub("z", "w")), row(sub("∑", "v"), sup("e", sub("z", "v"))))),
   ],

@@ -9,9 +9,8 @@ const ROLES = ["previous", "same", "positional", "alignment"];
 const chosenHead = { path: "", head: 0 };
 
 function startHeads() {
-  const best = data.why && data.why.attention;
-  chosenHead.path = best ? best.where : `decoder.${model.decoder_layers - 1}.cross_attention`;
-  chosenHead.head = best ? best.head : 0;
+  chosenHead.path = data.why.attention.where;
+  chosenHead.head = data.why.attention.head;
 }
 
 function headsView() {
@@ -60,9 +59,8 @@ function grid(stack, leaf, choose) {
 function thumb(path, layer, head, choose) {
   const x = headOf(array(`${path}.weights`), head);
   const canvas = el("canvas", { "aria-hidden": "true" });
-  paint(canvas, x.values, ...x.shape, scale(x.values, false, 1));
-  const role = roleOf(path, head),
-    name = role ? strongest(role) : null;
+  paint(canvas, x.values, ...x.shape, scale(x.values, false, topOf(x)));
+  const name = strongest(roleOf(path, head));
   const pressed = path === chosenHead.path && head === chosenHead.head;
   return el(
     `button.thumb${name ? `.${name}` : ""}`,
@@ -79,7 +77,7 @@ function thumb(path, layer, head, choose) {
   );
 }
 
-const roleOf = (path, head) => (data.heads || []).find((one) => one.where === path && one.head === head);
+const roleOf = (path, head) => data.heads.find((one) => one.where === path && one.head === head);
 
 // The role with the highest score, if it is one half or more. "Same" and "previous" are of one text only.
 function strongest(role) {
@@ -95,11 +93,12 @@ function enlarged() {
   const { path, head } = chosenHead,
     [stack, layer, leaf] = path.split(".");
   const title = `${t(`heads.${stack}.${leaf}`)} · ${t("layer")} ${Number(layer) + 1} · ${t("head")} ${head + 1}`;
+  const x = headOf(array(`${path}.weights`), head);
   return [
-    matrix(headOf(array(`${path}.weights`), head), {
+    matrix(x, {
       name: title,
       signed: false,
-      top: 1,
+      top: topOf(x),
       rowTitle: t("axis.asks"),
       columnTitle: t("axis.asked"),
     }),
@@ -108,7 +107,6 @@ function enlarged() {
 }
 
 function described(role) {
-  if (!role) return null;
   const at = (value, form) => (value === null ? "–" : form(value));
   const rows = [
     [t("entropy"), `${number(role.entropy, 3)} nat`],
@@ -123,7 +121,6 @@ function described(role) {
 }
 
 function formulas() {
-  if (!data.heads) return null;
   return el(
     "details",
     { open: true },

@@ -66,7 +66,7 @@ function pairOf(before, hidden, weights = null) {
       {},
       matrix(before, { name: `1 · ${t("masks.before")}`, top: finite, ...axes }),
       matrix(masked, { name: `2 · ${t("masks.masked")}`, top: finite, ...axes }),
-      matrix(after, { name: `3 · ${t("masks.after")}`, signed: false, top: 1, ...axes }),
+      matrix(after, { name: `3 · ${t("masks.after")}`, signed: false, top: topOf(after), ...axes }),
       weights ? [] : matrix(without, { name: `4 · ${t("masks.without")}`, signed: false, top: 1, ...axes }),
     ),
   };

@@ -2,17 +2,17 @@
 
 const CROWDED = 44; // more labels than this on an axis, and only some are written
 
-// matrix(x, {name, signed, top, row, onrow}): x as `array` gives it, of two axes. `row` is marked.
+// matrix(x, {name, signed, top, row}): x as `array` gives it, of two axes. `row` is marked.
 function matrix(
   x,
-  { name, signed = true, top, row = -1, column = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
+  { name, signed = true, top, row = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
 ) {
   const [rows, columns] = x.shape;
   const labels = [labelsOf(x, x.axes[0]), labelsOf(x, x.axes[1])];
   const colours = scale(x.values, signed, top);
   const canvas = el("canvas", { "aria-hidden": "true" });
   paint(canvas, x.values, rows, columns, colours);
-  const state = { row: Math.max(row, 0), column: Math.max(column, 0) };
+  const state = { row: Math.max(row, 0), column: 0 };
   const cursor = el("div.cursor", { hidden: true });
   const readout = el("output", { "aria-live": "polite" });
   const square = labels[1] !== null;
@@ -25,8 +25,7 @@ function matrix(
       "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}`,
     },
     canvas,
-    mark("row", row, rows),
-    mark("column", column, columns),
+    mark(row, rows),
     cursor,
   );
 
@@ -86,7 +85,7 @@ function axis(labels, count, side) {
   if (labels) {
     for (let i = 0; i < count; i++) box.append(el("span", {}, i % every ? "" : el("bdi", {}, shown(labels[i]))));
   } else if (side === "columns") {
-    const step = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((width) => count / width <= 8) || 1024;
+    const step = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((width) => count / width <= 5) || 1024;
     box.classList.add("ticks");
     for (let i = 0; i < count; i += step) {
       const tick = el("span", {}, String(i));
@@ -97,11 +96,11 @@ function axis(labels, count, side) {
   return box;
 }
 
-function mark(kind, place, count) {
-  if (place < 0 || place >= count) return null;
-  const made = el(`div.mark.${kind}`);
-  made.style[kind === "row" ? "top" : "left"] = `${(100 * place) / count}%`;
-  made.style[kind === "row" ? "height" : "width"] = `${100 / count}%`;
+function mark(row, rows) {
+  if (row < 0 || row >= rows) return null;
+  const made = el("div.mark.row");
+  made.style.top = `${(100 * row) / rows}%`;
+  made.style.height = `${100 / rows}%`;
   return made;
 }
 

@@ -8,7 +8,6 @@ function streamView() {
 }
 
 function lensPart() {
-  if (!data.lens) return null;
   streamState.layer = data.lens.length - 1;
   const told = part(lensTold, ".told-node");
   const count = Math.min(WINDOW, data.pieces.output.length),
@@ -86,7 +85,6 @@ function normName_of(where) {
 }
 
 function normsPart() {
-  if (!data.norms) return null;
   const curves = part(() => normCurves());
   return el(
     "section",
@@ -152,16 +150,13 @@ function normCurves() {
 }
 
 function gradientsPart() {
-  const found = data.initial_gradients;
-  return found
-    ? el(
-        "section",
-        {},
-        el("h3", {}, t("stream.gradients")),
-        el("p", {}, t("stream.gradients.text")),
-        gradientCurves(found),
-      )
-    : null;
+  return el(
+    "section",
+    {},
+    el("h3", {}, t("stream.gradients")),
+    el("p", {}, t("stream.gradients.text")),
+    gradientCurves(data.initial_gradients),
+  );
 }
 
 // A stack a picture: Post-LN and Pre-LN, all weights of a layer together.

@@ -9,7 +9,8 @@ function timesView() {
       el("pre", { tabindex: 0 }, el("code", {}, "dragoman look … --run runs/NAME --html page.html")),
     ];
   const good = data.times.filter((one) => !one.problem);
-  const depth = model.decoder_layers;
+  const maps = good.map((one) => array(one.attention));
+  const depth = Math.max(1, ...maps.map((x) => x.shape[0])); // of the run's model, which may be another
   if (timesState.layer < 0) timesState.layer = depth - 1;
   const cards = part(() => el("div.moments", {}, data.times.map(moment)));
   return [
@@ -44,22 +45,20 @@ function moment(one) {
   const title = `${t("times.step")} ${whole(one.step)}`;
   if (one.problem) return el("article.moment", {}, el("h3", {}, title), el("p.missing", {}, shown(one.problem)));
   const x = array(one.attention),
-    layer = x && headOf(x, Math.min(timesState.layer, x.shape[0] - 1));
+    layer = headOf(x, timesState.layer);
   return el(
     "article.moment",
     {},
     el("h3", {}, title),
     el("p.said", { lang: data.languages.target }, bdi(one.translation || "∅")),
     el("p.hint", {}, `log P = ${number(one.log_prob, 3)}`),
-    layer
-      ? matrix(layer, {
-          name: t("times.attention"),
-          signed: false,
-          top: 1,
-          rowTitle: t("axis.said"),
-          columnTitle: t("axis.source"),
-        })
-      : null,
+    matrix(layer, {
+      name: t("times.attention"),
+      signed: false,
+      top: topOf(x),
+      rowTitle: t("axis.said"),
+      columnTitle: t("axis.source"),
+    }),
     blocks(x),
   );
 }

@@ -65,6 +65,8 @@ function kinds() {
   if (model.norm === "rms") found.push(t("kind.rms"));
   if (rotary) found.push(t("kind.rotary"));
   if (model.feed_forward === "swiglu") found.push(t("kind.swiglu"));
+  if (!model.bias) found.push(t("kind.unbiased"));
+  if (model.tie !== "all") found.push(t(`kind.${model.tie}`));
   return found.length
     ? el(
         "div.note",
@@ -108,6 +110,16 @@ function group(name, steps) {
 
 function oneStep(step) {
   const equations = step.equations ? EQUATIONS[step.equations]() : [];
+  const fill = {
+    norm: normName,
+    standard: t(`norm.${model.norm}`),
+    n: model[`${step.id === "features" ? "decoder" : "encoder"}_layers`],
+    h: model.heads,
+    d_k: model.d_k,
+    d_model: model.d_model,
+    d_ff: model.d_ff,
+    vocabulary: whole(model.vocabulary),
+  };
   return el(
     "section.step",
     { id: `step-${step.id}`, "aria-labelledby": `title-${step.id}`, tabindex: -1 },
@@ -115,21 +127,13 @@ function oneStep(step) {
       "header",
       {},
       el("span.number", { title: t("section") }, `§${step.section}`),
-      el("h4", { id: `title-${step.id}` }, prefix(step), t(`walk.${step.key}.title`, { norm: normName })),
+      el("h4", { id: `title-${step.id}` }, prefix(step), t(`walk.${step.key}.title`, fill)),
     ),
     el(
       "div.told",
       {},
       [
-        t(`walk.${step.key}.text`, {
-          norm: normName,
-          n: model[`${step.id === "features" ? "decoder" : "encoder"}_layers`],
-          h: model.heads,
-          d_k: model.d_k,
-          d_model: model.d_model,
-          d_ff: model.d_ff,
-          vocabulary: whole(model.vocabulary),
-        }),
+        t(`walk.${step.key}.text`, fill),
         ...(step.more || []),
       ].map((text) => el("p", {}, text)),
       equations.length

@@ -13,7 +13,6 @@ function wayOf(name) {
 const known = () => WAYS.filter((name) => wayOf(name));
 
 function whyView() {
-  if (!data.why) return [el("p.lead", {}, t("why.none"))];
   const { where, head } = data.why.attention;
   const one = part(oneWord);
   const missing = WAYS.length > known().length ? note(t("why.long")) : null;
@@ -35,8 +34,8 @@ function whyView() {
           { ...wayOf(name), labels: { position: "output", seen: "source" } },
           {
             name: t(`why.${name}`),
-            signed: name !== "attention",
-            top: name === "attention" ? 1 : 0,
+            signed: name === "erasure",
+            top: name === "attention" ? topOf(wayOf(name)) : 0,
             rowTitle: t("axis.said"),
             columnTitle: t("axis.source"),
             row: -1,
