@@ -193,7 +193,7 @@ def test_memory_does_not_grow_with_the_lines_of_a_stream(tokenizer: Tokenizer) -
             sizes.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert len(sizes) == 4
-    assert max(sizes) - sizes[0] < 100_000
+    assert max(sizes) - sizes[0] < 1_000_000  # 15,000 translations that were kept would be several times as much
 
 
 def test_long_lines_make_the_window_of_a_stream_smaller(tokenizer: Tokenizer) -> None:
