@@ -87,7 +87,7 @@ def _alone_in(parent: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def refuse_unwritable(folder: Path) -> None:
+def refuse_unwritable_folder(folder: Path) -> None:
     """Before long work that `whole_folder` is to keep: raises DragomanError where it may not make a folder."""
     place = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
     if not os.access(place, os.W_OK | os.X_OK):

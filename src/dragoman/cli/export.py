@@ -21,7 +21,7 @@ from dragoman.errors import ConfigError, DragomanError, QualityError
 from dragoman.evaluation import bleu
 from dragoman.export.golden import Golden, golden_sentences, read_golden
 from dragoman.export.verify import Verdict, verify_float32, verify_quantised
-from dragoman.storage import refuse_unwritable
+from dragoman.storage import refuse_unwritable_folder
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
 
@@ -66,7 +66,7 @@ def run_export(
 
 def _refuse_existing(bundle: Bundle, name: str, output: Path | None, force: bool) -> None:
     """Nothing is replaced unless asked, and nothing but a model even then."""
-    refuse_unwritable(output or bundle.folder)
+    refuse_unwritable_folder(output or bundle.folder)
     taken = output or bundle.folder / name
     if not taken.exists():
         return

@@ -249,10 +249,9 @@ def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
 
 
 def _thread_tokens(folder: Path, device: str, arithmetic: str) -> int:
-    weights = folder / "model.bin"
     if device.startswith("cuda"):
         return MOST
-    if weights.is_file() and weights.stat().st_size > LARGE:
+    if (folder / "model.bin").stat().st_size > LARGE:
         return THREAD_TOKENS_OF_LARGE
     return THREAD_TOKENS["int8" if arithmetic.startswith("int8") else "float32"]
 
