@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch.testing import assert_close
 
 from dragoman.data.batch import Example, collate
@@ -60,6 +61,49 @@ def test_in_bfloat16_the_loss_and_its_gradients_differ_by_no_more_than_its_round
     ):
         assert mine.dtype == exact.dtype
         assert (mine - exact).norm() < 0.02 * exact.norm()
+
+
+def both_ways(logits: torch.Tensor) -> torch.Tensor:
+    """KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁) in PyTorch's own operations."""
+    one, two = logits.log_softmax(1).chunk(2)
+    return F.kl_div(one, two, log_target=True, reduction="sum") + F.kl_div(two, one, log_target=True, reduction="sum")
+
+
+@pytest.mark.parametrize("positions", [1, CHUNK // 2, CHUNK // 2 + 1, CHUNK + 3])
+def test_the_loss_of_two_passes_in_pieces_is_the_one_at_once_and_so_are_its_gradients(positions: int) -> None:
+    torch.manual_seed(0)
+    features = torch.randn(2 * positions, 12, requires_grad=True)
+    projection = torch.randn(40, 12, requires_grad=True)
+    gold = torch.randint(0, 40, (positions,)).repeat(2)
+    logits = features @ projection.T
+    plain = smoothed_cross_entropy(logits, gold, 0.1) + 5.0 / 2 * both_ways(logits)
+    pieces = projected_loss(features, projection, gold, 0.1, r_drop=5.0)
+    assert_close(pieces, plain, atol=1e-3, rtol=1e-5)
+    for mine, torchs in zip(
+        torch.autograd.grad(pieces, (features, projection)),
+        torch.autograd.grad(plain, (features, projection)),
+        strict=True,
+    ):
+        assert (mine - torchs).norm() < 1e-5 * torchs.norm()
+
+
+def test_in_bfloat16_the_loss_of_two_passes_differs_by_no_more_than_its_rounding() -> None:
+    torch.manual_seed(0)
+    features = torch.randn(150, 64)
+    features = torch.cat([features, features + torch.randn(150, 64) / 4]).bfloat16().requires_grad_()
+    projection = (torch.randn(500, 64) / 4).requires_grad_()
+    gold = torch.randint(0, 500, (150,)).repeat(2)
+    logits = features.float() @ projection.T
+    plain = smoothed_cross_entropy(logits, gold, 0.1) + 5.0 / 2 * both_ways(logits)
+    with arithmetic("bfloat16", torch.device("cpu")):
+        rounded = projected_loss(features, projection, gold, 0.1, r_drop=5.0)
+    assert rounded.item() == pytest.approx(plain.item(), rel=2e-3)
+    for mine, exact in zip(
+        torch.autograd.grad(rounded, (features, projection)),
+        torch.autograd.grad(plain, (features, projection)),
+        strict=True,
+    ):
+        assert (mine - exact).norm() < 0.03 * exact.norm()
 
 
 def test_very_large_logits_do_not_overflow() -> None:

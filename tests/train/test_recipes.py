@@ -24,7 +24,7 @@ from dragoman.train.ema import MovingAverage
 from dragoman.train.fitting import divide_update
 from dragoman.train.gradient import Gradient
 from dragoman.train.loop import Trainer
-from dragoman.train.loss import divergence, smoothed_cross_entropy
+from dragoman.train.loss import smoothed_cross_entropy
 from dragoman.train.validation import SummedLoss, batch_loss, features_and_gold
 
 Run = Callable[..., RunConfig]
@@ -97,12 +97,6 @@ def test_without_dropout_nothing_differs_and_r_drop_is_the_plain_loss(
     assert_close(
         SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out), batch_loss(model, there, 0.1)
     )
-
-
-def test_the_divergence_in_pieces_is_the_divergence_at_once() -> None:
-    one, other, table = torch.randn(600, 8), torch.randn(600, 8), torch.randn(30, 8)
-    pieces = sum(divergence(a, b, table) for a, b in zip(one.split(100), other.split(100), strict=True))
-    assert_close(divergence(one, other, table), pieces)
 
 
 # --- memory ------------------------------------------------------------------------------------------------------

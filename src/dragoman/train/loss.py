@@ -11,7 +11,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from dragoman.model.device import working_dtype
 
@@ -27,40 +26,25 @@ def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> Te
     return F.cross_entropy(logits, gold, reduction="sum", label_smoothing=smoothing)
 
 
-def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float) -> Tensor:
+def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float, r_drop: float = 0.0) -> Tensor:
     """`smoothed_cross_entropy(features @ projection.T, gold, smoothing)` in bounded memory.
 
-    `features` (N, D), `projection` (V, D), `gold` (N,). Under autocast logits and the products with
-    them are in its arithmetic, gradients are summed in float32.
+    `features` (N, D), `projection` (V, D), `gold` (N,). With `r_drop`, α of Liang et al. (2021), the first and the
+    second half of the rows are two passes over the same tokens, and α/2 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) is added. Under
+    autocast logits and the products with them are in its arithmetic, gradients are summed in float32.
     """
     compute = working_dtype(features.device)
     with torch.autocast(features.device.type, enabled=False):
-        if torch.is_grad_enabled():
-            return _ProjectedLoss.apply(features, projection, gold, smoothing, compute)
+        if torch.is_grad_enabled() or r_drop:
+            return _ProjectedLoss.apply(features, projection, gold, smoothing, r_drop, compute)
         table, loss = projection.to(compute), projection.new_zeros(())
-        for part in _chunks(features):
+        for part in _chunks(features, 1):
             loss += smoothed_cross_entropy((features[part].to(compute) @ table.T).float(), gold[part], smoothing)
         return loss
 
 
-def divergence(one: Tensor, other: Tensor, projection: Tensor) -> Tensor:
-    """Σ over positions of KL(p ‖ q) + KL(q ‖ p), the two distributions projected from (N, D) features.
-
-    Logits are computed again in the backward pass, so that here too N × V numbers never exist at once.
-    """
-    total = projection.new_zeros(())
-    for part in _chunks(one):
-        total = total + checkpoint(_divergence, one[part], other[part], projection, use_reentrant=False)
-    return total
-
-
-def _divergence(one: Tensor, other: Tensor, projection: Tensor) -> Tensor:
-    log_p, log_q = (F.linear(features, projection).float().log_softmax(1) for features in (one, other))
-    return ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum()
-
-
 class _ProjectedLoss(torch.autograd.Function):
-    """The gradient in the logits is p − q.
+    """The gradient in the logits is p − q, and with R-Drop that of `_divergence` besides.
 
     The ε / V that q puts everywhere is applied to the D-wide products instead of to the V-wide logits: those are
     passed over by the softmax and a sum. That sum, of p without the gold token, says p − q at the gold token more
@@ -69,13 +53,19 @@ class _ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, projection: Tensor, gold: Tensor, smoothing: float, compute: torch.dtype
+        ctx: Any,
+        features: Tensor,
+        projection: Tensor,
+        gold: Tensor,
+        smoothing: float,
+        r_drop: float,
+        compute: torch.dtype,
     ) -> Tensor:
         x, table = features.to(compute), projection.to(compute)
         d_features, d_projection = torch.empty_like(features), torch.zeros_like(projection)
         everywhere = smoothing / projection.size(0) * projection.sum(0)
         loss = projection.new_zeros(())
-        for part in _chunks(features):
+        for part in _chunks(features, 2 if r_drop else 1):
             logits = x[part] @ table.T
             y = torch.arange(logits.size(0), device=gold.device), gold[part]
             p = logits.softmax(1)
@@ -84,20 +74,46 @@ class _ProjectedLoss(torch.autograd.Function):
                 log_p = at_gold - logits.to(projection.dtype).logsumexp(1)
             # −Σ q log p = −log p(gold) + ε (logit of gold − mean logit)
             loss += (smoothing * at_gold - log_p).sum() - (x[part].to(everywhere.dtype) @ everywhere).sum()
+            drawn = _divergence(logits, p, at_gold - log_p, r_drop / 2) if r_drop else None
             d_logits, p[y] = p, 0
             d_logits[y] = smoothing - d_logits.sum(1)
-            d_features[part] = (d_logits @ table).to(everywhere.dtype).sub_(everywhere)
+            if drawn:
+                loss += drawn[0]
+                d_logits += drawn[1]
+            d_features[part] = (d_logits @ table).to(everywhere.dtype).sub_(everywhere).to(features.dtype)
             d_projection += d_logits.T @ x[part]
         d_projection -= smoothing / projection.size(0) * x.sum(0, dtype=projection.dtype)
         ctx.save_for_backward(d_features, d_projection)
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
         d_features, d_projection = ctx.saved_tensors
-        return d_features * grads[0], d_projection * grads[0], None, None, None
+        return d_features * grads[0], d_projection * grads[0], None, None, None, None
 
 
-def _chunks(features: Tensor) -> Iterator[slice]:
-    size = CHUNK.get(features.device.type, CHUNK["cuda"])
-    return (slice(start, start + size) for start in range(0, features.size(0), size))
+def _divergence(logits: Tensor, p: Tensor, normaliser: Tensor, weight: float) -> tuple[Tensor, Tensor]:
+    """`weight` times Σ over positions of KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁), and its gradient in the logits.
+
+    The first half of the rows is 1, the second 2; `normaliser` (N,) is log Σ exp of each row of `logits` (N, V).
+    With r = log p₁ − log p₂ the gradient is p₁ (1 − KL₁ + r) − p₂ in the logits of 1 and p₂ (1 − KL₂ − r) − p₁ in
+    those of 2.
+    """
+    (logits_1, logits_2), (p_1, p_2), (z_1, z_2) = logits.chunk(2), p.chunk(2), normaliser.chunk(2)
+    ratio = (logits_1 - logits_2).sub_((z_1 - z_2).to(p.dtype).unsqueeze(1)).mul_(weight)
+    gradient = torch.empty_like(p)
+    one, two = gradient.chunk(2)
+    torch.mul(p_1, ratio, out=one)
+    torch.mul(p_2, ratio.neg_(), out=two)
+    apart = gradient.sum(1, keepdim=True)  # weight · KL₁ and weight · KL₂
+    gradient.addcmul_(p, weight - apart)
+    one.sub_(p_2, alpha=weight)
+    two.sub_(p_1, alpha=weight)
+    return apart.sum(dtype=normaliser.dtype), gradient
+
+
+def _chunks(features: Tensor, passes: int) -> Iterator[Tensor]:
+    """Numbers of the rows that are worked on at once: the same positions in every pass."""
+    size = CHUNK.get(features.device.type, CHUNK["cuda"]) // passes
+    rows = torch.arange(features.size(0), device=features.device).view(passes, -1)
+    return (rows[:, start : start + size].flatten() for start in range(0, rows.size(1), size))

@@ -12,7 +12,7 @@ from dragoman.data.batch import Batch
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import PAD
-from dragoman.train.loss import divergence, projected_loss
+from dragoman.train.loss import projected_loss
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,7 @@ class SummedLoss(nn.Module):
             return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
         twice = Batch(src.repeat(2, 1), tgt_in.repeat(2, 1), tgt_out.repeat(2, 1), ())
         features, gold = features_and_gold(self.model, twice)
-        table, (first, second) = self.model.projection, features.chunk(2)
-        likely = projected_loss(features, table, gold, self.smoothing)
-        return likely / 2 + self.r_drop / 4 * divergence(first, second, table)
+        return projected_loss(features, self.model.projection, gold, self.smoothing, self.r_drop) / 2
 
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Tensor:
