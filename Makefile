@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
 
+# A process for every core: tests are small, and a second thread would wait for the other process's.
 test: $(VENV)/.installed
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 
 install: $(VENV)/.installed
 
