@@ -242,6 +242,9 @@ class TrainConfig(Section):
     """Peak of Eq. (3)'s curve; d_model^-0.5 · warmup^-0.5, the paper's own, unless given."""
     warmup: Positive = 4000
     """Steps of linear increase, Eq. (3)."""
+    schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
+    """What follows the warm-up: `inverse_sqrt`, Eq. (3); `linear`, straight down to nothing at `max_steps` or
+    `max_minutes`, whichever is nearer, for a run whose length is known beforehand."""
     betas: tuple[Fraction, Fraction] = (0.9, 0.98)
     """Adam's β₁ and β₂, section 5.3."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-9

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 MOST = 2**31 - 1
 Positive = Annotated[int, Field(gt=0, le=MOST)]
 NonNegative = Annotated[int, Field(ge=0, le=MOST)]
+# Hypotheses of one sentence: each takes memory of its own.
+Several = Annotated[int, Field(gt=0, le=1024)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -23,7 +25,7 @@ class DecodeConfig(Section):
     method: Literal["beam", "sample", "mbr"] = "beam"
     """`beam`: the most probable, by beam search. `sample`: drawn at random. `mbr`: of `samples` drawn at random the
     one most like the others by chrF (minimum Bayes risk, Eikema and Aziz 2022)."""
-    beam: Positive = 4
+    beam: Several = 4
     """Hypotheses kept per sentence; 1 is greedy search."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
     """α of Wu et al. 2016, Eq. (14): scores are log P / ((5 + length) / 6)^α."""
@@ -37,7 +39,7 @@ class DecodeConfig(Section):
     """A translation has at most this many tokens more than its source."""
     max_length: Positive | None = None
     """A translation has at most this many tokens, whatever its source."""
-    n_best: Positive = 1
+    n_best: Several = 1
     """Hypotheses returned per sentence."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
     """Sampling from P^(1/temperature), normalised: below 1 the likely becomes likelier."""

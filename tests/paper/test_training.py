@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from dragoman.config import TrainConfig
 from dragoman.decode.hypothesis import length_penalty
 from dragoman.train.loss import projected_loss, smoothed_cross_entropy
 from dragoman.train.schedule import learning_rate, noam
@@ -23,9 +24,23 @@ def test_the_learning_rate_rises_in_a_line_then_falls_with_the_root() -> None:
 
 
 def test_a_given_peak_is_reached_at_the_end_of_the_warm_up_on_the_same_curve() -> None:
-    assert learning_rate(400, 128, 400, peak=5e-3) == pytest.approx(5e-3)
-    assert learning_rate(1600, 128, 400, peak=5e-3) == pytest.approx(2.5e-3)
-    assert learning_rate(7, 128, 400, peak=None) == noam(7, 128, 400)
+    given = TrainConfig(learning_rate=5e-3, warmup=400)
+    assert learning_rate(400, 128, given, 0) == pytest.approx(5e-3)
+    assert learning_rate(1600, 128, given, 0) == pytest.approx(2.5e-3)
+    assert learning_rate(7, 128, TrainConfig(warmup=400), 0) == pytest.approx(noam(7, 128, 400))
+
+
+@pytest.mark.parametrize(
+    ("step", "minutes", "expected"),
+    [(1, 0, 1e-5), (100, 0, 1e-3), (501, 0, 5e-4), (501, 10, 5e-4), (501, 45, 2.5e-4), (1000, 0, 1e-6), (501, 61, 0)],
+)
+def test_the_linear_schedule_comes_down_to_nothing_at_the_nearer_end(
+    step: int, minutes: float, expected: float
+) -> None:
+    train = TrainConfig(schedule="linear", learning_rate=1e-3, warmup=100, max_steps=1000, max_minutes=60)
+    assert learning_rate(step, 128, train, minutes) == pytest.approx(expected, rel=0.1)
+    without = train.model_copy(update={"max_minutes": None})
+    assert learning_rate(501, 128, without, minutes) == pytest.approx(5e-4)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

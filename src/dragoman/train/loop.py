@@ -191,7 +191,7 @@ class Trainer:
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise self._diverged(batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
         self.step, self.clock = self.step + 1, clock
-        rate = learning_rate(self.step, self.config.model.d_model, train.warmup, train.learning_rate)
+        rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
