@@ -1,6 +1,6 @@
-"""What two of our own parts gain over PyTorch's on a CPU: the projected loss, and dropout from sixteen bits; R-Drop.
+"""What our own parts of a step gain on a CPU: the projected loss, dropout from sixteen bits, threads with rows apart.
 
-    python benchmarks/train_step.py [--rounds 5]
+    python benchmarks/train_step.py [--rounds 5] [--base]
 
 Whole training steps (optimizer included) of the Multi30k Transformer-Tiny shape on random tokens: 4 + 4 layers,
 d_model 128, d_ff 256, vocabulary 10,000, batches of 4,096 tokens, in the faster arithmetic. The variants take turns
@@ -14,6 +14,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from unittest.mock import patch
 
 import torch
@@ -21,18 +22,20 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.model.device import arithmetic
+from dragoman.model.device import keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train import validation
+from dragoman.train.distributed import Team
+from dragoman.train.gradient import Gradient
 from dragoman.train.loss import projected_loss, smoothed_cross_entropy
 from dragoman.train.optimizer import build_optimizer
 from dragoman.train.precision import Precision, choose_precision
-from dragoman.train.validation import SummedLoss
 
 VOCAB, BATCHES = 10_000, 8
-SHAPE = ModelConfig.model_validate(
+TINY = ModelConfig.model_validate(
     {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4, "dropout": 0.3, "norm_order": "post"}
 )
+BASE = ModelConfig.model_validate({"preset": "paper-base"})
 
 
 def plain_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float, r_drop: float = 0.0) -> Tensor:
@@ -56,61 +59,68 @@ def random_batches() -> list[Batch]:
     return [collate([Example(sentence(n), sentence(n), "") for _ in range(4096 // (n + 1))]) for n in lengths]
 
 
-def build(torch_dropout: bool) -> tuple[Transformer, torch.optim.Optimizer]:
+def build(shape: ModelConfig, torch_dropout: bool = False) -> tuple[Transformer, torch.optim.Optimizer]:
     """A model, and its optimizer at a constant small rate."""
     torch.manual_seed(0)
-    model = Transformer(SHAPE, VOCAB, VOCAB).train()
+    model = Transformer(shape, VOCAB, VOCAB).train()
     if torch_dropout:
         for module in model.modules():
             if hasattr(module, "dropout"):
-                module.dropout = nn.Dropout(SHAPE.dropout)
+                module.dropout = nn.Dropout(shape.dropout)
     optimizer = build_optimizer(model, TrainConfig())
     optimizer.param_groups[0]["lr"] = 1e-4
     return model, optimizer
 
 
-def tokens_per_second(
-    model: Transformer,
-    optimizer: torch.optim.Optimizer,
-    loss: Callable[..., Tensor],
-    r_drop: float,
-    batches: list[Batch],
-    precision: Precision,
-) -> float:
-    """Whole steps over all batches."""
-    start, tokens = time.perf_counter(), 0
-    summed_loss = SummedLoss(model, 0.1, r_drop)
-    with patch.object(validation, "projected_loss", loss):
-        for batch in batches:
-            with arithmetic(precision, torch.device("cpu")):
-                summed = summed_loss(batch.src, batch.tgt_in, batch.tgt_out)
-            (summed / batch.target_tokens).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            tokens += batch.target_tokens
-    return tokens / (time.perf_counter() - start)
+@dataclass(frozen=True)
+class Variant:
+    """One way of doing a step."""
+
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    loss: Callable[..., Tensor] = projected_loss
+    r_drop: float = 0.0
+    rows_apart: bool = True
+    """Each thread takes rows of a batch; else all share every product."""
+
+    def tokens_per_second(self, batches: list[Batch], precision: Precision) -> float:
+        """Whole steps over all batches."""
+        train = TrainConfig(precision=precision, r_drop=self.r_drop)
+        gradient = Gradient(self.model, train, Team(), torch.device("cpu"))
+        gradient.divides = self.rows_apart
+        start, tokens = time.perf_counter(), 0
+        with patch.object(validation, "projected_loss", self.loss):
+            for batch in batches:
+                gradient.of([batch], batch.target_tokens)
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+                tokens += batch.target_tokens
+        return tokens / (time.perf_counter() - start)
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
-    batches = random_batches()
-    variants = {
-        "ours": (*build(torch_dropout=False), projected_loss, 0.0),
-        "plain_loss": (*build(torch_dropout=False), plain_loss, 0.0),
-        "torch_dropout": (*build(torch_dropout=True), projected_loss, 0.0),
-        "both_plain": (*build(torch_dropout=True), plain_loss, 0.0),
-        "r_drop": (*build(torch_dropout=False), projected_loss, 5.0),
-        "r_drop_plain": (*build(torch_dropout=False), plain_loss, 5.0),
-    }
-    precision, why = choose_precision(variants["ours"][0], batches, torch.device("cpu"), 0.1)
+    parser.add_argument("--base", action="store_true", help="the shape of paper-base, without the slow variants")
+    given = parser.parse_args()
+    keep_freed_memory()
+    shape, batches = (BASE, random_batches()[::3]) if given.base else (TINY, random_batches())
+    variants = {"ours": Variant(*build(shape)), "shared_products": Variant(*build(shape), rows_apart=False)}
+    if not given.base:
+        variants |= {
+            "plain_loss": Variant(*build(shape), plain_loss),
+            "torch_dropout": Variant(*build(shape, torch_dropout=True)),
+            "both_plain": Variant(*build(shape, torch_dropout=True), plain_loss),
+            "r_drop": Variant(*build(shape), r_drop=5.0),
+            "r_drop_plain": Variant(*build(shape), plain_loss, r_drop=5.0),
+        }
+    precision, why = choose_precision(variants["ours"].model, batches, torch.device("cpu"), 0.1)
     print(why)
     speeds: dict[str, list[float]] = {name: [] for name in variants}
-    for number in range(rounds + 1):
+    for number in range(given.rounds + 1):
         for name, variant in variants.items():
-            speed = tokens_per_second(*variant, batches, precision)
+            speed = variant.tokens_per_second(batches, precision)
             if number:  # the first round warms up
                 speeds[name].append(speed)
     result: dict[str, object] = {

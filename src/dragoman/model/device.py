@@ -16,6 +16,7 @@ MALLOC = {
     "M_TRIM_THRESHOLD": (-1, 2**31 - 1),
     "M_TOP_PAD": (-2, 64 * 2**20),
     "M_MMAP_THRESHOLD": (-3, 32 * 2**20),
+    "M_ARENA_MAX": (-8, 1),  # what one thread frees, another takes
 }
 
 

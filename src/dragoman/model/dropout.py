@@ -4,9 +4,25 @@ PyTorch draws one random number per element on a CPU, which costs a sixth of a s
 decide as well: one 64-bit draw serves four elements, and the rate is right to 1 / 65,536.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+_here = threading.local()
+
+
+@contextmanager
+def drawn_from(generator: torch.Generator) -> Iterator[None]:
+    """In this thread dropout draws from `generator` meanwhile; the default one is shared with every other thread."""
+    _here.generator = generator
+    try:
+        yield
+    finally:
+        _here.generator = None
 
 
 class Dropout(nn.Module):
@@ -22,7 +38,8 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return nn.functional.dropout(x, self.rate)
-        bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64)
+        bits.random_(-(2**63), None, generator=getattr(_here, "generator", None))
         draws = bits.view(torch.int16)[: x.numel()].view(x.shape)  # even on −32,768 … 32,767
         kept = draws >= round(self.rate * 65536) - 32768
         return x * kept.to(x.dtype).mul_(1 / (1 - self.rate))

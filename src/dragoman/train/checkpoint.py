@@ -57,7 +57,7 @@ class Progress:
     pieces: int
     """Parts that each micro-batch is cut into, so as to fit in memory."""
     threads: int
-    """CPU threads of each process; sums depend on it in their last bits."""
+    """CPU threads of each process: sums and, where each takes rows of a batch, dropout depend on them."""
     torch: str
     """Version of PyTorch, whose kernels sums depend on too."""
     validated: dict[int, float] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dragoman.config import TrainConfig
@@ -19,6 +19,7 @@ from dragoman.model.device import arithmetic, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train.distributed import Team, share_out, without_exchange
 from dragoman.train.precision import Precision
+from dragoman.train.threads import at_once, shares
 from dragoman.train.validation import SummedLoss
 
 
@@ -36,6 +37,10 @@ class Gradient:
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
+        # Elsewhere than in a single process the exchange listens for whole backward passes, and what is recomputed
+        # draws its dropout anew from the default generator.
+        self.divides = team.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         saving = {
             "train.recompute=true": not train.recompute,
             "train.parallel=fsdp": team.size > 1 and train.parallel == "ddp",
@@ -70,13 +75,32 @@ class Gradient:
         return None
 
     def _backward(self, batch: Batch, tokens: int, last: bool) -> float:
+        if self.divides and (parts := shares(batch)) > 1:
+            return self._divided(split(batch, parts), tokens)
         with nullcontext() if last else without_exchange(self.summed_loss):
-            with arithmetic(self.precision, self.device):
-                there = batch.to(self.device)
-                summed = self.summed_loss(there.src, there.tgt_in, there.tgt_out)
+            summed = self._summed_loss(batch)
             # Over the processes gradients are averaged, and ours is to be their sum.
             (summed * (self.team.size / tokens)).backward()
         return float(summed.item())
+
+    def _divided(self, parts: Sequence[Batch], tokens: int) -> float:
+        """`_backward` of parts that threads take, each one's gradient apart and then their sum in order."""
+
+        def of(part: Batch) -> tuple[float, Sequence[Tensor]]:
+            summed = self._summed_loss(part)
+            return float(summed.item()), torch.autograd.grad(summed / tokens, self.parameters)
+
+        done = at_once([partial(of, part) for part in parts])
+        for _, gradients in done:
+            for parameter, gradient in zip(self.parameters, gradients, strict=True):
+                parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
+        return sum(loss for loss, _ in done)
+
+    def _summed_loss(self, batch: Batch) -> Tensor:
+        with arithmetic(self.precision, self.device):
+            there = batch.to(self.device)
+            summed: Tensor = self.summed_loss(there.src, there.tgt_in, there.tgt_out)
+        return summed
 
 
 def layers_of(model: Transformer) -> list[nn.Module]:
