@@ -243,15 +243,15 @@ class TrainConfig(Section):
     warmup: Positive = 4000
     """Steps of linear increase, Eq. (3)."""
     schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
-    """What follows the warm-up: `inverse_sqrt`, Eq. (3); `linear`, straight down to nothing at `max_steps` or
-    `max_minutes`, whichever is nearer, for a run whose length is known beforehand."""
+    """What follows the warm-up: `inverse_sqrt`, Eq. (3); `linear`, straight down to nothing at `max_steps`, which is
+    then fixed, or by the clock at `max_minutes`, if that is nearer."""
     betas: tuple[Fraction, Fraction] = (0.9, 0.98)
     """Adam's β₁ and β₂, section 5.3."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
     """Adam's ε, section 5.3."""
     label_smoothing: Fraction = 0.1
     """ε_ls of section 5.4."""
-    r_drop: Annotated[float, Field(ge=0)] = 0.0
+    r_drop: Annotated[float, Field(ge=0, le=1000)] = 0.0
     """α of R-Drop, Liang et al. 2021: every pair goes through twice, and what dropout makes differ costs; 1 to 5."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
     """Gradients longer than this are shortened to it."""

@@ -32,15 +32,23 @@ def test_a_given_peak_is_reached_at_the_end_of_the_warm_up_on_the_same_curve() -
 
 @pytest.mark.parametrize(
     ("step", "minutes", "expected"),
-    [(1, 0, 1e-5), (100, 0, 1e-3), (501, 0, 5e-4), (501, 10, 5e-4), (501, 45, 2.5e-4), (1000, 0, 1e-6), (501, 61, 0)],
+    [
+        (1, 0, 1e-5),
+        (100, 0, 1e-3),
+        (501, 0, 1e-3 * 500 / 901),
+        (501, 10, 1e-3 * 500 / 901),
+        (501, 45, 2.5e-4),
+        (1000, 0, 1e-3 / 901),
+        (501, 61, 0),
+    ],
 )
 def test_the_linear_schedule_comes_down_to_nothing_at_the_nearer_end(
     step: int, minutes: float, expected: float
 ) -> None:
     train = TrainConfig(schedule="linear", learning_rate=1e-3, warmup=100, max_steps=1000, max_minutes=60)
-    assert learning_rate(step, 128, train, minutes) == pytest.approx(expected, rel=0.1)
+    assert learning_rate(step, 128, train, minutes) == pytest.approx(expected)
     without = train.model_copy(update={"max_minutes": None})
-    assert learning_rate(501, 128, without, minutes) == pytest.approx(5e-4)
+    assert learning_rate(501, 128, without, minutes) == pytest.approx(1e-3 * 500 / 901)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

@@ -6,7 +6,7 @@ data.json       the hashes of its text
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,12 +17,15 @@ from dragoman.configfile import build_config, differences, dump_config, portable
 from dragoman.data.check import CorpusReport
 from dragoman.errors import ConfigError, ResumeError
 from dragoman.storage import storage_error, whole_text
-from dragoman.train.checkpoint import checkpoint_steps
+from dragoman.train.checkpoint import checkpoint_steps, resumable_steps
 
-# Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
+# Keys that may change between a run and its resumption: none of them touches an update's arithmetic, or the two that
+# do with a schedule that is made for them.
+ENDS = ("train.max_steps", "train.max_minutes")
 MAY_CHANGE = (
-    *(f"train.{key}" for key in ("max_steps", "max_minutes", "patience", "tensorboard", "log_every", "output")),
-    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
+    *ENDS,
+    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "parallel", "peer_timeout")),
+    "train.recompute",
     "project.license",
     "data.test",
     "decode.",
@@ -65,7 +68,8 @@ def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
     if not resume:
         return
     old = begun_with(folder)
-    changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(MAY_CHANGE)]
+    free = MAY_CHANGE[len(ENDS) :] if config.train.schedule == "linear" else MAY_CHANGE
+    changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(free)]
     if changed:
         raise ResumeError(
             f"{folder}: was begun with {changed[0]} = {_value(old, changed[0])}, "
@@ -75,12 +79,14 @@ def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
 
 def begun_with(folder: Path) -> RunConfig:
     """The configuration with which the run in `folder` began. Raises ResumeError if there is nothing to resume."""
-    if not checkpoint_steps(folder / "checkpoints"):
+    if not resumable_steps(folder / "checkpoints"):
+        if checkpoint_steps(folder / "checkpoints"):
+            raise ResumeError(f"{folder}: no checkpoint is whole; start anew with another train.output")
         raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
     before = folder / "config.toml"
     try:
         return build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # TOML's error is a ValueError, and so is that of bytes that are no UTF-8
         raise _unreadable(before, error) from None
 
 
@@ -105,9 +111,10 @@ def open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport]
     if resume:
         try:
             hashes = json.loads(note.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            before = [tuple(hashes[report.name]) for report in reports if report.name != "test"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise _unreadable(note, error) from None
-        _refuse_other_text(reports, hashes)
+        _refuse_other_text([report for report in reports if report.name != "test"], before)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -116,10 +123,10 @@ def open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport]
     whole_text(note, json.dumps({report.name: report.sha256 for report in reports}, indent=2) + "\n")
 
 
-def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Mapping[str, Sequence[str]]) -> None:
-    for report in reports:
-        for name, now, before in zip(report.files, report.sha256, hashes.get(report.name, ()), strict=False):
-            if now != before and report.name != "test":
+def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:
+    for report, known in zip(reports, hashes, strict=True):
+        for name, now, before in zip(report.files, report.sha256, known, strict=False):
+            if now != before:
                 raise ResumeError(
                     f"{name}: has changed since the run began (sha256 {before[:12]}… then, {now[:12]}… now); "
                     "restore it, or start a new run"

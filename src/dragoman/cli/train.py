@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import Bundle, load_weights, write_bundle
+from dragoman.bundle import Bundle, write_bundle
 from dragoman.cli.card import model_card
 from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
@@ -35,13 +35,14 @@ from dragoman.export.golden import golden_sentences, golden_text
 from dragoman.model.device import keep_freed_memory, pick_device
 from dragoman.model.inherit import inherit, may_inherit
 from dragoman.model.transformer import Transformer
+from dragoman.options import DecodeConfig
 from dragoman.storage import whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.train.checkpoint import checkpoint_steps, read_progress
+from dragoman.train.checkpoint import read_progress, resumable_steps
 from dragoman.train.distributed import Team, join_team, leave_team
 from dragoman.train.fitting import divide_update, fitting
-from dragoman.train.log import MetricsLog, TensorBoardLog
-from dragoman.train.loop import Outcome, Trainer
+from dragoman.train.log import MetricsLog, Outcome, TensorBoardLog
+from dragoman.train.loop import Trainer
 from dragoman.train.validation import TranslationScores
 from dragoman.translator import Translator
 
@@ -112,7 +113,7 @@ def _run(
         if team.leads:
             trainer.listeners.append(MetricsLog(folder / "metrics.jsonl", trainer.step))
             if config.train.tensorboard:
-                trainer.listeners.append(TensorBoardLog(folder / "tensorboard"))
+                trainer.listeners.append(TensorBoardLog(folder / "tensorboard", trainer.step))
         outcome = trainer.fit()
     if not team.leads:
         return None
@@ -167,7 +168,7 @@ def validator(
     if not pairs:
         return None
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    greedy = config.decode.model_copy(update={"beam": 1, "n_best": 1})
+    greedy = DecodeConfig(beam=1)  # whatever [decode] asks for: runs are compared by it, and it may be watched
 
     def translate(model: Transformer) -> TranslationScores:
         found = Translator(tokenizer, TorchEngine(model, device), greedy).translate(sources)
@@ -198,12 +199,12 @@ def _trainer(
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if start:
-        load_weights(model, start.folder / "model.safetensors")
+        model.load_state_dict(start.load_model().state_dict())
     if teacher and not resume and may_inherit(config.model, teacher.config.model):
         inherit(model, teacher.load_model())
         say(f"the student begins with layers of {teacher.folder}")
     if resume:  # what was found then holds: found anew, an update could be another one
-        before = read_progress(checkpoints, checkpoint_steps(checkpoints)[-1])
+        before = read_progress(checkpoints, resumable_steps(checkpoints)[-1])
         tokens, accumulate = before.batch_tokens, before.accumulate
     else:
         tokens, accumulate = _micro_batches(config, model.to(device), device, team)

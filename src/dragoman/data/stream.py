@@ -21,6 +21,9 @@ from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import DataError
 from dragoman.text.tokenizer import Tokenizer
 
+# Weights below 1 may draw no pair in an epoch, but hardly in so many, one after the other.
+EMPTY_EPOCHS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -82,6 +85,7 @@ class BatchStream:
         self._batches = self._run()
 
     def _run(self) -> Iterator[list[Example]]:
+        nothing = 0
         while True:
             before = self.position
             for part, examples in self._parts(before.epoch, start=before.part):
@@ -93,13 +97,14 @@ class BatchStream:
                     yield [examples[index] for index in group]
                 self.position = Position(before.epoch, part + 1)
                 examples.clear()  # before the next part is read: two would be twice the memory
-            if self.position == Position(before.epoch):
+            nothing = nothing + 1 if self.position == Position(before.epoch) else 0
+            if nothing and (nothing == EMPTY_EPOCHS or all(corpus.weight >= 1 for corpus in self.data.train)):
                 raise self._nothing_in(before.epoch)
             self.position = Position(before.epoch + 1)
 
     def _nothing_in(self, epoch: int) -> DataError:
         if next(self._epoch(epoch), None) is None:
-            return DataError(f"the weights of data.train draw no pair in epoch {epoch + 1}; raise them, or add text")
+            return DataError(f"the weights of data.train drew no pair by epoch {epoch + 1}; raise them, or add text")
         return DataError("the training text has no pair within data.max_length; raise it or add text")
 
     def _parts(self, epoch: int, start: int) -> Iterator[tuple[int, list[Example]]]:
@@ -121,7 +126,7 @@ class BatchStream:
         """The pairs of one epoch, corpora mixed evenly: each is drawn from in proportion to its size on disk."""
         rng = random.Random(f"{self.seed}/{epoch}")
         corpora = [_repeated(corpus) for corpus in self.data.train]
-        sizes = [(1 + corpus.source.stat().st_size) * math.ceil(corpus.weight) for corpus in self.data.train]
+        sizes = [(1 + _size(corpus.source)) * math.ceil(corpus.weight) for corpus in self.data.train]
         while corpora:
             index = rng.choices(range(len(corpora)), sizes)[0] if len(corpora) > 1 else 0
             pair, share = next(corpora[index], (None, 0.0))
@@ -129,6 +134,13 @@ class BatchStream:
                 del corpora[index], sizes[index]
             elif share == 1.0 or rng.random() < share:
                 yield pair
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}; put it back, and go on with --resume") from None
 
 
 def _repeated(corpus: CorpusConfig) -> Iterator[tuple[tuple[Path, Pair], float]]:

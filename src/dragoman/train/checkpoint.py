@@ -7,8 +7,9 @@
         random.safetensors      the random states of every process
         training.json           step, data position, best so far, time spent
 
-A checkpoint appears whole or not at all. Older ones are kept as far as averaging or the best so far need them, and
-without what only the latest needs. Any number of processes goes on from what any number of them has saved.
+A checkpoint appears whole or not at all. The last two are kept whole, so that one that a disk damages can be done
+without; older ones as far as averaging or the best so far need them, their weights alone. Any number of processes goes
+on from what any number of them has saved.
 """
 
 import json
@@ -35,6 +36,7 @@ from dragoman.train.optimizer import empty_state, load_state_tensors, state_tens
 
 TRAINED = ".weight being trained"
 GO_ON = "what was saved before is intact, go on with --resume"
+FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def save_checkpoint(
     moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
     in_parts = any(map(is_shared, moments.values()))
     final = checkpoint(folder, progress.step)
-    with whole_folder(final, GO_ON) if team.leads else nullcontext(partial_of(final)) as partial:
+    also = GO_ON if resumable_steps(folder) else "nothing had been saved before, start anew"
+    with whole_folder(final, also) if team.leads else nullcontext(partial_of(final)) as partial:
         team.meet()  # the folder is there
         if in_parts:
             save_parts(moments, checkpoint_id=partial / "optimizer")
@@ -104,13 +107,14 @@ def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
     try:
         for torn in folder.glob(".*.partial"):  # of a process that was killed while it wrote
             shutil.rmtree(torn)
+        whole = [step for step in resumable_steps(folder) if step <= latest][-2:]
         for step in checkpoint_steps(folder):
             where = checkpoint(folder, step)
-            if step not in {latest, *keep}:
+            if step not in {*whole, *keep}:
                 shutil.rmtree(where)
-            elif step != latest:
+            elif step not in whole:
                 shutil.rmtree(where / "optimizer", ignore_errors=True)
-                for name in ("optimizer.safetensors", "random.safetensors"):
+                for name in ("random.safetensors", "optimizer.safetensors"):
                     (where / name).unlink(missing_ok=True)
     except OSError as error:
         raise storage_error(folder, error) from None
@@ -133,7 +137,7 @@ def read_progress(folder: Path, step: int) -> Progress:
         record["validated"] = {int(key): value for key, value in record["validated"].items()}
         return Progress(**record)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelError(f"{where}: cannot be read: {error}; remove this checkpoint") from None
+        raise _unreadable(where, folder, step, error) from None
 
 
 def load_checkpoint(
@@ -149,25 +153,41 @@ def load_checkpoint(
     The random states are those of as many processes as there were; with another number they stay as they are.
     """
     where, progress = checkpoint(folder, step), read_progress(folder, step)
-    fill(model, read_weights(model, where / "model.safetensors"))
-    if (where / "optimizer").is_dir():
-        moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})
-        try:
+    random: dict[str, Tensor] = {}
+    try:
+        fill(model, read_weights(model, where / "model.safetensors"))
+        if (where / "optimizer").is_dir():
+            moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})
             load_parts(moments, checkpoint_id=where / "optimizer", no_dist=team.size == 1)
-        except (CheckpointException, OSError, RuntimeError) as error:
-            raise ModelError(f"{where}/optimizer: cannot be read: {error}; remove this checkpoint") from None
-    else:
-        moments = load_tensors(where / "optimizer.safetensors")
+        else:
+            moments = load_tensors(where / "optimizer.safetensors")
+        if progress.processes == team.size:
+            random = load_tensors(where / "random.safetensors")
+    except (ModelError, CheckpointException, OSError, RuntimeError) as error:
+        raise _unreadable(where, folder, step, error) from None
     if mean:
         mean.restart()
         fill(model, {name.removesuffix(TRAINED): moments.pop(name) for name in _trained(model)})
     load_state_tensors(optimizer, model, moments)
-    if progress.processes == team.size:
-        random = load_tensors(where / "random.safetensors")
+    if random:
         torch.set_rng_state(random[f"cpu.{team.rank}"])
         if torch.cuda.is_available() and f"cuda.{team.rank}" in random:
             torch.cuda.set_rng_state(random[f"cuda.{team.rank}"])
     return progress
+
+
+def _unreadable(where: Path, folder: Path, step: int, error: BaseException) -> ModelError:
+    cause = error
+    if isinstance(error, CheckpointException) and error.failures:  # its own words hold a traceback for every process
+        cause = next(iter(error.failures.values()))[0]
+    said = str(cause).strip().partition("\n")[0]
+    said = said if str(where) in said else f"{where}: cannot be read: {said or type(cause).__name__}"
+    if isinstance(cause, PermissionError):
+        return ModelError(f"{said}; allow this user to read it")
+    if earlier := [other for other in resumable_steps(folder) if other < step]:
+        whole = checkpoint(folder, step)
+        return ModelError(f"{said}; move {whole} elsewhere, and --resume goes on from step {earlier[-1]:,}")
+    return ModelError(f"{said}; no earlier checkpoint is whole, start anew with another train.output")
 
 
 def checkpoint(folder: Path, step: int) -> Path:
@@ -179,13 +199,33 @@ def checkpoint_steps(folder: Path) -> list[int]:
     """Steps of the checkpoints on disk, ascending; half-written ones do not count."""
     for moved in folder.glob(".*.old"):
         restore(folder / moved.name.removeprefix(".").removesuffix(".old"))
-    return sorted(int(path.name) for path in folder.glob("[0-9]*") if path.name.isdecimal())
+    numbered = [path for path in folder.glob("[0-9]" * 8 + "*") if path.name.isdecimal() and path.is_dir()]
+    return sorted(int(path.name) for path in numbered)
+
+
+def resumable_steps(folder: Path) -> list[int]:
+    """Those of them that a run can go on from, as far as their files' names tell."""
+    return [
+        step
+        for step in checkpoint_steps(folder)
+        if sum((checkpoint(folder, step) / name).exists() for name in FOR_RESUMING) == 2
+    ]
+
+
+def what_is_kept(folder: Path) -> str:
+    """What a run that fails now leaves, to be told."""
+    saved = checkpoint_steps(folder)
+    return f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
 
 
 def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints, section 6.1."""
     total: dict[str, Tensor] = {}
     for step in steps:
-        for name, tensor in load_tensors(checkpoint(folder, step) / "model.safetensors").items():
+        try:
+            weights = load_tensors(checkpoint(folder, step) / "model.safetensors")
+        except ModelError as error:
+            raise ModelError(f"{error}; move {checkpoint(folder, step)} elsewhere, and --resume does without") from None
+        for name, tensor in weights.items():
             total[name] = total[name] + tensor.double() if name in total else tensor.double()
     return {name: (tensor / len(steps)).float() for name, tensor in total.items()}

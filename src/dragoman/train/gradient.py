@@ -58,6 +58,7 @@ class Gradient:
         help: on a single pair, or in one of several processes.
         """
         random = torch.get_rng_state()
+        on_gpu = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
         parts = [part for batch in batches for part in split(batch, self.pieces)]
         most = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
         rows, source, target = most.src.size(0), most.src.size(1), most.tgt_in.size(1)
@@ -71,6 +72,8 @@ class Gradient:
             if self.team.size > 1 or rows == 1:
                 raise
         torch.set_rng_state(random)
+        if on_gpu is not None:
+            torch.cuda.set_rng_state(on_gpu, self.device)
         self.pieces *= 2
         return None
 

@@ -50,6 +50,22 @@ class ValidationReport:
     """Where the first of them is, as `file:line`."""
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    step: int
+    reason: str
+    seconds: float
+    target_tokens: int
+    loss: float
+    """Validation loss of the final weights, in nats a target token."""
+    averaged: tuple[int, ...]
+    """Steps whose weights the final model is the mean of."""
+    precision: str
+    """The arithmetic it was trained in."""
+
+
 class Listener(Protocol):
     """Hears of a run's progress."""
 
@@ -96,12 +112,13 @@ class MetricsLog:
 class TensorBoardLog:
     """The same numbers as TensorBoard event files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, step: int) -> None:
+        """What was written of steps after `step`, the one that is gone on from, no longer shows."""
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError:
             raise ConfigError('train.tensorboard: needs `pip install "dragoman[tensorboard]"`') from None
-        self.writer: Any = SummaryWriter(str(folder))
+        self.writer: Any = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
 
     def on_step(self, report: StepReport) -> None:
         """Add a step's scalars."""

@@ -8,7 +8,6 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -24,13 +23,15 @@ from dragoman.train.checkpoint import (
     average_weights,
     checkpoint_steps,
     load_checkpoint,
+    resumable_steps,
     save_checkpoint,
     shown,
+    what_is_kept,
 )
 from dragoman.train.distributed import Team, fill, whole
 from dragoman.train.ema import MovingAverage
 from dragoman.train.gradient import Gradient
-from dragoman.train.log import Listener, ValidationReport
+from dragoman.train.log import Listener, Outcome, ValidationReport
 from dragoman.train.meter import Meter
 from dragoman.train.optimizer import build_optimizer, clip_grad_norm
 from dragoman.train.precision import choose_precision
@@ -39,21 +40,7 @@ from dragoman.train.schedule import learning_rate
 from dragoman.train.signals import stop_on_signals
 from dragoman.train.validation import TranslationScores, Watch, validation_loss
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended."""
-
-    step: int
-    reason: str
-    seconds: float
-    target_tokens: int
-    loss: float
-    """Validation loss of the final weights, in nats a target token."""
-    averaged: tuple[int, ...]
-    """Steps whose weights the final model is the mean of."""
-    precision: str
-    """The arithmetic it was trained in."""
+CALMER = "start anew with a lower train.learning_rate, or with train.clip_norm"
 
 
 class Trainer:
@@ -92,21 +79,24 @@ class Trainer:
         self.started = time.monotonic()
         self.clock = 0.0  # the first process's, at the last step
         self.meter = Meter(config.model, self.model.projection.size(0), device)
-        self._since_report: list[
-            tuple[float, int, int]
-        ] = []  # (summed loss, target tokens, our operations) of each step
-        self._reported_at = 0.0
 
     def resume(self) -> None:
         """Continue from the latest checkpoint on disk."""
-        step = checkpoint_steps(self.folder)[-1]
+        step = resumable_steps(self.folder)[-1]
         progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = progress.seconds
         self.stream.batch_tokens = progress.batch_tokens
         self.stream.load_state_dict(progress.stream)
         self.watch = Watch(**progress.watch)
-        self.validated, self.accumulate = progress.validated, progress.accumulate
+        there = set(checkpoint_steps(self.folder))
+        self.validated = {step: value for step, value in progress.validated.items() if step in there}
+        self.accumulate = progress.accumulate
+        if gone := {*progress.validated, *filter(None, [self.watch.best_step])} - there:
+            self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model does without them")
+        if not self._end():  # one that an earlier end asked for
+            every = self.config.train.validate_every
+            self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
         self.gradient.precision, self.gradient.pieces = progress.precision, progress.pieces
         if self.config.train.threads is None and self.device.type == "cpu":
             torch.set_num_threads(progress.threads)
@@ -245,6 +235,10 @@ class Trainer:
             fill(self.final, weights)
         self.final.eval()
         loss = validation_loss(self.final, self.valid, self.device)
+        if not math.isfinite(loss):  # before it replaces a checkpoint
+            raise DivergenceError(
+                f"step {self.step:,}: the validation loss is {loss}; {what_is_kept(self.folder)}; {CALMER}"
+            )
         scores = self.translate(self.final) if self.translate else None
         self.final.train()
         watched = loss if self.watch.kind == "loss" or scores is None else getattr(scores, self.watch.kind)
@@ -284,7 +278,8 @@ class Trainer:
 
     def _finish(self, reason: str) -> Outcome:
         """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
-        candidates = [(self.watch.best_step,), tuple(self._to_average())]
+        there = checkpoint_steps(self.folder)
+        candidates = [(step,) for step in there if step == self.watch.best_step] + [tuple(self._to_average())]
         losses: dict[tuple[int, ...], float] = {}
         if self.team.leads:
             self.final.eval()
@@ -307,10 +302,7 @@ class Trainer:
         named = self.folder.parent / (f"diverged.{self.team.rank}.txt" if self.team.size > 1 else "diverged.txt")
         named.write_text("".join(place + "\n" for place in places), encoding="utf-8")
         what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
-        saved = checkpoint_steps(self.folder)
-        kept = f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
         pairs = f"{len(places)} pairs ({', '.join(places[:3])}, … all in {named})"
         return DivergenceError(
-            f"step {self.step + 1:,}: the {what}{which} on {pairs}; "
-            f"{kept}; start anew with a lower train.learning_rate, or with train.clip_norm"
+            f"step {self.step + 1:,}: the {what}{which} on {pairs}; {what_is_kept(self.folder)}; {CALMER}"
         )

@@ -12,12 +12,15 @@ def learning_rate(step: int, d_model: int, train: TrainConfig, minutes: float) -
     """The learning rate at `step`, counted from 1, when `minutes` of training have passed.
 
     `inverse_sqrt`: Eq. (3), or the same curve scaled to reach `train.learning_rate` at the end of the warm-up.
-    `linear`: up to that peak during the warm-up, and down to nothing by whichever end is nearer, that of the steps or
-    that of the minutes.
+    `linear`: in a line up to that peak, and from there in a line to nothing after `train.max_steps`; with
+    `train.max_minutes` no higher than the share of the minutes that is left.
     """
-    rate, own_peak = noam(step, d_model, train.warmup), noam(train.warmup, d_model, train.warmup)
+    own_peak = noam(train.warmup, d_model, train.warmup)
     peak = own_peak if train.learning_rate is None else train.learning_rate
     if train.schedule == "inverse_sqrt":
-        return peak * (rate / own_peak)
-    spent = max((step - 1) / train.max_steps, minutes / train.max_minutes if train.max_minutes else 0.0)
-    return peak * max(0.0, min(step / train.warmup, 1 - spent))
+        rate = noam(step, d_model, train.warmup)
+        return rate if train.learning_rate is None else peak * rate / own_peak
+    left = (train.max_steps - step + 1) / max(1, train.max_steps - train.warmup + 1)
+    if train.max_minutes:
+        left = min(left, 1 - minutes / train.max_minutes)
+    return peak * max(0.0, min(step / train.warmup, left))
