@@ -9,7 +9,7 @@ MOST = 2**31 - 1
 Positive = Annotated[int, Field(gt=0, le=MOST)]
 NonNegative = Annotated[int, Field(ge=0, le=MOST)]
 # Hypotheses of one sentence: each takes memory of its own.
-Several = Annotated[int, Field(gt=0, le=1024)]
+Several = Annotated[int, Field(gt=0, le=4096)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
