@@ -19,17 +19,16 @@ from dragoman.errors import ConfigError, ResumeError
 from dragoman.storage import storage_error, whole_text
 from dragoman.train.checkpoint import checkpoint_steps, resumable_steps
 
-# Keys that may change between a run and its resumption: none of them touches an update's arithmetic, or the two that
-# do with a schedule that is made for them.
-ENDS = ("train.max_steps", "train.max_minutes")
+# Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
 MAY_CHANGE = (
-    *ENDS,
-    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "parallel", "peer_timeout")),
-    "train.recompute",
+    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output")),
+    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
     "project.license",
     "data.test",
     "decode.",
 )
+# Nor do these, unless the learning rate goes by them.
+ENDS = ("train.max_steps", "train.max_minutes")
 
 
 def output_of(config: RunConfig) -> Path:
@@ -68,7 +67,7 @@ def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
     if not resume:
         return
     old = begun_with(folder)
-    free = MAY_CHANGE[len(ENDS) :] if config.train.schedule == "linear" else MAY_CHANGE
+    free = MAY_CHANGE + (() if config.train.schedule == "linear" else ENDS)
     changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(free)]
     if changed:
         raise ResumeError(

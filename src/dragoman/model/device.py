@@ -16,8 +16,8 @@ MALLOC = {
     "M_TRIM_THRESHOLD": (-1, 2**31 - 1),
     "M_TOP_PAD": (-2, 64 * 2**20),
     "M_MMAP_THRESHOLD": (-3, 32 * 2**20),
-    "M_ARENA_MAX": (-8, 1),  # what one thread frees, another takes
 }
+M_ARENA_MAX = -8
 
 
 def pick_device(name: str) -> torch.device:
@@ -36,11 +36,12 @@ def keep_freed_memory() -> None:
     """Let glibc keep memory that this process frees, where glibc is; it is taken again by the next training step.
 
     Given back and taken anew, gigabytes a step, each page is cleared by the kernel first: a fifth of a step of
-    paper-base on a CPU (`docs/log.md`, 2026-11-21).
+    paper-base on a CPU (`docs/log.md`, 2026-11-21). A thread that works takes from an arena of its own, and one of them
+    from that of the main thread, which waits meanwhile (decision 0011).
     """
     if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)
-        for option, value in MALLOC.values():
+        for option, value in (*MALLOC.values(), (M_ARENA_MAX, torch.get_num_threads())):
             libc.mallopt(option, value)
 
 
