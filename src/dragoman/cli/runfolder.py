@@ -108,12 +108,13 @@ def open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport]
     """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
     note = folder / "data.json"
     if resume:
+        learned = [report for report in reports if report.name != "test"]
         try:
             hashes = json.loads(note.read_text(encoding="utf-8"))
-            before = [tuple(hashes[report.name]) for report in reports if report.name != "test"]
+            before = [tuple(hashes[report.name]) for report in learned]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _unreadable(note, error) from None
-        _refuse_other_text([report for report in reports if report.name != "test"], before)
+        _refuse_other_text(learned, before)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
