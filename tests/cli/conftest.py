@@ -110,6 +110,7 @@ Dragoman = Callable[..., Said]
 def dragoman(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Dragoman:
     """The command line, in this process: `dragoman("train", path, stdin="…")`."""
     monkeypatch.setenv("DRAGOMAN_DEBUG", "")
+    monkeypatch.setattr(sys, "argv", ["dragoman"])
 
     def run(*arguments: object, stdin: str | bytes | None = None) -> Said:
         if stdin is not None:

@@ -1,11 +1,16 @@
 """A run whose files were spoilt goes on from what is whole, or says what is not and what to do."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import sentences
+
+from dragoman.config import TokenizerConfig
+from dragoman.text.tokenizer import Tokenizer, learn
 
 MORE = ("train.max_steps=12", "--resume")
 
@@ -84,6 +89,19 @@ def test_a_record_that_says_nothing_is_told(
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
     assert complaint.startswith(f"{run / name}: cannot be read: ")
     assert complaint.endswith("; the run cannot be compared with its beginning, start anew")
+
+
+def test_other_pieces_are_refused_though_they_are_as_many(dragoman: Any, resumable: Path, run: Path) -> None:
+    pieces = run / "tokenizer/joint.model"
+    other = learn(sentences(100, seed=9), TokenizerConfig(kind="bpe", vocab_size=56, byte_fallback=False))
+    assert len(other.source) == len(Tokenizer.load(pieces.parent).source)
+    other.save(pieces.parent)
+    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
+    assert re.fullmatch(
+        rf"{pieces}: has changed since the run began \(sha256 \w{{12}}… then, \w{{12}}… now\); "
+        "restore it, or start a new run",
+        complaint,
+    )
 
 
 def test_the_end_of_a_straight_schedule_is_fixed(dragoman: Any, project: Path) -> None:

@@ -1,7 +1,7 @@
 """The folder of a run: what it was begun with, and the refusal to go on with anything else.
 
 config.toml     the configuration, every default written out
-data.json       the hashes of its text
+data.json       the hashes of its text and of its pieces
 """
 
 import json
@@ -17,6 +17,7 @@ from dragoman.configfile import build_config, differences, dump_config, portable
 from dragoman.data.check import CorpusReport
 from dragoman.errors import ConfigError, ResumeError
 from dragoman.storage import storage_error, whole_text
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.train.checkpoint import checkpoint_steps, resumable_steps
 
 # Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
@@ -104,30 +105,36 @@ def _value(config: RunConfig, key: str) -> str:
     return str(value)
 
 
-def open_folder(folder: Path, config: RunConfig, reports: Sequence[CorpusReport], resume: bool) -> None:
-    """Make the run's folder and note what the run is made of; on resume, refuse other text than before."""
+def open_folder(
+    folder: Path, config: RunConfig, reports: Sequence[CorpusReport], tokenizer: Tokenizer, resume: bool
+) -> None:
+    """Note in the run's folder what the run is made of; on resume, refuse other text or pieces than before."""
     note = folder / "data.json"
     if resume:
         learned = [report for report in reports if report.name != "test"]
         try:
             hashes = json.loads(note.read_text(encoding="utf-8"))
             before = [tuple(hashes[report.name]) for report in learned]
+            pieces = dict(hashes["tokenizer"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _unreadable(note, error) from None
         _refuse_other_text(learned, before)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from None
+        for name, now in tokenizer.sha256.items():
+            _refuse_change(f"{folder / 'tokenizer' / name}", now, str(pieces.get(name)))
     whole_text(folder / "config.toml", dump_config(config))
-    whole_text(note, json.dumps({report.name: report.sha256 for report in reports}, indent=2) + "\n")
+    made_of = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
+    whole_text(note, json.dumps(made_of, indent=2) + "\n")
 
 
 def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:
     for report, known in zip(reports, hashes, strict=True):
         for name, now, before in zip(report.files, report.sha256, known, strict=False):
-            if now != before:
-                raise ResumeError(
-                    f"{name}: has changed since the run began (sha256 {before[:12]}… then, {now[:12]}… now); "
-                    "restore it, or start a new run"
-                )
+            _refuse_change(name, now, before)
+
+
+def _refuse_change(name: str, now: str, before: str) -> None:
+    if now != before:
+        raise ResumeError(
+            f"{name}: has changed since the run began (sha256 {before[:12]}… then, {now[:12]}… now); "
+            "restore it, or start a new run"
+        )

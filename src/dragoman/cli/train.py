@@ -98,11 +98,12 @@ def _run(
 ) -> Path | None:
     if team.leads:
         refuse_mix_up(folder, config, resume)  # another process may have trained here while the text was read
-        open_folder(folder, config, reports, resume)
-    if team.leads and not resume:
-        _save_tokenizer(folder, config, start or teacher)
+        if not resume:
+            _save_tokenizer(folder, config, start or teacher)
     team.meet()
     tokenizer = Tokenizer.load(folder / "tokenizer")
+    if team.leads:
+        open_folder(folder, config, reports, tokenizer, resume)
     trainer = _trainer(config, tokenizer, folder, device, team, start, teacher, resume)
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:

@@ -4,6 +4,7 @@ Enters normalised or raw text (`encode` normalises), leaves ids without begin an
 whoever builds a batch or a search. One processor serves both languages when the vocabulary is joint.
 """
 
+import hashlib
 import io
 import random
 import re
@@ -99,6 +100,11 @@ class Tokenizer:
         """Write `joint.model`, or `source.model` and `target.model`, into an existing folder."""
         for name, vocabulary in self._files().items():
             (folder / name).write_bytes(vocabulary.serialized)
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        """Those files' hashes, by name."""
+        return {name: hashlib.sha256(held.serialized).hexdigest() for name, held in self._files().items()}
 
     def _files(self) -> dict[str, Vocabulary]:
         if self.joint:
