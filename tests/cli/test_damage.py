@@ -59,7 +59,9 @@ def test_an_older_checkpoint_that_is_gone_is_done_without(dragoman: Any, resumab
     shutil.rmtree(run / "checkpoints/00000004")
     said = dragoman("train", resumable / "run.toml", "--resume")
     assert said.code == 0, said.err
-    assert "the checkpoints of steps [4] are gone: the final model does without them" in said.err
+    gone = "the checkpoints of steps [4] are gone: the final model does without them"
+    assert gone in said.err
+    assert f'{{"event": "notice", "step": 8, "text": "{gone}"}}\n' in (run / "metrics.jsonl").read_text()
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
 
 

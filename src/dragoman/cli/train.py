@@ -108,13 +108,14 @@ def _run(
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:
         trainer.listeners.append(display)
+        if team.leads:
+            begun = resumable_steps(folder / "checkpoints")[-1] if resume else 0
+            trainer.listeners.append(MetricsLog(folder / "metrics.jsonl", begun))
+            if config.train.tensorboard:
+                trainer.listeners.append(TensorBoardLog(folder / "tensorboard", begun))
         if resume:
             trainer.resume()
             say(f"resumed at step {trainer.step:,}")
-        if team.leads:
-            trainer.listeners.append(MetricsLog(folder / "metrics.jsonl", trainer.step))
-            if config.train.tensorboard:
-                trainer.listeners.append(TensorBoardLog(folder / "tensorboard", trainer.step))
         outcome = trainer.fit()
     if not team.leads:
         return None
