@@ -1,22 +1,31 @@
 #!/usr/bin/env bash
-# Transformer-Tiny on Multi30k en→TARGET: trains (or resumes), then scores three test sets. Last line: JSON.
+# A tiny Transformer on Multi30k en→TARGET: trains (or resumes), then scores three test sets. Last line: JSON.
 #
-#   DRAGOMAN_DATA=/path/to/data runs/multi30k.sh de|fr [key=value ...]
+#   DRAGOMAN_DATA=/path/to/data runs/multi30k.sh de|fr tiny|prenorm moses|raw [key=value ...]
 #
-# DRAGOMAN_DATA is the folder that holds multi30k/. The run is written to runs/multi30k-en-TARGET.
+# The recipe is configs/multi30k_RECIPE.toml, the text lower-cased and cut by Moses, as the paper's, or as it is.
+# DRAGOMAN_DATA is the folder that holds multi30k/. The run is written to runs/multi30k-en-TARGET-RECIPE-TEXT.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=${1:?de or fr}; shift
+target=${1:?de or fr} recipe=${2:?tiny or prenorm} text=${3:?moses or raw}; shift 3
 data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that holds multi30k/}/multi30k
-run=$PWD/runs/multi30k-en-$target
+run=$PWD/runs/multi30k-en-$target-$recipe-$text
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 
-corpus() { echo "{source = '$data/$1.en.gz', target = '$data/$1.$target.gz'}"; }
+words=()
+if [ "$text" = moses ]; then
+    words=("$PWD/runs/multi30k-moses-$target")
+    if [ ! -d "$words" ]; then
+        "$python" runs/multi30k_text.py "$data" "$words.partial" en "$target"
+        mv "$words.partial" "$words"
+    fi
+fi
+corpus() { echo "{source = '${words:-$data}/$1.en.gz', target = '${words:-$data}/$1.$target.gz'}"; }
 
 resume=()
 [ -d "$run/checkpoints" ] && resume=(--resume)
-"$dragoman" train configs/multi30k_tiny.toml "${resume[@]}" "$@" "train.output=$run" \
+"$dragoman" train "configs/multi30k_$recipe.toml" "${resume[@]}" "$@" "train.output=$run" \
     "project.name=multi30k-en-$target" "project.target=$target" \
     "data.train=[$(corpus train)]" "data.valid=$(corpus val)" "data.test=$(corpus test_2016_flickr)"
-"$python" runs/multi30k_score.py "$run" "$data" en "$target"
+"$python" runs/multi30k_score.py "$run" "$data" en "$target" "${words[@]}"
