@@ -13,6 +13,9 @@ run=$PWD/runs/multi30k-en-$target-$recipe-$text
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 
+[ -e "$data/train.$target.gz" ] || { echo "$data/train.$target.gz: not found; set DRAGOMAN_DATA" >&2; exit 2; }
+[[ $text = moses || $text = raw ]] || { echo "$text: no such text; give moses or raw" >&2; exit 2; }
+
 words=()
 if [ "$text" = moses ]; then
     words=("$PWD/runs/multi30k-moses-$target")

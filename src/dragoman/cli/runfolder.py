@@ -115,12 +115,12 @@ def open_folder(
         try:
             hashes = json.loads(note.read_text(encoding="utf-8"))
             before = [tuple(hashes[report.name]) for report in learned]
-            pieces = dict(hashes["tokenizer"])
+            pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # a run may be older than this note
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _unreadable(note, error) from None
         _refuse_other_text(learned, before)
         for name, now in tokenizer.sha256.items():
-            _refuse_change(f"{folder / 'tokenizer' / name}", now, str(pieces.get(name)))
+            _refuse_change(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
     whole_text(folder / "config.toml", dump_config(config))
     made_of = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
     whole_text(note, json.dumps(made_of, indent=2) + "\n")
