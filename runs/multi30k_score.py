@@ -44,7 +44,7 @@ def main(run: Path, data: Path, source: str, target: str, words: Path | None) ->
         found = [translation.text for translation in translator.translate([pair.source for pair in pairs])]
         text, tokens = (plain(found, target), found) if words else (found, moses(found, target))
         raw, characters = (measure(text, references, lowercase=words is not None) for measure in (bleu, chrf))
-        paper = bleu(tokens, moses(references, target), tokenize="none", force=True)
+        paper = bleu(tokens, moses(references, target), tokenize="none")
         print(f"{name}: BLEU {raw.value:.2f} ({raw.signature}), chrF {characters.value:.2f}")
         print(f"{name}: lower-cased, Moses-tokenised BLEU {paper.value:.2f}")
         result["tests"][name] = {  # type: ignore[index]

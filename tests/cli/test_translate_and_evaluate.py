@@ -329,6 +329,14 @@ def test_a_tokeniser_sacrebleu_does_not_know_is_refused_with_those_it_does(
         assert complaint.startswith(f"--tokenize {name}: there is 13a, ")
 
 
+def test_a_reference_cut_into_words_is_told_before_it_is_scored(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("dog .\thund .\n")
+    advice = f"{tmp_path}/t.tsv: looks tokenised, and BLEU cuts words itself; score raw text, or give --tokenize none"
+    assert advice in dragoman("evaluate", "-m", model, tmp_path / "t.tsv").err.replace("\n", " ")
+    told = dragoman("evaluate", "-m", model, tmp_path / "t.tsv", "--tokenize", "none").err
+    assert "tokenised" not in told
+
+
 def test_a_tokeniser_that_cannot_be_downloaded_is_told_before_anything_is_translated(
     dragoman: Any, model: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,12 +63,20 @@ def test_a_doubtful_pair_is_counted_with_its_place(tmp_path: Path, pair: tuple[s
     [
         pytest.param(("OK", "OK"), id="a short word that is the same in both languages"),
         pytest.param(("R&D and A&B;", "F&E und A&B;"), id="an ampersand that is no entity"),
+        pytest.param(("a stray blank .", "ein loses Leerzeichen."), id="one full stop apart"),
         pytest.param(("3 of 7", "7 / 3"), id="numbers in another order"),
         pytest.param(("Ärger in Île-de-France", "ennui à l’Île, 앨범"), id="accents that are meant"),
     ],
 )
 def test_what_only_looks_doubtful_is_let_pass(tmp_path: Path, pair: tuple[str, str]) -> None:
     assert findings(data_of(tmp_path, [*plain(120), pair])) == {}
+
+
+@pytest.mark.parametrize("stop", [(" .", "."), (".", " ."), (" .", " .")])
+def test_text_that_a_tokeniser_has_cut_is_told(tmp_path: Path, stop: tuple[str, str]) -> None:
+    cut = [(source + stop[0], target + stop[1]) for source, target in plain(120)[:60]]
+    found = findings(data_of(tmp_path, [*plain(120)[60:], *cut]))
+    assert found == {"lines look tokenised": Finding(60, f"{tmp_path}/train.tsv:61")}
 
 
 def test_repeated_pairs_are_counted_from_the_second_on(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dragoman.cli.console import print_json, say
 from dragoman.cli.data import corpus_of
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation import Score, bleu, chrf, ter
+from dragoman.evaluation import Score, bleu, chrf, looks_tokenised, ter
 
 
 def run_evaluate(
@@ -33,6 +33,9 @@ def run_evaluate(
         raise DataError(f"{source}: no lines; a test set needs text")
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     _refuse_unusable(tokenize)
+    if tokenize is None and looks_tokenised(references):
+        remedy = "score raw text, or give --tokenize none"
+        say(f"{reference or source}: looks tokenised, and BLEU cuts words itself; {remedy}", style="yellow")
     translator = load_translator(models, engine, device, changes)
     translations = [translation.text for translation in translator.stream(sources)]
     scores = score_all(translations, references, tokenize=tokenize, bootstrap=1000)

@@ -21,6 +21,8 @@ from dragoman.text.normalise import folded
 REMEMBERED = 2_000_000
 # A pair is called lopsided when its lengths differ from the corpus's usual ratio by more than this.
 LOPSIDED = 4.0
+# The doubt that a third of the lines must raise: a stray blank before a full stop is no tokeniser's.
+TOKENISED = "lines look tokenised"
 
 _DIGITS = re.compile(r"\d+")
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);")
@@ -84,6 +86,8 @@ def check_data(data: DataConfig, progress: Callable[[int], None] = lambda pairs:
                 progress(total)
         if not report.pairs:
             raise DataError(f"{corpus.source}: no lines; {name} needs text")
+        if TOKENISED in report.findings and 3 * report.findings[TOKENISED].count < report.pairs:
+            del report.findings[TOKENISED]
         reports.append(report)
     return reports
 
@@ -115,6 +119,8 @@ def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
         report.found("numbers differ", place)
     if any(html.unescape(entity) != entity for entity in _ENTITY.findall(source + target)):
         report.found("HTML entities", place)
+    if source.endswith(" .") or target.endswith(" ."):
+        report.found(TOKENISED, place)
     if _MOJIBAKE.search(source + target):
         report.found("damaged characters", place)
 
