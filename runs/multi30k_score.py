@@ -1,15 +1,18 @@
 """Score a Multi30k run on its three test sets: sacreBLEU of the raw text, and the paper's own measure.
 
-    python runs/multi30k_score.py RUN DATA SOURCE TARGET [MOSES]
+    python runs/multi30k_score.py [--moses FOLDER] DATA SOURCE TARGET RUN [RUN ...]
 
+Of several runs, each one's scores and then those of what they say together, the mean of their probabilities.
 The paper (Wu et al. 2021) lower-cases, normalises and tokenises with Moses; here sacremoses does so to both sides,
-and BLEU is counted on the tokens as they are. MOSES is the folder of such text (`multi30k_text.py`) if the run learned
-from it: then its translations are Moses' words already, and beside the raw text they are joined again and compared
-without case. Prints the training curve, a table, and last one JSON object.
+and BLEU is counted on the tokens as they are. --moses is the folder of such text (`multi30k_text.py`) if the runs
+learned from it: then translations are Moses' words already, and beside the raw text they are joined again and compared
+without case. Prints training curves, scores, and after each one JSON
+object.
 """
 
+import argparse
 import json
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -27,16 +30,21 @@ def curve(run: Path) -> list[dict[str, float]]:
     return [event for event in events if event["event"] == "validation"]
 
 
-def main(run: Path, data: Path, source: str, target: str, words: Path | None) -> None:
-    """Print everything."""
+def show_curve(run: Path) -> None:
+    """Some twenty of its validations."""
     validations = curve(run)
     for event in validations[:: max(1, len(validations) // 20)] + validations[-1:]:
         shown = event["translations"] or {"bleu": float("nan")}
         minutes, greedy = event["seconds"] / 60, shown["bleu"]
         print(f"step {event['step']:>6,}  {minutes:6.1f} min  valid loss {event['loss']:.3f}  greedy BLEU {greedy:.1f}")
 
-    translator = Translator.load(run / "model")
-    result: dict[str, object] = {"run": run.name, "threads": torch.get_num_threads(), "tests": {}}
+
+def score(runs: Sequence[Path], data: Path, source: str, target: str, words: Path | None) -> None:
+    """Print what the models of `runs`, together, are worth."""
+    translator = Translator.load([run / "model" for run in runs])
+    names = " + ".join(run.name for run in runs)
+    print(names)
+    result: dict[str, object] = {"run": names, "threads": torch.get_num_threads(), "tests": {}}
     for name in TESTS:
         corpus = CorpusConfig(source=(words or data) / f"{name}.{source}.gz", target=data / f"{name}.{target}.gz")
         pairs = list(read_pairs(corpus))
@@ -55,11 +63,28 @@ def main(run: Path, data: Path, source: str, target: str, words: Path | None) ->
             "bleu_lowercased_moses": round(paper.value, 2),
             "bleu_lowercased_moses_signature": paper.signature,
         }
-    training = json.loads((run / "model" / "bundle.json").read_text(encoding="utf-8"))["training"]
-    result |= {key: training[key] for key in ("step", "seconds", "target_tokens", "averaged")}
+    for run in runs:
+        training = json.loads((run / "model" / "bundle.json").read_text(encoding="utf-8"))["training"]
+        for key in ("step", "seconds", "target_tokens", "averaged"):
+            result.setdefault(key, []).append(training[key])  # type: ignore[attr-defined]
     print(json.dumps(result))
 
 
+def main() -> None:
+    """Each run, and then all of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moses", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("source")
+    parser.add_argument("target")
+    parser.add_argument("runs", type=Path, nargs="+", metavar="run")
+    given = parser.parse_args()
+    for run in given.runs:
+        show_curve(run)
+        score([run], given.data, given.source, given.target, given.moses)
+    if len(given.runs) > 1:
+        score(given.runs, given.data, given.source, given.target, given.moses)
+
+
 if __name__ == "__main__":
-    run, data, source, target, *words = sys.argv[1:]
-    main(Path(run), Path(data), source, target, Path(*words) if words else None)
+    main()
