@@ -134,6 +134,17 @@ def test_two_runs_of_the_same_configuration_are_the_same(dragoman: Any, trained:
     assert weights_of(project) == weights_of(trained)
 
 
+def test_runs_of_two_seeds_learn_the_same_pieces_and_translate_together(dragoman: Any, project: Path) -> None:
+    keys = "tokenizer.sample=150", "train.max_steps=1"
+    for seed in (1, 2):
+        run = project / f"runs/{seed}"
+        assert dragoman("train", project / "run.toml", *keys, f"train.seed={seed}", f"train.output={run}").code == 0
+    one, other = project / "runs/1/model", project / "runs/2/model"
+    assert (one / "tokenizer/joint.model").read_bytes() == (other / "tokenizer/joint.model").read_bytes()
+    assert (one / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
+    assert dragoman("translate", "-m", one, "-m", other, "a dog").code == 0
+
+
 def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes_on(
     dragoman: Any, project: Path
 ) -> None:

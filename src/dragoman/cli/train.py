@@ -272,7 +272,8 @@ def _save_tokenizer(folder: Path, config: RunConfig, kept: Bundle | None) -> Non
         tokenizer = kept.tokenizer
     else:
         say("learning the pieces")
-        tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, config.train.seed), config.tokenizer)
+        # The same sample whatever train.seed is: models of several seeds share their pieces and translate together.
+        tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, seed=1), config.tokenizer)
     with whole_folder(folder / "tokenizer") as partial:
         tokenizer.save(partial)
 
