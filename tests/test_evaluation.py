@@ -5,7 +5,7 @@ import math
 import pytest
 import sacrebleu
 
-from dragoman.evaluation import Score, bleu, chrf, looks_tokenised, ter
+from dragoman.evaluation import Score, bleu, chrf, ter
 
 TRANSLATIONS = [
     "the dog sees a bird .",
@@ -60,12 +60,6 @@ def test_a_perfect_translation_scores_the_best_of_each() -> None:
 def test_sacrebleus_advice_about_a_parameter_is_not_passed_on(caplog: pytest.LogCaptureFixture) -> None:
     bleu(["a dog ."] * 200, ["a dog ."] * 200)
     assert not caplog.records
-
-
-def test_text_cut_into_words_is_told_from_raw_text() -> None:
-    assert looks_tokenised(["a dog .", "a cat", "birds , two ."])
-    assert not looks_tokenised(["a dog .", "a cat.", "birds, two."])
-    assert not looks_tokenised([])
 
 
 @pytest.mark.parametrize("metric", [bleu, chrf], ids=["BLEU", "chrF"])

@@ -28,11 +28,6 @@ def bleu(translations: Sequence[str], references: Sequence[str], **options: Any)
     return _score(BLEU, translations, references, force=True, **options)
 
 
-def looks_tokenised(texts: Sequence[str]) -> bool:
-    """Whether many end in a full stop that stands apart: on such text BLEU, which cuts words itself, differs."""
-    return 3 * sum(text.endswith(" .") for text in texts) > len(texts)
-
-
 def chrf(translations: Sequence[str], references: Sequence[str], **options: Any) -> Score:
     """chrF (Popović 2015): character n-grams, so it needs no tokeniser and suits Korean."""
     from sacrebleu.metrics.chrf import CHRF

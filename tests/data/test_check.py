@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config import CorpusConfig, DataConfig
-from dragoman.data.check import CorpusReport, Finding, check_data, problems, summary
+from dragoman.data.check import CorpusReport, Finding, check_data, looks_tokenised, problems, summary
 from dragoman.errors import DataError
 
 
@@ -77,6 +77,12 @@ def test_text_that_a_tokeniser_has_cut_is_told(tmp_path: Path, stop: tuple[str, 
     cut = [(source + stop[0], target + stop[1]) for source, target in plain(120)[:60]]
     found = findings(data_of(tmp_path, [*plain(120)[60:], *cut]))
     assert found == {"lines look tokenised": Finding(60, f"{tmp_path}/train.tsv:61")}
+
+
+def test_text_cut_into_words_is_told_from_raw_text() -> None:
+    assert looks_tokenised(["a dog .", "a cat", "birds , two ."])
+    assert not looks_tokenised(["a dog .", "a cat.", "birds, two."])
+    assert not looks_tokenised([])
 
 
 def test_repeated_pairs_are_counted_from_the_second_on(tmp_path: Path) -> None:

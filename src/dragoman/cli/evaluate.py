@@ -7,9 +7,10 @@ from typing import Any
 
 from dragoman.cli.console import print_json, say
 from dragoman.cli.data import corpus_of
+from dragoman.data.check import looks_tokenised
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
-from dragoman.evaluation import Score, bleu, chrf, looks_tokenised, ter
+from dragoman.evaluation import Score, bleu, chrf, ter
 
 
 def run_evaluate(

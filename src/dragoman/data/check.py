@@ -21,7 +21,7 @@ from dragoman.text.normalise import folded
 REMEMBERED = 2_000_000
 # A pair is called lopsided when its lengths differ from the corpus's usual ratio by more than this.
 LOPSIDED = 4.0
-# The doubt that a third of the lines must raise: a stray blank before a full stop is no tokeniser's.
+# Doubted only where a third of the lines show it: a stray blank before a full stop is no tokeniser's.
 TOKENISED = "lines look tokenised"
 
 _DIGITS = re.compile(r"\d+")
@@ -86,10 +86,15 @@ def check_data(data: DataConfig, progress: Callable[[int], None] = lambda pairs:
                 progress(total)
         if not report.pairs:
             raise DataError(f"{corpus.source}: no lines; {name} needs text")
-        if TOKENISED in report.findings and 3 * report.findings[TOKENISED].count < report.pairs:
+        if TOKENISED in report.findings and not _a_third(report.findings[TOKENISED].count, report.pairs):
             del report.findings[TOKENISED]
         reports.append(report)
     return reports
+
+
+def looks_tokenised(texts: Sequence[str]) -> bool:
+    """Whether the same doubt holds for these lines alone; BLEU, which cuts words itself, differs on such text."""
+    return _a_third(sum(map(_stop_apart, texts)), len(texts))
 
 
 def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, str, Finding]]:
@@ -119,10 +124,18 @@ def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
         report.found("numbers differ", place)
     if any(html.unescape(entity) != entity for entity in _ENTITY.findall(source + target)):
         report.found("HTML entities", place)
-    if source.endswith(" .") or target.endswith(" ."):
+    if _stop_apart(source) or _stop_apart(target):
         report.found(TOKENISED, place)
     if _MOJIBAKE.search(source + target):
         report.found("damaged characters", place)
+
+
+def _stop_apart(text: str) -> bool:
+    return text.endswith(" .")
+
+
+def _a_third(count: int, of: int) -> bool:
+    return 3 * count > of
 
 
 def _doubt_repeats(pair: Pair, report: CorpusReport, place: str, seen: set[int], guarded: dict[int, str]) -> None:
