@@ -31,9 +31,9 @@ def curve(run: Path) -> list[dict[str, float]]:
 
 
 def show_curve(run: Path) -> None:
-    """Some twenty of its validations."""
+    """Some twenty of its validations, with the last."""
     validations = curve(run)
-    for event in validations[:: max(1, len(validations) // 20)] + validations[-1:]:
+    for event in validations[:: -max(1, len(validations) // 20)][::-1]:
         shown = event["translations"] or {"bleu": float("nan")}
         minutes, greedy = event["seconds"] / 60, shown["bleu"]
         print(f"step {event['step']:>6,}  {minutes:6.1f} min  valid loss {event['loss']:.3f}  greedy BLEU {greedy:.1f}")
