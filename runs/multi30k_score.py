@@ -6,8 +6,7 @@ Of several runs, each one's scores and then those of what they say together, the
 The paper (Wu et al. 2021) lower-cases, normalises and tokenises with Moses; here sacremoses does so to both sides,
 and BLEU is counted on the tokens as they are. --moses is the folder of such text (`multi30k_text.py`) if the runs
 learned from it: then translations are Moses' words already, and beside the raw text they are joined again and compared
-without case. Prints training curves, scores, and after each one JSON
-object.
+without case. Prints training curves, scores, and after each one JSON object.
 """
 
 import argparse
