@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.model.device import keep_freed_memory
+from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train import validation
 from dragoman.train.distributed import Team
@@ -104,8 +104,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--base", action="store_true", help="the shape of paper-base, without the slow variants")
     given = parser.parse_args()
-    keep_freed_memory()
     shape, batches = (BASE, random_batches()[::3]) if given.base else (TINY, random_batches())
+    keep_freed_memory()
+    keep_few_kernels(shape.d_model)
     variants = {"ours": Variant(*build(shape)), "shared_products": Variant(*build(shape), rows_apart=False)}
     if not given.base:
         variants |= {

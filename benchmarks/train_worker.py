@@ -14,7 +14,7 @@ import torch
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch
-from dragoman.model.device import keep_freed_memory
+from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.train.distributed import Team
 from dragoman.train.gradient import Gradient
@@ -52,6 +52,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     keep_freed_memory()
+    keep_few_kernels(SHAPES[args.shape]["d_model"])
     vocab, batches = read(args.batches)
     device = torch.device("cpu")
     model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()

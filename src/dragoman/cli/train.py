@@ -32,7 +32,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.export.golden import COUNT as GOLDEN
 from dragoman.export.golden import golden_sentences, golden_text
-from dragoman.model.device import keep_freed_memory, pick_device
+from dragoman.model.device import keep_few_kernels, keep_freed_memory, pick_device
 from dragoman.model.inherit import inherit, may_inherit
 from dragoman.model.transformer import Transformer
 from dragoman.options import DecodeConfig
@@ -68,6 +68,7 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     keep_freed_memory()
+    keep_few_kernels(config.model.d_model)
     team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
     try:
         with silence(not team.leads), team.unbroken("beside the steps"):

@@ -1,6 +1,7 @@
 """Where and in which arithmetic a model runs."""
 
 import ctypes
+import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,10 @@ MALLOC = {
     "M_MMAP_THRESHOLD": (-3, 32 * 2**20),
 }
 M_ARENA_MAX = -8
+# Compiled matrix products that oneDNN and, beside it, PyTorch remember: 1,024 each, if they are not told otherwise.
+# A narrower model is done with a product so soon that compiling its kernel anew would count.
+KERNELS_ARE_CHEAP_FROM = 256
+KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 
 
 def pick_device(name: str) -> torch.device:
@@ -43,6 +48,18 @@ def keep_freed_memory() -> None:
         libc = ctypes.CDLL(None)
         for option, value in (*MALLOC.values(), (M_ARENA_MAX, torch.get_num_threads())):
             libc.mallopt(option, value)
+
+
+def keep_few_kernels(d_model: int) -> None:
+    """Let few of the kernels be kept that a CPU compiles for products in bfloat16; the environment has the last word.
+
+    Each shape has its own, and batches keep bringing new ones. Kept by the thousand, kernels lie strewn among the
+    tensors, and what is free between them is soon too small for the next tensor: memory grew from update to update
+    (`docs/log.md`, 2026-11-22). After a process has multiplied in bfloat16 this comes too late.
+    """
+    if d_model >= KERNELS_ARE_CHEAP_FROM:
+        for name, count in KERNELS.items():
+            os.environ.setdefault(name, count)
 
 
 @contextmanager

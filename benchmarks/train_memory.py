@@ -1,0 +1,130 @@
+"""Memory that training holds as updates go by, in bfloat16 on a CPU, and what it costs to keep few compiled kernels.
+
+    python benchmarks/train_memory.py [--updates 300] [--tokens 1024] [--threads 1]
+
+The preset `small` on random tokens in pairs of 4 to 60, packed as training's text is, so that batches keep bringing
+new shapes. Three processes take turns of 25 updates: with few kernels kept, as `dragoman train` does it, with as many
+as oneDNN and PyTorch keep by themselves, and in float32, which compiles none. Printed are, after each turn, the memory
+held (VmRSS, MiB), of it glibc's heap in use and free, and target tokens/s. The last line is one JSON object, with
+`speed` the median over the turns of few kernels' tokens/s by all kernels', and its spread.
+"""
+
+import argparse
+import ctypes
+import json
+import multiprocessing
+import os
+import random
+import statistics
+import time
+from itertools import islice
+from multiprocessing.connection import Connection
+
+import torch
+from memory_worker import memory_mb
+
+from dragoman.config import ModelConfig, TrainConfig
+from dragoman.data.batch import Batch, Example, collate
+from dragoman.data.batching import pack
+from dragoman.model.device import KERNELS, keep_few_kernels, keep_freed_memory
+from dragoman.model.transformer import Transformer
+from dragoman.train.distributed import Team
+from dragoman.train.gradient import Gradient
+from dragoman.train.optimizer import build_optimizer
+
+VOCAB, TURN = 16_000, 25
+SMALL = ModelConfig.model_validate({"preset": "small"})
+VARIANTS = {"few kernels": "bfloat16", "all kernels": "bfloat16", "float32": "float32"}
+
+
+class Heap(ctypes.Structure):
+    """What mallinfo2(3) tells."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "a", "b", "c", "d", "e", "f", "used", "free", "g")]
+
+
+def heap_mb() -> tuple[float, float]:
+    """Of glibc's main heap: in use, and free, in MiB."""
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = Heap
+    heap = libc.mallinfo2()
+    return heap.used / 2**20, heap.free / 2**20
+
+
+def random_batches(count: int, tokens: int) -> list[Batch]:
+    """So many batches of at most `tokens` padded tokens a side."""
+    rng = random.Random(1)
+    sources = [rng.randint(4, 60) for _ in range(count * tokens // 16)]
+    lengths = [(source, max(2, round(source * rng.uniform(0.7, 1.3)))) for source in sources]
+
+    def sentence(length: int) -> list[int]:
+        return [rng.randrange(4, VOCAB) for _ in range(length - 1)]
+
+    groups = islice(pack(lengths, tokens, rng), count)
+    return [collate([Example(*map(sentence, lengths[index]), "") for index in group]) for group in groups]
+
+
+def work(pipe: Connection, variant: str, batches: list[Batch], threads: int) -> None:
+    """Train on the next batches as often as asked, and say how fast and with what memory."""
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    keep_freed_memory()
+    if variant == "few kernels":
+        keep_few_kernels(SMALL.d_model)
+    model = Transformer(SMALL, VOCAB, VOCAB).train()
+    train = TrainConfig.model_validate({"precision": VARIANTS[variant]})
+    gradient, optimizer = Gradient(model, train, Team(), torch.device("cpu")), build_optimizer(model, train)
+    optimizer.param_groups[0]["lr"] = 1e-4
+    left = iter(batches)
+    while pipe.recv():
+        tokens, start = 0, time.perf_counter()
+        for batch in islice(left, TURN):
+            count = batch.target_tokens
+            assert gradient.of([batch], count) is not None, "out of memory"
+            optimizer.step()
+            optimizer.zero_grad()
+            tokens += count
+        pipe.send((tokens / (time.perf_counter() - start), memory_mb("VmRSS"), *heap_mb()))
+
+
+def main() -> None:
+    """Let the three take turns."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--updates", type=int, default=300)
+    parser.add_argument("--tokens", type=int, default=1024)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    for name in KERNELS:
+        os.environ.pop(name, None)
+    batches = random_batches(args.updates, args.tokens)
+    spawn = multiprocessing.get_context("spawn")
+    pipes = {}
+    for variant in VARIANTS:
+        pipes[variant], other = spawn.Pipe()
+        spawn.Process(target=work, args=(other, variant, batches, args.threads), daemon=True).start()
+    memory: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    speed: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    print("updates  variant      resident  in use  free  tokens/s")
+    for updates in range(TURN, args.updates + 1, TURN):
+        for variant, pipe in pipes.items():
+            pipe.send(True)
+            tokens, resident, used, free = pipe.recv()
+            memory[variant].append(resident)
+            speed[variant].append(tokens)
+            print(
+                f"{updates:7,}  {variant:<11}  {resident:8,.0f}  {used:6,.0f}  {free:4,.0f}  {tokens:,.0f}", flush=True
+            )
+    for pipe in pipes.values():
+        pipe.send(False)
+    ratios = [few / every for few, every in zip(speed["few kernels"], speed["all kernels"], strict=True)][1:]
+    answer = {
+        "threads": args.threads,
+        "resident_mb": {variant: round(values[-1]) for variant, values in memory.items()},
+        "speed": round(statistics.median(ratios), 3),
+        "spread": [round(min(ratios), 3), round(max(ratios), 3)],
+    }
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()
