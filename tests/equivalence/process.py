@@ -7,6 +7,7 @@ The first process writes the losses of its steps to FOLDER/losses.json, the fina
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -27,7 +28,7 @@ from dragoman.train.loop import Trainer
 
 
 class Heard:
-    """Keeps the losses; at a step, may kill this process, have it sleep or spoil its weights."""
+    """Keeps the losses; at a step, may kill this process, have it sleep, spoil its weights or fill its disk."""
 
     def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:
         self.trainer, self.faults = trainer, faults
@@ -40,6 +41,8 @@ class Heard:
             os.kill(os.getpid(), signal.SIGKILL)
         if here == self.faults.get("sleep"):
             time.sleep(12)
+        if here == self.faults.get("fill"):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
         if here == self.faults.get("spoil"):
             draw = self.trainer.gradient.summed_loss.forward
             self.trainer.gradient.summed_loss.forward = lambda *given: draw(*given) * float("nan")

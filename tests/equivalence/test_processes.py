@@ -119,3 +119,13 @@ def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_
     assert "step 7: the loss is nan of process 1 on" in ended.stderr
     assert "the checkpoint of step 5 is kept" in ended.stderr
     assert (tmp_path / "diverged.1.txt").read_text().count("train.tsv:") > 1
+
+
+def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_corpus: Path, tmp_path: Path) -> None:
+    keys = {"max_steps": 12, "parallel": "fsdp"}
+    ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {"fill": [7, 0]}})
+    assert ended.returncode != 0
+    assert f"{tmp_path}/checkpoints/00000010: cannot be written: " in ended.stderr
+    assert "what was saved before is intact, go on with --resume" in ended.stderr
+    assert "CheckpointException" not in ended.stderr
+    assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0

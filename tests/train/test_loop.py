@@ -255,6 +255,13 @@ def test_metrics_of_steps_that_will_come_again_are_dropped(tmp_path: Path) -> No
     assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [10, 20]
 
 
+def test_a_run_begun_anew_has_no_notice_of_a_dead_one(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"event": "notice", "step": 0, "text": "precision float32"}\n')
+    MetricsLog(path, resumed_step=0)
+    assert path.read_text() == ""
+
+
 def test_metrics_are_one_object_a_line(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.listeners.append(MetricsLog(tmp_path / "metrics.jsonl", 0))
@@ -287,3 +294,11 @@ def test_a_meter_counts_what_the_equations_need_and_what_share_of_the_device_tha
     assert (report.loss, report.tokens_per_second) == (12 / 18, 9.0)
     assert report.flops_per_second == flops / 2
     assert report.utilisation == flops / 2 / 1e9
+
+
+def test_r_drop_takes_each_pair_through_the_model_twice(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+    plain, twice = (toy_trainer(toy_run(r_drop=alpha), tmp_path).meter for alpha in (0.0, 1.0))
+    batch = collate([Example([5, 6, 7], [8, 9], "")])
+    for meter in (plain, twice):
+        meter.add(1.0, 3, [batch])
+    assert twice.flops == 2 * plain.flops

@@ -30,7 +30,7 @@ from dragoman.bundle import load_tensors, read_weights, save_tensors
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.storage import partial_of, restore, storage_error, whole_folder
-from dragoman.train.distributed import Team, fill, is_shared, whole
+from dragoman.train.distributed import Team, brought_together, fill, is_shared
 from dragoman.train.ema import MovingAverage
 from dragoman.train.optimizer import empty_state, load_state_tensors, state_tensors
 
@@ -79,9 +79,9 @@ def save_checkpoint(
 
     Every process of the team must call it; the first one writes, the others their parts of a shared model.
     """
-    weights = {name: whole(tensor) for name, tensor in shown(model, mean).items()}
+    weights = brought_together(shown(model, mean), team)
     states = team.gathered(torch.get_rng_state())
-    on_gpu = team.gathered(torch.cuda.get_rng_state()) if torch.cuda.is_available() else []
+    on_gpu = team.gathered(torch.cuda.get_rng_state()) if torch.cuda.is_initialized() else []
     moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
     in_parts = any(map(is_shared, moments.values()))
     final = checkpoint(folder, progress.step)
@@ -89,7 +89,7 @@ def save_checkpoint(
     with whole_folder(final, also) if team.leads else nullcontext(partial_of(final)) as partial:
         team.meet()  # the folder is there
         if in_parts:
-            save_parts(moments, checkpoint_id=partial / "optimizer")
+            _save_parts(moments, partial / "optimizer", final, also)
         if team.leads:
             save_tensors(partial / "model.safetensors", weights)
             if not in_parts:
@@ -101,6 +101,22 @@ def save_checkpoint(
     team.meet()  # the checkpoint is there
     if team.leads:
         _tidy(folder, progress.step, keep)
+
+
+def _save_parts(moments: dict[str, Tensor], where: Path, final: Path, also: str) -> None:
+    try:
+        save_parts(moments, checkpoint_id=where)
+    except CheckpointException as error:  # a BaseException, so that nobody else would tell it
+        cause = _cause(error)
+        refused = cause if isinstance(cause, OSError) else OSError(0, str(cause).strip().partition("\n")[0])
+        raise storage_error(final, refused, f"; {also}") from None
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What went wrong in the first process of those that failed: torch's own words hold a traceback for each."""
+    if isinstance(error, CheckpointException) and error.failures:
+        return next(iter(error.failures.values()))[0]
+    return error
 
 
 def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
@@ -171,15 +187,13 @@ def load_checkpoint(
     load_state_tensors(optimizer, model, moments)
     if random:
         torch.set_rng_state(random[f"cpu.{team.rank}"])
-        if torch.cuda.is_available() and f"cuda.{team.rank}" in random:
+        if torch.cuda.is_initialized() and f"cuda.{team.rank}" in random:
             torch.cuda.set_rng_state(random[f"cuda.{team.rank}"])
     return progress
 
 
 def _unreadable(where: Path, folder: Path, step: int, error: BaseException) -> ModelError:
-    cause = error
-    if isinstance(error, CheckpointException) and error.failures:  # its own words hold a traceback for every process
-        cause = next(iter(error.failures.values()))[0]
+    cause = _cause(error)
     said = str(cause).strip().partition("\n")[0]
     said = said if str(where) in said else f"{where}: cannot be read: {said or type(cause).__name__}"
     if isinstance(cause, PermissionError):

@@ -109,6 +109,8 @@ def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
+        if device.type == "cuda" and device.index is not None:
+            torch.cuda.set_device(device)  # whose random state is saved
         return Team(), device
     if device.type not in ("cpu", "cuda"):
         raise ConfigError(f'train.device: several processes train on "cpu" or "cuda", not on "{device}"')
@@ -172,6 +174,19 @@ def is_shared(tensor: Tensor) -> bool:
 def whole(tensor: Tensor) -> Tensor:
     """All of `tensor`; every process must ask at once."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def brought_together(tensors: Mapping[str, Tensor], team: Team) -> dict[str, Tensor]:
+    """The whole `tensors` in the first process, none in the others; every process must ask at once.
+
+    What is in parts becomes whole one tensor at a time, and goes to the memory of the first process's CPU.
+    """
+    together = {}
+    for name, tensor in tensors.items():
+        one = whole(tensor)
+        if team.leads:
+            together[name] = one.cpu() if is_shared(tensor) else one
+    return together
 
 
 def like(tensor: Tensor, model: Tensor) -> Tensor:

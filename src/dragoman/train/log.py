@@ -83,11 +83,15 @@ class MetricsLog:
     """`metrics.jsonl`: one object a line, `"event": "step"`, `"validation"` or `"notice"`."""
 
     def __init__(self, path: Path, resumed_step: int) -> None:
-        """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again."""
+        """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again.
+
+        Step 0 is that of a run that begins: all is dropped.
+        """
         self.path = path
         if path.exists():
             lines = path.read_bytes().split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
-            whole_text(path, "".join(f"{line.decode()}\n" for line in lines if _step_of(line) <= resumed_step))
+            kept = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
+            whole_text(path, "".join(f"{line.decode()}\n" for line in kept))
 
     def on_step(self, report: StepReport) -> None:
         """Append a step."""

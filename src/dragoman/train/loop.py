@@ -7,11 +7,10 @@ final weights in the model. Validation by translation arrives as a callable, so 
 import copy
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
@@ -28,7 +27,7 @@ from dragoman.train.checkpoint import (
     shown,
     what_is_kept,
 )
-from dragoman.train.distributed import Team, fill, whole
+from dragoman.train.distributed import Team, brought_together, fill
 from dragoman.train.ema import MovingAverage
 from dragoman.train.gradient import Gradient
 from dragoman.train.log import Listener, Outcome, ValidationReport
@@ -78,7 +77,7 @@ class Trainer:
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
         self.started = time.monotonic()
         self.clock = 0.0  # the first process's, at the last step
-        self.meter = Meter(config.model, self.model.projection.size(0), device)
+        self.meter = Meter(config.model, self.model.projection.size(0), device, passes=2 if train.r_drop else 1)
 
     def resume(self) -> None:
         """Continue from the latest checkpoint on disk."""
@@ -127,10 +126,10 @@ class Trainer:
         TeamError when another process is lost.
         """
         self.started = time.monotonic()
-        self.meter.start(self.seconds)
         self.model.train()
         if self.config.train.precision == "auto" and not self.step:
             self._choose_precision()
+        self.meter.start(self.seconds)
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
                 with self.team.unbroken(f"step {self.step + 1:,}"):
@@ -208,8 +207,7 @@ class Trainer:
 
     def _validate(self) -> None:
         paused = self.seconds
-        weights = {name: whole(tensor) for name, tensor in shown(self.model, self.mean).items()}
-        loss, scores, value = self.team.told(self._measure(weights) if self.team.leads else None)
+        loss, scores, value = self.team.told(self._measure())
         best = self.watch.better(value)
         self.watch = self.watch.after(value, self.step)
         self.validated[self.step] = value
@@ -229,8 +227,11 @@ class Trainer:
             listener.on_validation(report)
         self.meter.pause(self.seconds - paused)
 
-    def _measure(self, weights: Mapping[str, Tensor]) -> tuple[float, TranslationScores | None, float]:
-        """The model's validation loss, its scores if it translates, and which of these numbers is watched."""
+    def _measure(self) -> tuple[float, TranslationScores | None, float] | None:
+        """In the first process: validation loss, scores if the model translates, and which number is watched."""
+        weights = brought_together(shown(self.model, self.mean), self.team)
+        if not self.team.leads:
+            return None
         if self.final is not self.model:
             fill(self.final, weights)
         self.final.eval()

@@ -11,10 +11,13 @@ from dragoman.train.log import StepReport
 
 
 class Meter:
-    """Adds up steps, and begins anew with each report. Seconds are the run's own, pauses taken out."""
+    """Adds up steps, and begins anew with each report. Seconds are the run's own, pauses taken out.
 
-    def __init__(self, model: ModelConfig, vocab: int, device: torch.device) -> None:
-        self.model, self.vocab = model, vocab
+    `passes` is how often each pair goes through the model in a step: twice with R-Drop.
+    """
+
+    def __init__(self, model: ModelConfig, vocab: int, device: torch.device, passes: int = 1) -> None:
+        self.model, self.vocab, self.passes = model, vocab, passes
         self.peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
         self.start(0.0)
 
@@ -32,7 +35,7 @@ class Meter:
         self.tokens += tokens
         for batch in batches:
             (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
-            self.flops += training_flops(self.model, self.vocab, rows, source, target)
+            self.flops += training_flops(self.model, self.vocab, self.passes * rows, source, target)
 
     def report(
         self, *, step: int, epoch: int, learning_rate: float, gradient_norm: float, target_tokens: int, seconds: float
