@@ -93,10 +93,12 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=300)
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="50 updates of 256 tokens")
+    parser.add_argument("--quick", action="store_true", help="75 updates of 256 tokens, whatever else is given")
     args = parser.parse_args()
     if args.quick:
-        args.updates, args.tokens = 50, 256
+        args.updates, args.tokens = 75, 256
+    if args.updates < 2 * TURN:
+        parser.error(f"--updates: {2 * TURN} at the least")
     for name in KERNELS:
         os.environ.pop(name, None)
     batches = random_batches(args.updates, args.tokens)
@@ -107,7 +109,7 @@ def main() -> None:
         spawn.Process(target=work, args=(other, variant, batches, args.threads), daemon=True).start()
     memory: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     speed: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
-    print("updates  variant      resident  in use  free  tokens/s")
+    print("updates  variant      resident  in use   free  tokens/s")
     for updates in range(TURN, args.updates + 1, TURN):
         for variant, pipe in pipes.items():
             pipe.send(True)
@@ -115,7 +117,7 @@ def main() -> None:
             memory[variant].append(resident)
             speed[variant].append(tokens)
             print(
-                f"{updates:7,}  {variant:<11}  {resident:8,.0f}  {used:6,.0f}  {free:4,.0f}  {tokens:,.0f}", flush=True
+                f"{updates:7,}  {variant:<11}  {resident:8,.0f}  {used:6,.0f}  {free:5,.0f}  {tokens:,.0f}", flush=True
             )
     for pipe in pipes.values():
         pipe.send(False)

@@ -22,7 +22,7 @@ M_ARENA_MAX = -8
 # Compiled matrix products that oneDNN and, beside it, PyTorch remember: 1,024 each, if they are not told otherwise.
 # A narrower model is done with a product so soon that compiling its kernel anew would count.
 KERNELS_ARE_CHEAP_FROM = 256
-KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
 
 
 def pick_device(name: str) -> torch.device:
