@@ -19,9 +19,9 @@ MALLOC = {
     "M_MMAP_THRESHOLD": (-3, 32 * 2**20),
 }
 M_ARENA_MAX = -8
-# Compiled matrix products that oneDNN and, beside it, PyTorch remember: 1,024 each, if they are not told otherwise.
 # A narrower model is done with a product so soon that compiling its kernel anew would count.
 KERNELS_ARE_CHEAP_FROM = 256
+# Compiled matrix products that oneDNN and, beside it, PyTorch remember: 1,024 each, if they are not told otherwise.
 KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
 
 
