@@ -1,11 +1,12 @@
 """What our own parts of a step gain on a CPU: the projected loss, dropout from sixteen bits, threads with rows apart.
 
-    python benchmarks/train_step.py [--rounds 5] [--base]
+    python benchmarks/train_step.py [--rounds 5] [--base] [--compiled]
 
 Whole training steps (optimizer included) of the Multi30k Transformer-Tiny shape on random tokens: 4 + 4 layers,
 d_model 128, d_ff 256, vocabulary 10,000, batches of 4,096 tokens, in the faster arithmetic. The variants take turns
 within every round; printed are target tokens/s and the ratio to ours, as medians with the spread. With R-Drop every
-pair goes through twice. The last line is one JSON object.
+pair goes through twice. --compiled adds layers through torch.compile, and takes minutes more for it. The last line is
+one JSON object.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from unittest.mock import patch
 
 import torch
@@ -82,16 +84,23 @@ class Variant:
     r_drop: float = 0.0
     rows_apart: bool = True
     """Each thread takes rows of a batch; else all share every product."""
+    compiled: bool = False
+
+    @cached_property
+    def gradient(self) -> Gradient:
+        """As a run finds it."""
+        train = TrainConfig(r_drop=self.r_drop, compile=self.compiled)
+        gradient = Gradient(self.model, train, Team(), torch.device("cpu"))
+        gradient.divides &= self.rows_apart
+        return gradient
 
     def tokens_per_second(self, batches: list[Batch], precision: Precision) -> float:
         """Whole steps over all batches."""
-        train = TrainConfig(precision=precision, r_drop=self.r_drop)
-        gradient = Gradient(self.model, train, Team(), torch.device("cpu"))
-        gradient.divides = self.rows_apart
+        self.gradient.precision = precision
         start, tokens = time.perf_counter(), 0
         with patch.object(validation, "projected_loss", self.loss):
             for batch in batches:
-                gradient.of([batch], batch.target_tokens)
+                self.gradient.of([batch], batch.target_tokens)
                 self.optimizer.step()
                 self.optimizer.zero_grad()
                 tokens += batch.target_tokens
@@ -103,6 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--base", action="store_true", help="the shape of paper-base, without the slow variants")
+    parser.add_argument("--compiled", action="store_true", help="also through torch.compile")
     given = parser.parse_args()
     shape, batches = (BASE, random_batches()[::3]) if given.base else (TINY, random_batches())
     keep_freed_memory()
@@ -116,6 +126,8 @@ def main() -> None:
             "r_drop": Variant(*build(shape), r_drop=5.0),
             "r_drop_plain": Variant(*build(shape), plain_loss, r_drop=5.0),
         }
+    if given.compiled:
+        variants["compiled"] = Variant(*build(shape), compiled=True)
     precision, why = choose_precision(variants["ours"].model, batches, torch.device("cpu"), 0.1)
     print(why)
     speeds: dict[str, list[float]] = {name: [] for name in variants}

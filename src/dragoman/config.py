@@ -220,7 +220,8 @@ class TrainConfig(Section):
     recompute: bool = False
     """Activation checkpointing: a layer's inner values are computed again when needed; less memory, a third slower."""
     compile: bool = False
-    """Layers through `torch.compile`: needs a C++ compiler; for GPUs, for on a CPU it was slower (decision 6)."""
+    """Layers through `torch.compile`, and batches of few shapes for it (decision 12): needs a C++ compiler; for GPUs,
+    for on a CPU it was slower."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """With torchrun: `ddp` keeps the model whole in every process, `fsdp` a part of it in each."""
     peer_timeout: Annotated[float, Field(ge=1, le=1_000_000)] = 1800.0

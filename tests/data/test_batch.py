@@ -1,6 +1,6 @@
 """`collate`: the rectangle a model reads, marks and padding where they belong."""
 
-from dragoman.data.batch import Example, collate, pad
+from dragoman.data.batch import Example, collate, pad, split
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
 
@@ -22,3 +22,16 @@ def test_lengths_count_the_end_mark() -> None:
 
 def test_pad_is_as_wide_as_the_longest_row() -> None:
     assert pad([[5], [6, 7]]).tolist() == [[5, PAD], [6, 7]]
+
+
+def test_rows_without_an_example_are_empty_sentences_of_which_nothing_is_said() -> None:
+    batch = collate([Example([7, 8], [9], "a:1")], rows=2, width=4)
+    assert batch.src.tolist() == [[7, 8, EOS, PAD], [EOS, PAD, PAD, PAD]]
+    assert batch.tgt_in.tolist() == [[BOS, 9, PAD, PAD], [BOS, PAD, PAD, PAD]]
+    assert batch.tgt_out.tolist() == [[9, EOS, PAD, PAD], [PAD, PAD, PAD, PAD]]
+    assert (batch.places, batch.target_tokens) == (("a:1",), 2)
+
+
+def test_a_batch_with_empty_rows_is_cut_by_its_rows() -> None:
+    first, second = split(collate([Example([7], [9], "a:1")], rows=4), 2)
+    assert (first.src.size(0), first.places, second.src.size(0), second.places) == (2, ("a:1",), 2, ())

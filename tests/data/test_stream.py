@@ -71,6 +71,25 @@ def test_an_epoch_gives_every_pair_exactly_once(tmp_path: Path, tokenizer: Token
         assert sorted(places) == every
 
 
+def test_few_shapes_hold_the_same_pairs(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 200))
+    few, exact = (BatchStream(data, tokenizer, batch_tokens=100, seed=1, few_shapes=few) for few in (True, False))
+    shapes, places = set(), []
+    while (batch := few.next_update(1)[0]) and few.position.epoch == 0:
+        assert batch.src.shape == batch.tgt_in.shape == batch.tgt_out.shape
+        shapes.add(tuple(batch.src.shape))
+        places += batch.places
+        assert batch.target_tokens == few.update_tokens
+    assert shapes <= {(100 // width, width) for width in (8, 16, 24, 32)}
+    assert sorted(places) == sorted(place for group in epoch(exact) for place in group)
+
+
+def test_few_shapes_leave_a_pair_over_the_budget_alone(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    data = data_of(corpus(tmp_path, "a.tsv", 9))
+    few = BatchStream(data, tokenizer, batch_tokens=5, seed=1, few_shapes=True)
+    assert all(few.next_update(1)[0].src.size(0) == 1 for _ in range(9))
+
+
 @pytest.mark.parametrize("buffer", [8, 25])
 def test_never_more_than_the_buffer_is_in_memory(
     tmp_path: Path, tokenizer: Tokenizer, buffer: int, monkeypatch: pytest.MonkeyPatch

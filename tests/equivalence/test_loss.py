@@ -1,13 +1,13 @@
 """The loss's laws: chunked = plain, accumulated = one batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from dragoman.data.batch import Example, collate
+from dragoman.data.batch import Batch, Example, collate, split
 from dragoman.model.device import arithmetic
 from dragoman.model.transformer import Transformer
 from dragoman.train.loss import CHUNK as CHUNKS
@@ -127,9 +127,26 @@ def test_micro_batches_of_unequal_size_sum_to_the_gradient_of_one_batch(model: T
         return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
 
     whole = gradients([examples])
-    for split in ([examples[:1], examples[1:]], [[example] for example in examples]):
-        for accumulated, once in zip(gradients(split), whole, strict=True):
+    for parts in ([examples[:1], examples[1:]], [[example] for example in examples]):
+        for accumulated, once in zip(gradients(parts), whole, strict=True):
             assert_close(accumulated, once, atol=1e-5, rtol=1e-4)
+
+
+def test_rows_without_an_example_change_no_gradient(model: Transformer, sentences: Draw) -> None:
+    examples = [Example(s, t, "") for s, t in zip(sentences([3, 8]), sentences([9, 2], seed=2), strict=True)]
+    tokens = collate(examples).target_tokens
+
+    def learned(batches: Sequence[Batch]) -> list[torch.Tensor]:
+        model.zero_grad()
+        loss = torch.stack([batch_loss(model, batch, 0.1) for batch in batches]).sum() / tokens
+        loss.backward()
+        return [loss.detach(), *(p.grad.clone() for p in model.parameters() if p.grad is not None)]
+
+    alone = learned([collate(examples)])
+    wide = collate(examples, rows=8, width=16)
+    for batches in ([wide], split(wide, 4)):
+        for ours, theirs in zip(learned(batches), alone, strict=True):
+            assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
 
 
 def test_padding_costs_nothing(model: Transformer, sentences: Draw) -> None:

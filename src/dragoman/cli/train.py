@@ -219,6 +219,7 @@ def _trainer(
         sampling=config.tokenizer.sampling,
         rank=team.rank,
         world=team.size,
+        few_shapes=config.train.compile,
     )
     valid, skipped = validation_batches(
         config.data.valid,

@@ -30,7 +30,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """B examples: `src` (B, S), `tgt_in` and `tgt_out` (B, T), padded with PAD on the right."""
+    """B rows: `src` (B, S), `tgt_in` and `tgt_out` (B, T), padded with PAD on the right.
+
+    `places` are those of the examples, which may be fewer than the rows: empty ones come last.
+    """
 
     src: Tensor
     tgt_in: Tensor
@@ -52,25 +55,29 @@ class Batch:
         return type(self)(self.src.pin_memory(), self.tgt_in.pin_memory(), self.tgt_out.pin_memory(), self.places)
 
 
-def collate(examples: Sequence[Example]) -> Batch:
-    """The batch of these examples, in their order."""
+def collate(examples: Sequence[Example], rows: int = 0, width: int = 0) -> Batch:
+    """The batch of these examples, in their order; at least so many `rows`, both sides at least so wide.
+
+    A row without an example is an empty sentence of which nothing is to be said.
+    """
+    empty = range(len(examples), rows)
     return Batch(
-        src=pad([[*example.source, EOS] for example in examples]),
-        tgt_in=pad([[BOS, *example.target] for example in examples]),
-        tgt_out=pad([[*example.target, EOS] for example in examples]),
+        src=pad([[*example.source, EOS] for example in examples] + [[EOS] for _ in empty], width),
+        tgt_in=pad([[BOS, *example.target] for example in examples] + [[BOS] for _ in empty], width),
+        tgt_out=pad([[*example.target, EOS] for example in examples] + [[] for _ in empty], width),
         places=tuple(example.place for example in examples),
     )
 
 
 def split(batch: Batch, pieces: int) -> list[Batch]:
     """The batch's rows in so many batches of about equal size, or one a row."""
-    rows = math.ceil(len(batch.places) / pieces)
-    starts = range(0, len(batch.places), rows)
+    rows = math.ceil(batch.src.size(0) / pieces)
+    starts = range(0, batch.src.size(0), rows)
     cuts = [slice(start, start + rows) for start in starts]
     return [Batch(batch.src[cut], batch.tgt_in[cut], batch.tgt_out[cut], batch.places[cut]) for cut in cuts]
 
 
-def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids as one (B, longest) tensor, PAD on the right."""
-    width = max(map(len, rows))
+def pad(rows: Sequence[Sequence[int]], width: int = 0) -> Tensor:
+    """Rows of ids as one (B, longest) tensor, or `width` if that is more, PAD on the right."""
+    width = max(width, *map(len, rows))
     return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows])

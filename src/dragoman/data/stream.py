@@ -16,7 +16,7 @@ from pathlib import Path
 from dragoman.config import AugmentConfig, CorpusConfig, DataConfig
 from dragoman.data.augment import augment
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.data.batching import pack
+from dragoman.data.batching import pack, padded
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import DataError
 from dragoman.text.tokenizer import Tokenizer
@@ -47,7 +47,8 @@ class BatchStream:
 
     `weights` of the corpora repeat or thin them within an epoch. With `world` processes each update takes
     `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
-    `tokenizer.sampling`.
+    `tokenizer.sampling`. With `few_shapes` both sides of a batch have the same width, one of `padded`'s, and as many
+    rows as the budget allows.
     """
 
     def __init__(
@@ -60,9 +61,10 @@ class BatchStream:
         rank: int = 0,
         world: int = 1,
         sampling: float = 0.0,
+        few_shapes: bool = False,
     ) -> None:
         self.data, self.tokenizer = data, tokenizer
-        self.batch_tokens, self.seed = batch_tokens, seed
+        self.batch_tokens, self.seed, self.few_shapes = batch_tokens, seed, few_shapes
         self.rank, self.world, self.sampling = rank, world, sampling
         self.position = Position()
         self.skipped = Skipped()
@@ -73,7 +75,17 @@ class BatchStream:
         """This process's micro-batches of the next update; `update_tokens` are the target tokens of everyone's."""
         drawn = [next(self._batches) for _ in range(accumulate * self.world)]
         self.update_tokens = sum(example.lengths[1] for examples in drawn for example in examples)
-        return [collate(examples) for examples in drawn[self.rank :: self.world]]
+        return [self._collated(examples) for examples in drawn[self.rank :: self.world]]
+
+    def _collated(self, examples: Sequence[Example]) -> Batch:
+        if not self.few_shapes:
+            return collate(examples)
+        width = max(self._sides(example)[0] for example in examples)
+        return collate(examples, self.batch_tokens // width, width)
+
+    def _sides(self, example: Example) -> tuple[int, int]:
+        """The lengths by which a pair is packed."""
+        return (padded(max(example.lengths)),) * 2 if self.few_shapes else example.lengths
 
     def state_dict(self, position: Position | None = None) -> dict[str, int]:
         """Where the stream stands, or this `position`, for a checkpoint."""
@@ -91,7 +103,7 @@ class BatchStream:
             for part, examples in self._parts(before.epoch, start=before.part):
                 first = self.position.batch
                 rng = random.Random(f"{self.seed}/{before.epoch}/{part}")
-                groups = pack([example.lengths for example in examples], self.batch_tokens, rng)
+                groups = pack([self._sides(example) for example in examples], self.batch_tokens, rng)
                 for number, group in enumerate(groups[first:], first + 1):
                     self.position = Position(before.epoch, part, number)
                     yield [examples[index] for index in group]

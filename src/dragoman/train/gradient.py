@@ -22,6 +22,9 @@ from dragoman.train.precision import Precision
 from dragoman.train.threads import at_once, shares
 from dragoman.train.validation import SummedLoss
 
+# So many shapes a layer is compiled for; further ones are computed as they are written.
+SHAPES = 64
+
 
 class Gradient:
     """Leaves gradients in the parameters of a model, shared out over a team."""
@@ -31,8 +34,7 @@ class Gradient:
         if train.recompute:
             recompute_layers(model)
         if train.compile:
-            for layer in layers_of(model):
-                layer.compile(dynamic=True)
+            compile_layers(model)
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
@@ -115,6 +117,13 @@ def recompute_layers(model: Transformer) -> None:
     """Have each layer keep its input alone, and compute the rest again in the backward pass."""
     for layer in layers_of(model):
         layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+def compile_layers(model: Transformer) -> None:
+    """Have each layer compiled for every shape that it meets, which must be few: see `BatchStream`'s `few_shapes`."""
+    torch._dynamo.config.recompile_limit = SHAPES
+    for layer in layers_of(model):
+        layer.compile(dynamic=False)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ class Trainer:
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
         self.model = model.to(device)
-        apart = train.average == "ema" or (team.size > 1 and train.parallel == "fsdp")
+        apart = train.average == "ema" or train.compile or (team.size > 1 and train.parallel == "fsdp")
         # What is validated and ends in the bundle: the model itself, or a whole one beside what is being trained.
         self.final = copy.deepcopy(self.model) if apart and team.leads else self.model
         self.gradient = Gradient(self.model, train, team, device)
