@@ -17,6 +17,7 @@ import torch
 
 from dragoman.bundle import save_tensors
 from dragoman.configfile import build_config
+from dragoman.data.batch import Batch
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.errors import DragomanError
@@ -28,7 +29,7 @@ from dragoman.train.loop import Trainer
 
 
 class Heard:
-    """Keeps the losses; at a step, may kill this process, have it sleep, spoil its weights or fill its disk."""
+    """Keeps the losses; at a step, may kill this process, have it sleep, spoil its loss, fill its disk or memory."""
 
     def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:
         self.trainer, self.faults = trainer, faults
@@ -43,9 +44,30 @@ class Heard:
             time.sleep(12)
         if here == self.faults.get("fill"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+        if here == self.faults.get("forward") or here == self.faults.get("backward"):
+            self._starve_once(here == self.faults.get("backward"))
         if here == self.faults.get("spoil"):
             draw = self.trainer.gradient.summed_loss.forward
             self.trainer.gradient.summed_loss.forward = lambda *given: draw(*given) * float("nan")
+
+    def _starve_once(self, backward: bool) -> None:
+        """Memory runs out in the next forward pass, or in its backward pass."""
+        gradient = self.trainer.gradient
+        compute = gradient._summed_loss
+
+        def starve(*_: object) -> None:
+            raise torch.OutOfMemoryError("out of memory")
+
+        def once(batch: Batch) -> torch.Tensor:
+            gradient._summed_loss = compute
+            loss = compute(batch)
+            if backward:
+                loss.register_hook(starve)
+            else:
+                starve()
+            return loss
+
+        gradient._summed_loss = once
 
     def on_validation(self, report: ValidationReport) -> None:
         pass

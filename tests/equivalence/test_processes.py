@@ -129,3 +129,29 @@ def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_co
     assert "what was saved before is intact, go on with --resume" in ended.stderr
     assert "CheckpointException" not in ended.stderr
     assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pieces(
+    run: Run, toy_corpus: Path, tmp_path: Path, accumulate: int
+) -> None:
+    keys = {"max_steps": 12, "accumulate": accumulate}
+    whole = run("whole", 2, **keys)
+    (tmp_path / "starved").mkdir()
+    ended = launch(tmp_path / "starved", toy_corpus, 2, resume=False, keys=keys | {"faults": {"forward": [7, 1]}})
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("notice at 7: step 8: out of memory; batches are cut into 2 from here on") == 2
+    losses = json.loads((tmp_path / "starved/losses.json").read_text())
+    assert losses == pytest.approx(whole, abs=1e-5)
+
+
+@pytest.mark.parametrize("fault", [("ddp", "backward"), ("fsdp", "forward")], ids="-".join)
+def test_when_memory_runs_out_while_others_wait_the_run_stops_and_goes_on(
+    toy_corpus: Path, tmp_path: Path, fault: tuple[str, str]
+) -> None:
+    keys = {"max_steps": 12, "parallel": fault[0]}
+    ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {fault[1]: [7, 1]}})
+    assert ended.returncode != 0
+    assert "ResourceError: out of memory on " in ended.stderr
+    assert "TeamError: step 8: process 1 of 2" in ended.stderr
+    assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0

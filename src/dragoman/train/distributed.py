@@ -1,8 +1,8 @@
 """Several processes as one, started by torchrun: who we are, how the model is shared out, who was lost.
 
 `ddp` keeps the model in every process and averages gradients (Li et al. 2020); `fsdp` keeps a part of every tensor in
-each and brings a layer together while it is needed (FSDP2, `fully_shard`; Zhao et al. 2023). gloo joins CPUs, NCCL
-GPUs. A process alone is a team of one and communicates nothing.
+each and brings a layer together while it is needed (FSDP2, `fully_shard`; Zhao et al. 2023). Weights and gradients of
+GPUs go through NCCL, all else through gloo. A process alone is a team of one and communicates nothing.
 """
 
 import math
@@ -50,15 +50,19 @@ class Team:
         """The sums over all processes."""
         if self.size == 1:
             return list(values)
-        total = torch.tensor(values, dtype=torch.float64).to(_meeting_place())
+        total = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(total)
         return cast("list[float]", total.tolist())
+
+    def any(self, mine: bool) -> bool:
+        """Whether it holds in any process; GPUs are not waited for."""
+        return self.sums([float(mine)]) != [0.0]
 
     def told(self, value: Any) -> Any:
         """The first process's `value`; each waits here until it has one."""
         box = [value]
         if self.size > 1:
-            dist.broadcast_object_list(box, src=0, device=_meeting_place())
+            dist.broadcast_object_list(box, src=0, device=torch.device("cpu"))
         return box[0]
 
     def meet(self) -> None:
@@ -118,7 +122,7 @@ def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
     if not dist.is_initialized():
-        backend = "nccl" if device.type == "cuda" else "gloo"
+        backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
         try:
             dist.init_process_group(backend, timeout=timedelta(seconds=timeout))
         except (RuntimeError, ValueError) as error:
@@ -201,7 +205,3 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(like(tensors[name], parameter))
-
-
-def _meeting_place() -> torch.device:
-    return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")

@@ -26,6 +26,10 @@ from dragoman.train.validation import SummedLoss
 SHAPES = 64
 
 
+class _OutOfMemoryElsewhere(ResourceError):
+    """In another process, before gradients were exchanged."""
+
+
 class Gradient:
     """Leaves gradients in the parameters of a model, shared out over a team."""
 
@@ -39,13 +43,16 @@ class Gradient:
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
+        self.exchanging = False
+        """Whether other processes are or may be waiting for this one's weights or gradients."""
         # Elsewhere than in a single process the exchange listens for whole backward passes, and what is recomputed
         # draws its dropout anew from the default generator.
         self.divides = team.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.in_parts = team.size > 1 and train.parallel == "fsdp"
         saving = {
             "train.recompute=true": not train.recompute,
-            "train.parallel=fsdp": team.size > 1 and train.parallel == "ddp",
+            "train.parallel=fsdp": team.size > 1 and not self.in_parts,
         }
         keys = " and ".join(key for key, left in saving.items() if left)
         self.remedy = (f"give {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
@@ -55,24 +62,28 @@ class Gradient:
     def of(self, batches: Sequence[Batch], tokens: int) -> float | None:
         """The summed loss of this process's `batches`; their gradient, divided by everyone's `tokens`, is accumulated.
 
-        None if memory did not suffice: `pieces`, into which batches are cut, has been doubled and the random state is
-        as before, so that after `zero_grad` the same update can be tried again. Raises ResourceError where that cannot
-        help: on a single pair, or in one of several processes.
+        None if memory did not suffice, here or in another process: `pieces`, into which batches are cut, has been
+        doubled and the random state is as before, so that after `zero_grad` the same update can be tried again. Raises
+        ResourceError where that cannot help: on a single pair, or while others wait for this process.
         """
         random = torch.get_rng_state()
         on_gpu = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
         parts = [part for batch in batches for part in split(batch, self.pieces)]
         most = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
         rows, source, target = most.src.size(0), most.src.size(1), most.tgt_in.size(1)
+        self.exchanging = self.in_parts  # from the first layer on
         try:
-            with within_memory(
-                f"{rows} pairs of {source} + {target} tokens",
-                self.remedy,
-            ):
+            with within_memory(f"{rows} pairs of {source} + {target} tokens", self.remedy):
                 return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
+        except _OutOfMemoryElsewhere:
+            pass
         except ResourceError:
-            if self.team.size > 1 or rows == 1:
+            if self.exchanging or rows == 1:
                 raise
+            self.team.any(True)
+        if self.team.size > 1:  # DDP may have been promised a backward pass, and everyone keeps the promise
+            first = batches[0]
+            self._summed_loss(split(first, first.src.size(0))[0]).backward()
         torch.set_rng_state(random)
         if on_gpu is not None:
             torch.cuda.set_rng_state(on_gpu, self.device)
@@ -84,6 +95,10 @@ class Gradient:
             return self._divided(split(batch, parts), tokens)
         with nullcontext() if last else without_exchange(self.summed_loss):
             summed = self._summed_loss(batch)
+            if last and not self.exchanging:
+                if self.team.any(False):
+                    raise _OutOfMemoryElsewhere
+                self.exchanging = self.team.size > 1
             # Over the processes gradients are averaged, and ours is to be their sum.
             (summed * (self.team.size / tokens)).backward()
         return float(summed.item())
