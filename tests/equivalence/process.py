@@ -44,8 +44,9 @@ class Heard:
             time.sleep(12)
         if here == self.faults.get("fill"):
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-        if here == self.faults.get("forward") or here == self.faults.get("backward"):
-            self._starve_once(here == self.faults.get("backward"))
+        for kind in ("forward", "backward"):
+            if self.faults.get(kind) in (here, [report.step, "all"]):
+                self._starve_once(kind == "backward")
         if here == self.faults.get("spoil"):
             draw = self.trainer.gradient.summed_loss.forward
             self.trainer.gradient.summed_loss.forward = lambda *given: draw(*given) * float("nan")

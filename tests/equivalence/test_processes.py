@@ -131,18 +131,21 @@ def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_co
     assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0
 
 
-@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize(("accumulate", "who"), [(1, 1), (2, 1), (1, "all")])
 def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pieces(
-    run: Run, toy_corpus: Path, tmp_path: Path, accumulate: int
+    run: Run, toy_corpus: Path, tmp_path: Path, accumulate: int, who: int | str
 ) -> None:
+    """And whatever is left is done as it would have been, with weights in parts too."""
     keys = {"max_steps": 12, "accumulate": accumulate}
     whole = run("whole", 2, **keys)
     (tmp_path / "starved").mkdir()
-    ended = launch(tmp_path / "starved", toy_corpus, 2, resume=False, keys=keys | {"faults": {"forward": [7, 1]}})
+    ended = launch(tmp_path / "starved", toy_corpus, 2, resume=False, keys=keys | {"faults": {"forward": [7, who]}})
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.count("notice at 7: step 8: out of memory; batches are cut into 2 from here on") == 2
     losses = json.loads((tmp_path / "starved/losses.json").read_text())
     assert losses == pytest.approx(whole, abs=1e-5)
+    for parallel, steps in (("fsdp", 14), ("ddp", 16)):
+        run("starved", 2, resume=True, **keys | {"parallel": parallel, "max_steps": steps})
 
 
 @pytest.mark.parametrize("fault", [("ddp", "backward"), ("fsdp", "forward")], ids="-".join)

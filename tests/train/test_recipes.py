@@ -262,6 +262,7 @@ def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_w
     train = TrainConfig(precision="float32", **keys)
     gradient = Gradient(build().train(), train, Team(rank=1, size=2), torch.device("cpu"))
     gradient.summed_loss = Smaller(gradient, rows=1)  # type: ignore[assignment]
+    gradient.exchanges = 1  # the others are waiting
     there = fitting.rectangle(64, 16, 13)
     with pytest.raises(ResourceError, match=rf"^out of memory on 4 pairs of 16 \+ 16 tokens; {re.escape(first)}"):
         gradient.of([there], there.target_tokens)
@@ -281,3 +282,28 @@ def test_a_folder_is_trained_into_by_one_process_at_a_time(tmp_path: Path) -> No
             pass
     with held(tmp_path):
         pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recompute", [False, True])
+def test_layers_of_a_kind_are_compiled_once_for_each_shape(recompute: bool) -> None:
+    """In a process of its own, for the type checks of the tests are not to be compiled."""
+    counted = f"""
+import torch
+from torch._dynamo.utils import counters
+from dragoman.config import ModelConfig, TrainConfig
+from dragoman.model.transformer import Transformer
+from dragoman.train.distributed import Team
+from dragoman.train.fitting import rectangle
+from dragoman.train.gradient import Gradient
+
+model = Transformer(ModelConfig(layers=3, d_model=16, d_ff=24, heads=2, dropout=0.0), 50, 50)
+train = TrainConfig(compile=True, recompute={recompute}, precision="float32")
+gradient = Gradient(model, train, Team(), torch.device("cpu"))
+for width in (8, 16, 8):
+    batch = rectangle(32, width, 50)
+    gradient.of([batch], batch.target_tokens)
+print(counters["stats"]["unique_graphs"])
+"""
+    done = subprocess.run([sys.executable, "-c", counted], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 2 * 2  # encoder and decoder layers, two shapes

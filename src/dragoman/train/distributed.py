@@ -129,7 +129,7 @@ def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]
             cause = str(error).strip().partition("\n")[0]
             raise TeamError(
                 f"the {size} processes of this run did not meet within train.peer_timeout = {timeout:g} s: {cause}; "
-                "start all of them, by torchrun"
+                "start all of them, by torchrun; where a machine has several networks, name one in GLOO_SOCKET_IFNAME"
             ) from None
     return Team(dist.get_rank(), dist.get_world_size(), timeout), device
 

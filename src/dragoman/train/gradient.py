@@ -35,16 +35,17 @@ class Gradient:
 
     def __init__(self, model: Transformer, train: TrainConfig, team: Team, device: torch.device) -> None:
         self.team, self.device = team, device
-        if train.recompute:
-            recompute_layers(model)
         if train.compile:
             compile_layers(model)
+        if train.recompute:
+            recompute_layers(model)
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
         self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
         self.exchanging = False
         """Whether other processes are or may be waiting for this one's weights or gradients."""
+        self.exchanges = 0
         # Elsewhere than in a single process the exchange listens for whole backward passes, and what is recomputed
         # draws its dropout anew from the default generator.
         self.divides = team.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
@@ -71,7 +72,8 @@ class Gradient:
         parts = [part for batch in batches for part in split(batch, self.pieces)]
         most = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
         rows, source, target = most.src.size(0), most.src.size(1), most.tgt_in.size(1)
-        self.exchanging = self.in_parts  # from the first layer on
+        # FSDP exchanges from the first layer on; so does DDP after its first exchange, to arrange gradients anew.
+        self.exchanging = self.in_parts or (self.team.size > 1 and self.exchanges == 1)
         try:
             with within_memory(f"{rows} pairs of {source} + {target} tokens", self.remedy):
                 return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
@@ -81,14 +83,20 @@ class Gradient:
             if self.exchanging or rows == 1:
                 raise
             self.team.any(True)
-        if self.team.size > 1:  # DDP may have been promised a backward pass, and everyone keeps the promise
-            first = batches[0]
-            self._summed_loss(split(first, first.src.size(0))[0]).backward()
+        if self.team.size > 1:
+            self._keep_promise(batches[0])
         torch.set_rng_state(random)
         if on_gpu is not None:
             torch.cuda.set_rng_state(on_gpu, self.device)
         self.pieces *= 2
         return None
+
+    def _keep_promise(self, batch: Batch) -> None:
+        """DDP may have been promised a backward pass with an exchange: everyone gives it one, of a single pair."""
+        self.exchanging = True
+        with within_memory("a single pair", self.remedy):
+            self._summed_loss(split(batch, batch.src.size(0))[0]).backward()
+        self.exchanges += 1
 
     def _backward(self, batch: Batch, tokens: int, last: bool) -> float:
         if self.divides and (parts := shares(batch)) > 1:
@@ -101,6 +109,7 @@ class Gradient:
                 self.exchanging = self.team.size > 1
             # Over the processes gradients are averaged, and ours is to be their sum.
             (summed * (self.team.size / tokens)).backward()
+        self.exchanges += last
         return float(summed.item())
 
     def _divided(self, parts: Sequence[Batch], tokens: int) -> float:
@@ -138,7 +147,7 @@ def compile_layers(model: Transformer) -> None:
     """Have each layer compiled for every shape that it meets, which must be few: see `BatchStream`'s `few_shapes`."""
     torch._dynamo.config.recompile_limit = SHAPES
     for layer in layers_of(model):
-        layer.compile(dynamic=False)
+        layer.forward = torch.compile(layer.forward, dynamic=False)
 
 
 @contextmanager

@@ -96,7 +96,9 @@ class Trainer:
         if not self._end():  # one that an earlier end asked for
             every = self.config.train.validate_every
             self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
-        self.gradient.precision, self.gradient.pieces = progress.precision, progress.pieces
+        self.gradient.precision = progress.precision
+        # With weights in parts everyone has as many batches as the others, and one of few pairs cannot be cut.
+        self.gradient.pieces = 1 if self.gradient.in_parts else progress.pieces
         if self.config.train.threads is None and self.device.type == "cpu":
             torch.set_num_threads(progress.threads)
         if progress.torch != torch.__version__:
