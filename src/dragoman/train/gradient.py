@@ -46,6 +46,7 @@ class Gradient:
         self.exchanging = False
         """Whether other processes are or may be waiting for this one's weights or gradients."""
         self.exchanges = 0
+        """Backward passes of this process that exchanged gradients."""
         # Elsewhere than in a single process the exchange listens for whole backward passes, and what is recomputed
         # draws its dropout anew from the default generator.
         self.divides = team.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
