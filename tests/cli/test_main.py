@@ -83,6 +83,17 @@ def test_memory_that_runs_out_is_told_with_a_remedy(dragoman: Any, monkeypatch: 
     assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
 
 
+def test_a_compiler_that_is_not_there_is_told_with_the_key_that_asked_for_it(
+    dragoman: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dragoman.cli import model
+
+    failure = type("InductorError", (RuntimeError,), {"__module__": "torch._inductor.exc"})
+    monkeypatch.setattr(model, "show", raising(failure("no C++ compiler\n\nSet TORCH_LOGS")))
+    complaint = "train.compile: no C++ compiler; install what PyTorch's compiler lacks, or leave the key out"
+    assert dragoman("model", "show", "x").refused(2) == complaint
+
+
 def test_our_own_bug_is_one_line_that_asks_to_be_reported(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from dragoman.cli import model
 

@@ -13,6 +13,8 @@ from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError,
 
 # How torch, which is not loaded here, runs out of memory.
 OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory")
+# Where the errors of torch.compile live.
+COMPILER = ("torch._dynamo.", "torch._inductor.")
 # What each of the processes that torchrun starts finds alike: the first on a machine tells it.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
@@ -78,6 +80,10 @@ def _line_for(error: BaseException) -> tuple[str, int]:
             "out of memory; choose a smaller model, or lower batch_tokens in [train] or [decode]",
             ResourceError.exit_code,
         )
+    if type(error).__module__.startswith(COMPILER):
+        cause = str(error).strip().partition("\n")[0]
+        remedy = "install what PyTorch's compiler lacks, or leave the key out"
+        return f"train.compile: {cause}; {remedy}", ConfigError.exit_code
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:
         return f'{package} is not installed; `pip install "dragoman[{EXTRAS[package]}]"`', DragomanError.exit_code
     if isinstance(error, OSError) and error.strerror:  # a failed download has none
