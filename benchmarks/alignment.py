@@ -39,13 +39,12 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import open_bundle
-from dragoman.config import CorpusConfig
+from dragoman.config import CorpusConfig, DecodeConfig
 from dragoman.data.corpus import sample_pairs
 from dragoman.inspection.heads import strongest
 from dragoman.inspection.look import Inspection, inspect_model
 from dragoman.inspection.why import erasure, gradient_by_input
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Side, Tokenizer
 

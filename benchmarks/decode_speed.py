@@ -217,7 +217,7 @@ def random_bundle(folder: Path) -> Bundle:
 
 def export(bundle: Bundle, folder: Path, quantization: str) -> Path:
     """The bundle's network as CTranslate2 reads it."""
-    from dragoman.export.ctranslate2 import convert
+    from dragoman.exporting.ctranslate2 import convert
 
     convert(bundle.load_model(), bundle.tokenizer, folder, quantization)
     if (shortlist := bundle.folder / "shortlist.txt").exists():

@@ -17,12 +17,11 @@ from pathlib import Path
 
 import torch
 
-from dragoman.config import CorpusConfig, ModelConfig, TokenizerConfig
+from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.data.corpus import sample_pairs
 from dragoman.inspection.look import inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer, learn
 
 EMBEDDED = Path(__file__).parent.parent / "src/dragoman/data/embedded/train.tsv.gz"

@@ -28,9 +28,9 @@ from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import pack
 from dragoman.model.device import KERNELS, keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
-from dragoman.train.distributed import Team
-from dragoman.train.gradient import Gradient
-from dragoman.train.optimizer import build_optimizer
+from dragoman.training.distributed import Team
+from dragoman.training.gradient import Gradient
+from dragoman.training.optimizer import build_optimizer
 
 VOCAB, TURN = 16_000, 25
 SMALL = ModelConfig.model_validate({"preset": "small"})

@@ -5,8 +5,8 @@
 width, length, corpus: seconds of whole training steps in float32 (gradient and Adam, dropout 0.1) per target token.
 The sizes take turns within every round; medians, with the spread. The exponent is the slope of log seconds over log
 size by least squares, of the medians and, as its spread, of every round; beside it that of the operations that
-`dragoman.train.flops` counts in the same batches. `corpus` trains a small model for one whole epoch of synthetic text,
-reading, tokenising and shuffling included; the other two train on random tokens.
+`dragoman.training.flops` counts in the same batches. `corpus` trains a small model for one whole epoch of synthetic
+text, reading, tokenising and shuffling included; the other two train on random tokens.
 
 memory: processes of their own read synthetic corpora of short pairs, no two alike, and say what they held at the most:
 one as the check of the data, one as training's batches. `data.shuffle_buffer`, which bounds the latter, is 10,000 here
@@ -40,10 +40,10 @@ from dragoman.data.corpus import sample_pairs
 from dragoman.data.stream import BatchStream
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.train.distributed import Team
-from dragoman.train.flops import training_flops
-from dragoman.train.gradient import Gradient
-from dragoman.train.optimizer import build_optimizer
+from dragoman.training.distributed import Team
+from dragoman.training.flops import training_flops
+from dragoman.training.gradient import Gradient
+from dragoman.training.optimizer import build_optimizer
 
 VOCAB, TOKENS = 4000, 2048  # pieces, and target positions of a batch, where tokens are random
 BUFFER = 10_000

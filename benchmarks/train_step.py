@@ -26,12 +26,12 @@ from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
-from dragoman.train import validation
-from dragoman.train.distributed import Team
-from dragoman.train.gradient import Gradient
-from dragoman.train.loss import projected_loss, smoothed_cross_entropy
-from dragoman.train.optimizer import build_optimizer
-from dragoman.train.precision import Precision, choose_precision
+from dragoman.training import validation
+from dragoman.training.distributed import Team
+from dragoman.training.gradient import Gradient
+from dragoman.training.loss import projected_loss, smoothed_cross_entropy
+from dragoman.training.optimizer import build_optimizer
+from dragoman.training.precision import Precision, choose_precision
 
 VOCAB, BATCHES = 10_000, 8
 TINY = ModelConfig.model_validate(

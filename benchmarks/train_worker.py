@@ -16,10 +16,10 @@ from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch
 from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
-from dragoman.train.distributed import Team
-from dragoman.train.gradient import Gradient
-from dragoman.train.optimizer import build_optimizer
-from dragoman.train.precision import choose_precision
+from dragoman.training.distributed import Team
+from dragoman.training.gradient import Gradient
+from dragoman.training.optimizer import build_optimizer
+from dragoman.training.precision import choose_precision
 
 SHAPES = {
     "tiny": {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4, "dropout": 0.3},

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig, TokenizerConfig
-from dragoman.configfile import build_config
+from dragoman.config.file import build_config
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.train.loop import Trainer
+from dragoman.training.loop import Trainer
 
 Build = Callable[..., Transformer]
 MakeTrainer = Callable[..., Trainer]

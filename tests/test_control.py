@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.config import ModelConfig, TokenizerConfig
-from dragoman.decode.mbr import by_consensus
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.control.mbr import by_consensus
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
-from dragoman.export.ctranslate2 import convert
+from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.glossary import Glossary
 from dragoman.text.tokenizer import EOS, Tokenizer, learn
 from dragoman.translator import Translator

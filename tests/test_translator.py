@@ -7,12 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.config import ModelConfig, TokenizerConfig
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import DataError, ModelError, ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.translator import Translator
 

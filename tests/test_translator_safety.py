@@ -8,11 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.config import ModelConfig, TokenizerConfig
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.translator import Translation, Translator

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dragoman.config import RunConfig
-    from dragoman.configfile import load_config
+    from dragoman.config.file import load_config
     from dragoman.errors import DragomanError
     from dragoman.translation import Translation
     from dragoman.translator import Translator
@@ -21,7 +21,7 @@ _HOMES = {
     "RunConfig": "dragoman.config",
     "Translation": "dragoman.translation",
     "Translator": "dragoman.translator",
-    "load_config": "dragoman.configfile",
+    "load_config": "dragoman.config.file",
 }
 
 __all__ = ["DragomanError", "RunConfig", "Translation", "Translator", "__version__", "load_config"]

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from dragoman.config import RunConfig
-from dragoman.configfile import build_config, dump_config, portable
+from dragoman.config.file import build_config, dump_config, portable
 from dragoman.errors import ConfigError, ModelError
 from dragoman.storage import restore, whole_folder
 from dragoman.text.tokenizer import Tokenizer

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.decode.degenerate import FLAGS, Flag, is_copy
-from dragoman.decode.terms import Term
-from dragoman.decode.texts import Source
+from dragoman.control.degenerate import FLAGS, Flag, is_copy
+from dragoman.control.terms import Term
+from dragoman.control.texts import Source
 from dragoman.text.normalise import normalise
 from dragoman.text.segment import Segment, seam
 

@@ -9,14 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self, overload
 
-from dragoman.boxed import located
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.decode.degenerate import fault
-from dragoman.decode.texts import Found, find
+from dragoman.bundled import resolve_model
+from dragoman.config import DecodeConfig
+from dragoman.control.degenerate import fault
+from dragoman.control.texts import Found, find
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError
-from dragoman.options import DecodeConfig
+from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalise import normalise
 from dragoman.text.segment import WHOLE_SHARE, Segment, segments
@@ -71,7 +72,7 @@ class Translator:
         Raises ModelError.
         """
         models = [model] if isinstance(model, str | Path) else model
-        bundles = [open_bundle(located(one)) for one in models]
+        bundles = [open_bundle(resolve_model(one)) for one in models]
         return cls.of_bundle(*bundles, engine=engine, device=device, options=options, glossary=glossary)
 
     @classmethod
@@ -89,10 +90,17 @@ class Translator:
         The glossary comes before that of the bundle.
         """
         config = bundle.config
+        shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
         return cls(
             bundle.tokenizer,
-            load_engine(bundle, *others, engine=engine, device=device),
+            load_engine(
+                bundle,
+                *others,
+                engine=engine,
+                device=device,
+                shortlist=shortlist.candidates if shortlist else None,
+            ),
             options or config.decode,
             longest=config.data.max_length,
             language=config.project.source,

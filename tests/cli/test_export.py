@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ModelError
-from dragoman.export import ctranslate2 as exporter
-from dragoman.export.golden import read_golden
+from dragoman.exporting import ctranslate2 as exporter
+from dragoman.exporting.golden import read_golden
 from dragoman.text.tokenizer import Tokenizer
 
 
@@ -177,7 +177,7 @@ def test_a_folder_that_may_not_be_written_is_told_before_anything_is_converted(
     )
 
 
-@pytest.mark.parametrize("where", ["dragoman.export.ctranslate2.convert", "dragoman.cli.export._verify", "os.link"])
+@pytest.mark.parametrize("where", ["dragoman.exporting.ctranslate2.convert", "dragoman.cli.export._verify", "os.link"])
 def test_an_interrupted_export_leaves_nothing_half_written(
     dragoman: Any, trained_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.configfile import load_config
+from dragoman.config.file import load_config
 
 
 @pytest.mark.parametrize(

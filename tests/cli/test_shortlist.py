@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from dragoman.cli.main import main
-from dragoman.decode.shortlist import Shortlist
+from dragoman.shortlist.file import Shortlist
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import yaml
 from safetensors.torch import load_file
 
 from dragoman.data.stream import BatchStream
-from dragoman.train import fitting
+from dragoman.training import fitting
 
 
 def weights_of(project: Path) -> dict[str, bytes]:

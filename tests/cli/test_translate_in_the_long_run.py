@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
-from dragoman.options import DecodeConfig
 
 Sources = Sequence[Sequence[int]]
 

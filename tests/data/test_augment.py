@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config import AugmentConfig
-from dragoman.configfile import build_section
+from dragoman.config.file import build_section
 from dragoman.data.augment import augment, clusters
 from dragoman.errors import ConfigError
 from dragoman.text.normalise import normalise

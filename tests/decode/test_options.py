@@ -9,13 +9,13 @@ import torch
 from searching import attention, beam_search, log_probs
 from torch import Tensor
 
+from dragoman.config import DecodeConfig
 from dragoman.decode.best import best
 from dragoman.decode.ensemble import EnsembleState
 from dragoman.decode.hypothesis import length_penalty
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS
 
 Build = Callable[..., Transformer]

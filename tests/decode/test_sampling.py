@@ -9,11 +9,11 @@ import pytest
 import torch
 from searching import NEVER, log_probs
 
+from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.sampling import Sharpness, draw
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import EOS
 
 Build = Callable[..., Transformer]

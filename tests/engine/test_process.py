@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
-from dragoman.export.ctranslate2 import convert
+from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer
 
 Build = Callable[..., Transformer]

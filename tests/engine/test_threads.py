@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
+from dragoman.config import DecodeConfig
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]

@@ -16,16 +16,16 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import save_tensors
-from dragoman.configfile import build_config
+from dragoman.config.file import build_config
 from dragoman.data.batch import Batch
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.errors import DragomanError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import learn
-from dragoman.train.distributed import join_team, leave_team
-from dragoman.train.log import StepReport, ValidationReport
-from dragoman.train.loop import Trainer
+from dragoman.training.distributed import join_team, leave_team
+from dragoman.training.log import StepReport, ValidationReport
+from dragoman.training.loop import Trainer
 
 
 class Heard:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 
 Build = Callable[..., Transformer]
 TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.config import ModelConfig, TokenizerConfig
+from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
+from dragoman.config.presets import MODEL_PRESETS
 from dragoman.decode.hypothesis import NEVER
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError, ModelError
-from dragoman.export.ctranslate2 import TransformerConverter, convert
-from dragoman.export.golden import golden_sentences, largest_difference
-from dragoman.export.verify import verify_float32
+from dragoman.exporting.ctranslate2 import TransformerConverter, convert
+from dragoman.exporting.golden import golden_sentences, largest_difference
+from dragoman.exporting.verify import verify_float32
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
-from dragoman.presets import MODEL_PRESETS
 from dragoman.text.tokenizer import EOS, Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
@@ -209,7 +208,7 @@ def test_more_candidates_than_pieces_are_all_pieces(
 def test_a_text_beyond_the_positions_of_an_export_is_told(
     joint: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.export.ctranslate2.POSITIONS", 20)
+    monkeypatch.setattr("dragoman.exporting.ctranslate2.POSITIONS", 20)
     _, exported = engines(PRESETS["paper-base"], joint, tmp_path)
     for work in (
         lambda: exported.score([[9] * 30], [[9]]),

@@ -10,9 +10,9 @@ from torch.testing import assert_close
 from dragoman.data.batch import Batch, Example, collate, split
 from dragoman.model.device import arithmetic
 from dragoman.model.transformer import Transformer
-from dragoman.train.loss import CHUNK as CHUNKS
-from dragoman.train.loss import projected_loss, smoothed_cross_entropy
-from dragoman.train.validation import batch_loss
+from dragoman.training.loss import CHUNK as CHUNKS
+from dragoman.training.loss import projected_loss, smoothed_cross_entropy
+from dragoman.training.validation import batch_loss
 
 CHUNK = CHUNKS["cpu"]
 Draw = Callable[..., list[list[int]]]

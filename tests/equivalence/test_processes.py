@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from dragoman.bundle import load_tensors
 from dragoman.errors import TeamError
-from dragoman.train.distributed import join_team
+from dragoman.training.distributed import join_team
 
 Run = Callable[..., dict[str, float]]
 PROCESS = Path(__file__).with_name("process.py")

@@ -13,10 +13,10 @@ from dragoman.data.stream import BatchStream
 from dragoman.errors import Interrupted
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.train.log import StepReport, ValidationReport
-from dragoman.train.loop import Trainer
-from dragoman.train.optimizer import state_tensors
-from dragoman.train.validation import TranslationScores, validation_loss
+from dragoman.training.log import StepReport, ValidationReport
+from dragoman.training.loop import Trainer
+from dragoman.training.optimizer import state_tensors
+from dragoman.training.validation import TranslationScores, validation_loss
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 import torch
 
+from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.hypothesis import NEVER, Hypothesis, length_penalty
@@ -16,7 +17,6 @@ from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
 Build = Callable[..., Transformer]

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
+from dragoman.config import DecodeConfig
 from dragoman.inspection.look import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.config import DecodeConfig
 from dragoman.inspection import page, payload
 from dragoman.inspection.look import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer
 
 OPTIONS = DecodeConfig(beam=2, max_length=6)

@@ -10,7 +10,7 @@ import torch
 
 from dragoman.bundle import load_weights
 from dragoman.config import RunConfig
-from dragoman.configfile import dump_config
+from dragoman.config.file import dump_config
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
@@ -19,7 +19,7 @@ from dragoman.inspection.analyses import analyse
 from dragoman.inspection.times import through_time
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import EOS, Tokenizer
-from dragoman.train.loop import Trainer
+from dragoman.training.loop import Trainer
 
 TEXT = "red dog sees cat"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.boxed import scripts
+from dragoman.bundled import scripts
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,13 +14,12 @@ import torch
 from in_numpy import Numpy, softmax
 
 from dragoman.bundle import load_tensors, open_bundle, write_bundle
-from dragoman.config import ModelConfig, RunConfig
+from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.decode.hypothesis import NEVER
 from dragoman.inspection.look import Inspection, inspect
 from dragoman.inspection.page import write_page
 from dragoman.inspection.times import Moment
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")

@@ -7,11 +7,11 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.config import ModelConfig
+from dragoman.config.presets import MODEL_PRESETS
 from dragoman.model.attention import MultiHeadAttention, attention_weights, rotate
 from dragoman.model.layers import GatedFeedForward
 from dragoman.model.norm import RMSNorm
 from dragoman.model.transformer import Transformer
-from dragoman.presets import MODEL_PRESETS
 
 
 def test_rms_norm_divides_by_the_root_of_the_mean_square() -> None:

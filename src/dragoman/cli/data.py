@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dragoman.cli.console import console, print_json, program, say
 from dragoman.config import CorpusConfig
-from dragoman.configfile import load_config
+from dragoman.config.file import load_config
 from dragoman.data.check import CorpusReport, check_data, problems
 from dragoman.data.split import split_corpus
 from dragoman.errors import ConfigError

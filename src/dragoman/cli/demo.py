@@ -12,11 +12,11 @@ from pathlib import Path
 from dragoman.cli.console import program, say
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig
-from dragoman.configfile import load_config
+from dragoman.config.file import load_config
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, Interrupted
 from dragoman.storage import storage_error, whole_text
-from dragoman.train.checkpoint import checkpoint_steps
+from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 
 # Longest English sentence of the demo, in words: short ones are learned within minutes.
@@ -86,7 +86,7 @@ def run_demo(folder: Path, minutes: float) -> None:
     say(
         f"\nThis is a very small model ({minutes:g} minutes, one kind of text, short sentences): it gets many phrases\n"
         "right, and invents words where it does not know them. Longer training on this little text does not mend that\n"
-        "(thirty minutes on all of it: BLEU 24, runs/results.md); more text does.\n"
+        "(thirty minutes on all of it: BLEU 24, reproduce/results.md); more text does.\n"
     )
     dragoman = program()
     say("What to type next:")

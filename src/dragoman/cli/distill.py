@@ -26,13 +26,13 @@ from dragoman.cli.data import say_reports
 from dragoman.cli.runfolder import held, output_of, refuse_mix_up
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import build_config, differences, load_config
+from dragoman.config.file import build_config, differences, load_config
 from dragoman.data.check import CorpusReport, check_data
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import ConfigError, Interrupted, ResumeError
 from dragoman.storage import storage_error, whole_text
 from dragoman.text.normalise import normalise
-from dragoman.train.checkpoint import checkpoint_steps
+from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 
 NOTE = "distilled.json"

@@ -12,15 +12,15 @@ from dragoman.bundle import Bundle, amend, open_bundle
 from dragoman.cli.console import program, say
 from dragoman.cli.data import corpus_of
 from dragoman.config import CorpusConfig
-from dragoman.configfile import build_config
+from dragoman.config.file import build_config
 from dragoman.data.corpus import read_pairs
-from dragoman.decode.shortlist import MAPPING, Shortlist
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.errors import ConfigError, DragomanError, QualityError
 from dragoman.evaluation import bleu
-from dragoman.export.golden import Golden, golden_sentences, read_golden
-from dragoman.export.verify import Verdict, verify_float32, verify_quantised
+from dragoman.exporting.golden import Golden, golden_sentences, read_golden
+from dragoman.exporting.verify import Verdict, verify_float32, verify_quantised
+from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.storage import refuse_unwritable_folder
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
@@ -46,7 +46,7 @@ def run_export(
     import torch
 
     from dragoman.engine.torch import TorchEngine
-    from dragoman.export.ctranslate2 import convert
+    from dragoman.exporting.ctranslate2 import convert
 
     reference = TorchEngine(network, torch.device("cpu"))
     golden = read_golden(bundle.folder, bundle.tokenizer) or golden_sentences(

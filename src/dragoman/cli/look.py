@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.boxed import located
 from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.cli.translate import STDOUT, refuse_unwritable
-from dragoman.configfile import build_section
+from dragoman.config import DecodeConfig
+from dragoman.config.file import build_section
 from dragoman.errors import ConfigError
-from dragoman.options import DecodeConfig
 from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Request:
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate, watch, tell. Raises ConfigError, and as `inspect_model` and `through_time` do."""
     _refuse_outputs(request)
-    bundle = open_bundle(located(request.model))
+    bundle = open_bundle(resolve_model(request.model))
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
     if max(request.layers, default=0) > max(depths):
         has = f"the model has {depths[0]} + {depths[1]} layers"

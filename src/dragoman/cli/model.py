@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dragoman.boxed import located
 from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.errors import ModelError
 from dragoman.text.glossary import Glossary
@@ -12,7 +12,7 @@ from dragoman.translator import GLOSSARY
 
 def show(folder: Path, as_json: bool) -> None:
     """Verify every file of the bundle and print what it is. It is data: stdout. Raises ModelError."""
-    bundle = open_bundle(located(folder))
+    bundle = open_bundle(resolve_model(folder))
     try:
         lines = _lines(bundle)
     except (AttributeError, LookupError, TypeError, ValueError):

@@ -7,7 +7,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dragoman.cli.console import console, say
 from dragoman.config import TrainConfig
-from dragoman.train.log import StepReport, ValidationReport
+from dragoman.training.log import StepReport, ValidationReport
 
 LINE = "step {step:,}  epoch {epoch}  loss {loss:.3f}  {speed:,.0f} tokens/s"
 

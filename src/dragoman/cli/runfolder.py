@@ -13,12 +13,12 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import build_config, differences, dump_config, portable
+from dragoman.config.file import build_config, differences, dump_config, portable
 from dragoman.data.check import CorpusReport
 from dragoman.errors import ConfigError, ResumeError
 from dragoman.storage import storage_error, whole_text
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.train.checkpoint import checkpoint_steps, resumable_steps
+from dragoman.training.checkpoint import checkpoint_steps, resumable_steps
 
 # Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
 MAY_CHANGE = (

@@ -8,8 +8,8 @@ from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.cli.console import console, print_json, say
 from dragoman.cli.data import corpus_of
 from dragoman.data.corpus import sample_pairs
-from dragoman.decode.shortlist import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.errors import DataError
+from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
 
 # Of the pairs drawn, one in so many is kept from learning and measured on; never more than `MEASURED`.
 HELD_OUT, MEASURED = 20, 2000
@@ -54,8 +54,8 @@ def _learn(
     """The shortlist of all pairs but every n-th, and its coverage of those."""
     network = bundle.load_model()  # says what to install where torch is not
     from dragoman.data.batch import Example
-    from dragoman.decode.alignment import learn_shortlist
     from dragoman.model.device import pick_device
+    from dragoman.shortlist.learn import learn_shortlist
 
     tokenizer = bundle.tokenizer
     sources = tokenizer.encode([source for source, _ in pairs], "source")

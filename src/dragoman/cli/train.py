@@ -2,7 +2,7 @@
 
 OUTPUT/config.toml, data.json     what the run is made of, compared on --resume
 OUTPUT/tokenizer/                 pieces
-OUTPUT/checkpoints/               see `dragoman.train.checkpoint`
+OUTPUT/checkpoints/               see `dragoman.training.checkpoint`
 OUTPUT/metrics.jsonl              numbers over time
 OUTPUT/model/                     the finished bundle
 """
@@ -23,27 +23,26 @@ from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
 from dragoman.cli.runfolder import held, open_folder, output_of, refuse_mix_up
 from dragoman.cli.start import with_start
-from dragoman.config import CorpusConfig, RunConfig
-from dragoman.configfile import load_config
+from dragoman.config import CorpusConfig, DecodeConfig, RunConfig
+from dragoman.config.file import load_config
 from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import Score, bleu, chrf
-from dragoman.export.golden import COUNT as GOLDEN
-from dragoman.export.golden import golden_sentences, golden_text
+from dragoman.exporting.golden import COUNT as GOLDEN
+from dragoman.exporting.golden import golden_sentences, golden_text
 from dragoman.model.device import keep_few_kernels, keep_freed_memory, pick_device
 from dragoman.model.inherit import inherit, may_inherit
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.storage import whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.train.checkpoint import read_progress, resumable_steps
-from dragoman.train.distributed import Team, join_team, leave_team
-from dragoman.train.fitting import divide_update, fitting
-from dragoman.train.log import MetricsLog, Outcome, TensorBoardLog
-from dragoman.train.loop import Trainer
-from dragoman.train.validation import TranslationScores
+from dragoman.training.checkpoint import read_progress, resumable_steps
+from dragoman.training.distributed import Team, join_team, leave_team
+from dragoman.training.fitting import divide_update, fitting
+from dragoman.training.log import MetricsLog, Outcome, TensorBoardLog
+from dragoman.training.loop import Trainer
+from dragoman.training.validation import TranslationScores
 from dragoman.translator import Translator
 
 

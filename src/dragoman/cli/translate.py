@@ -12,10 +12,10 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.boxed import boxed_for, located
 from dragoman.bundle import open_bundle
+from dragoman.bundled import bundled_model_for, resolve_model
 from dragoman.cli.console import program, say
-from dragoman.configfile import build_section, parse_override
+from dragoman.config.file import build_section, parse_override
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
 from dragoman.storage import storage_error
@@ -71,7 +71,7 @@ def _found_in_the_box(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[st
         read.append(line)
         if line.strip():
             break
-    model = boxed_for(read[-1] if read else "")
+    model = bundled_model_for(read[-1] if read else "")
     say(f"{model.name} answers, a small model in the box: {model.limits} `{program()} train` makes your own")
     return [model.folder], chain(read, rest)
 
@@ -103,7 +103,7 @@ def load_translator(
     models: Sequence[Path], engine: str, device: str, changes: Mapping[str, Any], glossary: Glossary | None = None
 ) -> Translator:
     """The translator of a bundle, or of several, with some search options of the first changed (those not None)."""
-    bundle, *others = [open_bundle(located(model)) for model in models]
+    bundle, *others = [open_bundle(resolve_model(model)) for model in models]
     changed = dict(changes)
     if isinstance(n_best := changed.get("n_best"), int) and "beam" not in changed:  # as many hypotheses as asked for
         changed["beam"] = max(n_best, bundle.config.decode.beam)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.options import DecodeConfig
 
 Ids = Sequence[int]
 

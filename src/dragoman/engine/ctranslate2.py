@@ -1,4 +1,4 @@
-"""The fast engine: CTranslate2 on a network that `dragoman.export` converted. No torch.
+"""The fast engine: CTranslate2 on a network that `dragoman.exporting` converted. No torch.
 
 It is asked so that it finds what our own search finds: hypotheses come with plain log P, and their scores are ours;
 nothing is cut; a sentence's limit of length is its own, whatever its neighbours'.
@@ -15,11 +15,12 @@ from typing import Any
 
 import ctranslate2
 
+from dragoman.config import DecodeConfig
+from dragoman.config.base import MOST
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
-from dragoman.options import MOST, DecodeConfig
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
 # Tokens that a processor's thread searches at once: many enough that its products are large and that weights which no

@@ -1,18 +1,25 @@
 """Which engine runs a bundle: the fast one where the bundle was exported for it, else the reference."""
 
+from collections.abc import Callable
+
 from dragoman.bundle import Bundle
-from dragoman.decode.shortlist import Shortlist
-from dragoman.engine import Engine
+from dragoman.engine import Engine, Ids
 from dragoman.errors import ConfigError, ModelError
 
 ENGINES = "auto, torch, ctranslate2, or one export by its name, as ct2-int8"
 
 
 def load_engine(
-    bundle: Bundle, *others: Bundle, engine: str = "auto", device: str = "auto", threads: int | None = None
+    bundle: Bundle,
+    *others: Bundle,
+    engine: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    shortlist: Callable[[Ids], Ids] | None = None,
 ) -> Engine:
     """The engine called `engine` with the bundle's network on `device`; `auto` is the fastest that the bundle has.
 
+    `shortlist` names the target ids worth considering for a source; an export has its own.
     With `others` the probabilities of all networks are averaged, which the torch engine can. Raises ConfigError for a
     name that is none, ModelError if the bundle has nothing for it or shares no pieces with the others.
     """
@@ -39,8 +46,7 @@ def load_engine(
     from dragoman.engine.torch import TorchEngine
     from dragoman.model.device import pick_device
 
-    shortlist = Shortlist.of_bundle(bundle)
-    return TorchEngine(networks, pick_device(device), shortlist=shortlist.candidates if shortlist else None)
+    return TorchEngine(networks, pick_device(device), shortlist=shortlist)
 
 
 def _pieces(bundle: Bundle) -> tuple[bytes, bytes]:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import torch
 
+from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.data.batching import pack
 from dragoman.decode.ensemble import Ensemble, average
@@ -24,7 +25,6 @@ from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
 from dragoman.model.device import arithmetic, keep_freed_memory, within_memory
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import BOS, EOS
 
 T = TypeVar("T")

@@ -58,7 +58,7 @@ def _moment(place: int, moment: Moment) -> Facts:
 
 
 def _initial_gradients() -> Any:
-    """What `runs/gradient_norms.py` found."""
+    """What `reproduce/gradient_norms.py` found."""
     kept = files("dragoman.inspection").joinpath("initial_gradients.json")
     return json.loads(kept.read_text(encoding="utf-8"))
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
+from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import NEVER
 from dragoman.decode.rules import Rules
 from dragoman.errors import DataError
@@ -24,7 +25,6 @@ from dragoman.inspection.beam import Tree, grow_tree
 from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen, FeedForwardSeen, Seen, record
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.storage import whole_file
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 

@@ -13,11 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dragoman.config import DecodeConfig
 from dragoman.inspection.analyses import analyse
 from dragoman.inspection.look import Inspection
 from dragoman.inspection.payload import Payload, gather
 from dragoman.inspection.times import Moment
-from dragoman.options import DecodeConfig
 from dragoman.storage import whole_text
 
 SCRIPTS = (

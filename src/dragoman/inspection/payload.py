@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from dragoman.config import DecodeConfig
 from dragoman.inspection.beam import thinned
 from dragoman.inspection.look import Array, Inspection
 from dragoman.inspection.record import record
 from dragoman.model.attention import padding_mask
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import PAD
 
 CANDIDATES = 24

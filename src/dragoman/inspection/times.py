@@ -13,14 +13,13 @@ import torch
 from torch import Tensor
 
 from dragoman.bundle import load_weights
-from dragoman.config import RunConfig
-from dragoman.configfile import build_config
+from dragoman.config import DecodeConfig, RunConfig
+from dragoman.config.file import build_config
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.look import inspect_model
 from dragoman.model.transformer import Transformer
-from dragoman.options import DecodeConfig
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.train.checkpoint import checkpoint, checkpoint_steps
+from dragoman.training.checkpoint import checkpoint, checkpoint_steps
 
 # Checkpoints looked at, the first and the last among them: more do not fit side by side.
 MOST = 12

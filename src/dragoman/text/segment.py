@@ -6,7 +6,7 @@ A model translates what it saw in training: mostly single sentences, none longer
 
 - a line of several sentences is cut into them. Models of single sentences drop what comes second: with a Multi30k
   model two captions on a line had half the BLEU of the same two one by one
-  (`runs/segmentation.py`), and length makes it worse (Variš and Bojar 2021, "Sequence Length is a Domain");
+  (`reproduce/segmentation.py`), and length makes it worse (Variš and Bojar 2021, "Sequence Length is a Domain");
 - but a line of up to a twentieth of that length, 10 tokens by default, stays whole: "Oh. Really?" is one saying,
   stands so in training text, and its words mean little alone;
 - a sentence above the limit itself is halved until its parts fit: at a clause, else at a space, else in a word.

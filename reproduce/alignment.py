@@ -1,0 +1,64 @@
+"""Which reading of a model's attention makes the best shortlist, and does mutual information know it?
+
+    python reproduce/alignment.py MODEL TRAIN_SOURCE TRAIN_TARGET HELD_SOURCE HELD_TARGET
+
+Forces MODEL to say up to 30,000 training pairs and reads the encoder-decoder attention of every layer in two ways, the
+token aligned being the one that comes out or the one that goes in. Prints for each the mutual information by which
+`dragoman.shortlist.learn` chooses, and the held-out coverage of the shortlist made of it (1,000 frequent pieces, 50 a
+source piece). The last line is one JSON object.
+"""
+
+import json
+import sys
+from itertools import product
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import open_bundle
+from dragoman.config import CorpusConfig
+from dragoman.data.batch import Example
+from dragoman.data.corpus import sample_pairs
+from dragoman.shortlist.file import coverage
+from dragoman.shortlist.learn import PROBE, Reading, always_allowed, count, likeliest
+from dragoman.text.tokenizer import Tokenizer
+
+PAIRS, FREQUENT, PER_PIECE = 30_000, 1000, 50
+
+
+def examples_of(tokenizer: Tokenizer, source: str, target: str) -> list[Example]:
+    """Token ids of up to `PAIRS` pairs of two files."""
+    pairs = sample_pairs([CorpusConfig(source=Path(source), target=Path(target))], PAIRS, seed=1)
+    sources = tokenizer.encode([source for source, _ in pairs], "source")
+    targets = tokenizer.encode([target for _, target in pairs], "target")
+    return [Example(source, target, "") for source, target in zip(sources, targets, strict=True)]
+
+
+def main(model: str, *files: str) -> None:
+    """Measure and print."""
+    bundle = open_bundle(Path(model))
+    tokenizer, network = bundle.tokenizer, bundle.load_model()
+    width = len(tokenizer.target)
+    train, held = examples_of(tokenizer, *files[:2]), examples_of(tokenizer, *files[2:])
+    readings = [Reading(layer, late) for layer, late in product(range(len(network.decoder)), (False, True))]
+    probed = count(network, train[:PROBE], torch.device("cpu"), readings, width, positions=1)
+    counted = count(network, train, torch.device("cpu"), readings, width)
+    always, result = always_allowed(tokenizer, train, FREQUENT), []
+    for reading in sorted(readings, key=lambda reading: -probed[reading].information()):
+        shortlist, information = (
+            likeliest(counted[reading], tokenizer, always, PER_PIECE),
+            probed[reading].information(),
+        )
+        found = coverage(shortlist, [(example.source, example.target) for example in held], width)
+        token = "goes in" if reading.late else "comes out"
+        print(
+            f"layer {reading.layer + 1}, the token that {token}: {information:.3f} nats, "
+            f"covers {100 * found.share:.2f} % with {found.size:,.0f} of {width:,} pieces"
+        )
+        row = {"layer": reading.layer + 1, "late": reading.late, "information": round(information, 3)}
+        result.append({**row, "coverage": round(found.share, 4), "size": round(found.size)})
+    print(json.dumps({"model": bundle.manifest["name"], "pairs": len(train), "held": len(held), "readings": result}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,55 @@
+"""Which weights of a finished run are best: its checkpoints one by one, or their means?
+
+    python reproduce/averaging.py RUN
+
+RUN is the folder of a run whose checkpoints are still there. Prints validation loss, and BLEU and chrF of its test
+set (of the validation set if it has none), for each checkpoint kept and for the mean of the last 3 and 5. The last
+line is one JSON object.
+"""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import open_bundle
+from dragoman.config.file import build_config
+from dragoman.data.corpus import read_pairs
+from dragoman.data.stream import validation_batches
+from dragoman.engine.torch import TorchEngine
+from dragoman.evaluation import bleu, chrf
+from dragoman.training.checkpoint import average_weights, checkpoint_steps
+from dragoman.training.validation import validation_loss
+from dragoman.translator import Translator
+
+
+def main(run: Path) -> None:
+    """Measure and print."""
+    config = build_config(tomllib.loads((run / "config.toml").read_text(encoding="utf-8")), str(run), run)
+    bundle, data = open_bundle(run / "model"), config.data
+    model, device = bundle.load_model(), torch.device("cpu")
+    valid, _ = validation_batches(
+        data.valid, bundle.tokenizer, max_length=data.max_length, batch_tokens=config.train.batch_tokens
+    )
+    pairs = list(read_pairs(data.test or data.valid))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    kept = checkpoint_steps(run / "checkpoints")
+    result = {}
+    for steps in [*([step] for step in kept), kept[-3:], kept[-5:]]:
+        weights = average_weights(run / "checkpoints", steps)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(weights[name])
+        translator = Translator(bundle.tokenizer, TorchEngine(model, device), config.decode)
+        texts = [translation.text for translation in translator.translate(sources)]
+        loss = validation_loss(model, valid, device)
+        row = {"loss": round(loss, 3), "bleu": bleu(texts, references).value, "chrf": chrf(texts, references).value}
+        print(f"{steps}: valid loss {loss:.3f}, BLEU {row['bleu']:.1f}, chrF {row['chrf']:.1f}")
+        result[" ".join(map(str, steps))] = {key: round(value, 3) for key, value in row.items()}
+    print(json.dumps({"run": run.name, **result}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# `dragoman demo`, with its scores as JSON in the last line.
+#
+#   reproduce/demo.sh [--minutes 4]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rm -rf runs/demo
+"${DRAGOMAN:-.venv/bin/dragoman}" demo --output runs/demo "$@"
+"${DRAGOMAN:-.venv/bin/dragoman}" model show runs/demo/runs/demo/model --json

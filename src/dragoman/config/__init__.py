@@ -1,0 +1,28 @@
+"""What a run is made of: frozen values that check themselves. No torch; only `file` reads or writes files.
+
+Input: plain dictionaries (see `dragoman.config.file`). Output: a `RunConfig`. The docstring below a key documents it;
+an unknown key is an error, never ignored. Model names are those of "Attention Is All You Need" (Vaswani et al. 2017),
+section 3 and table 3.
+"""
+
+from dragoman.config.base import Section
+from dragoman.config.data import AugmentConfig, CorpusConfig, DataConfig
+from dragoman.config.decode import DecodeConfig
+from dragoman.config.model import ModelConfig
+from dragoman.config.project import ProjectConfig
+from dragoman.config.run import RunConfig
+from dragoman.config.tokenizer import TokenizerConfig
+from dragoman.config.train import TrainConfig
+
+__all__ = [
+    "AugmentConfig",
+    "CorpusConfig",
+    "DataConfig",
+    "DecodeConfig",
+    "ModelConfig",
+    "ProjectConfig",
+    "RunConfig",
+    "Section",
+    "TokenizerConfig",
+    "TrainConfig",
+]

@@ -1,0 +1,81 @@
+"""Golden sentences: what the reference says of a few sentences, in the bundle, so that any engine can be held to it.
+
+A line of `golden.jsonl` has the `source` text, the ids of the source and of its best `translation`, and `log_probs`,
+log P in nats of each of the translation's tokens and of its end mark.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dragoman.config import DecodeConfig
+from dragoman.engine import Engine
+from dragoman.errors import ModelError
+from dragoman.text.tokenizer import Tokenizer
+
+FILE = "golden.jsonl"
+COUNT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """One sentence and what the reference makes of it."""
+
+    source: str
+    tokens: list[int]
+    translation: list[int]
+    log_probs: list[float]
+
+
+def golden_sentences(
+    tokenizer: Tokenizer, reference: Engine, options: DecodeConfig, texts: Sequence[str]
+) -> list[Golden]:
+    """The reference's word on the first texts that are not empty."""
+    pairs = [(text, ids) for text, ids in zip(texts, tokenizer.encode(texts, "source"), strict=True) if ids][:COUNT]
+    sources = [ids for _, ids in pairs]
+    best = [list(found[0].tokens) for found in reference.translate(sources, options)]
+    scored = reference.score(sources, best)
+    rows = zip(pairs, best, scored, strict=True)
+    return [Golden(text, ids, translation, log_probs) for (text, ids), translation, log_probs in rows]
+
+
+def golden_text(sentences: Sequence[Golden]) -> str:
+    """They as the text of `golden.jsonl`."""
+    return "".join(json.dumps(asdict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
+
+
+def read_golden(folder: Path, tokenizer: Tokenizer) -> list[Golden]:
+    """Those of a bundle; none if it was made before there were any. Raises ModelError."""
+    path = folder / FILE
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}; copy the bundle again") from None
+    return [_golden(line, tokenizer, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+
+
+def _golden(line: str, tokenizer: Tokenizer, where: str) -> Golden:
+    try:
+        golden = Golden(**json.loads(line))
+        tokenizer.pieces(golden.tokens, "source")
+        tokenizer.pieces(golden.translation, "target")
+        whole = all(type(token) is int for token in (*golden.tokens, *golden.translation))
+        if not whole or not golden.tokens or len(list(map(float, golden.log_probs))) != len(golden.translation) + 1:
+            raise ValueError
+    except (ValueError, TypeError, IndexError):
+        raise ModelError(f"{where}: not a golden sentence of this model; copy the bundle again") from None
+    return golden
+
+
+def largest_difference(engine: Engine, sentences: Sequence[Golden]) -> float:
+    """How far the engine's log P of a golden token is from the reference's at the most, in nats."""
+    found = engine.score([s.tokens for s in sentences], [s.translation for s in sentences])
+    expected = [s.log_probs for s in sentences]
+    differences = (
+        abs(a - b) for mine, theirs in zip(found, expected, strict=True) for a, b in zip(mine, theirs, strict=True)
+    )
+    return max((math.inf if math.isnan(d) else d for d in differences), default=0.0)

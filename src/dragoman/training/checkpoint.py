@@ -1,0 +1,245 @@
+"""Checkpoints: everything a run needs to go on as if it had never stopped.
+
+    checkpoints/00001000/
+        model.safetensors       weights, or their moving average
+        optimizer.safetensors   Adam's moments (and the weights, if above is their average), or of a model in parts:
+        optimizer/              the same by torch.distributed.checkpoint, each process's part
+        random.safetensors      the random states of every process
+        training.json           step, data position, best so far, time spent
+
+A checkpoint appears whole or not at all. The last two are kept whole, so that one that a disk damages can be done
+without; older ones as far as averaging or the best so far need them, their weights alone. Any number of processes goes
+on from what any number of them has saved.
+"""
+
+import json
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.distributed.checkpoint.api import CheckpointException
+from torch.distributed.checkpoint.state_dict_loader import load as load_parts
+from torch.distributed.checkpoint.state_dict_saver import save as save_parts
+
+from dragoman.bundle import load_tensors, read_weights, save_tensors
+from dragoman.errors import ModelError
+from dragoman.model.transformer import Transformer
+from dragoman.storage import partial_of, restore, storage_error, whole_folder
+from dragoman.training.distributed import Team, brought_together, fill, is_shared
+from dragoman.training.ema import MovingAverage
+from dragoman.training.optimizer import empty_state, load_state_tensors, state_tensors
+
+TRAINED = ".weight being trained"
+GO_ON = "what was saved before is intact, go on with --resume"
+FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The numbers of a run at one step."""
+
+    step: int
+    stream: dict[str, int]
+    watch: dict[str, Any]
+    seconds: float
+    target_tokens: int
+    precision: Literal["float32", "bfloat16"]
+    """The arithmetic in use."""
+    processes: int
+    """How many trained together."""
+    accumulate: int
+    """Micro-batches of each process in an update."""
+    batch_tokens: int
+    """Tokens of a micro-batch at the most, padding counted."""
+    pieces: int
+    """Parts that each micro-batch is cut into, so as to fit in memory."""
+    threads: int
+    """CPU threads of each process: sums and, where each takes rows of a batch, dropout depend on them."""
+    torch: str
+    """Version of PyTorch, whose kernels sums depend on too."""
+    validated: dict[int, float] = field(default_factory=dict)
+    """Watched value at each validated step whose checkpoint is kept."""
+
+
+def save_checkpoint(
+    folder: Path,
+    progress: Progress,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    keep: Collection[int],
+    team: Team,
+    mean: MovingAverage | None = None,
+) -> None:
+    """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`.
+
+    Every process of the team must call it; the first one writes, the others their parts of a shared model.
+    """
+    weights = brought_together(shown(model, mean), team)
+    states = team.gathered(torch.get_rng_state())
+    on_gpu = team.gathered(torch.cuda.get_rng_state()) if torch.cuda.is_initialized() else []
+    moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
+    in_parts = any(map(is_shared, moments.values()))
+    final = checkpoint(folder, progress.step)
+    also = GO_ON if resumable_steps(folder) else "nothing had been saved before, start anew"
+    with whole_folder(final, also) if team.leads else nullcontext(partial_of(final)) as partial:
+        team.meet()  # the folder is there
+        if in_parts:
+            _save_parts(moments, partial / "optimizer", final, also)
+        if team.leads:
+            save_tensors(partial / "model.safetensors", weights)
+            if not in_parts:
+                save_tensors(partial / "optimizer.safetensors", moments)
+            random = {f"cpu.{rank}": state for rank, state in enumerate(states)}
+            random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
+            save_tensors(partial / "random.safetensors", random)
+            (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
+    team.meet()  # the checkpoint is there
+    if team.leads:
+        _tidy(folder, progress.step, keep)
+
+
+def _save_parts(moments: dict[str, Tensor], where: Path, final: Path, also: str) -> None:
+    try:
+        save_parts(moments, checkpoint_id=where)
+    except CheckpointException as error:  # a BaseException, so that nobody else would tell it
+        cause = _cause(error)
+        refused = cause if isinstance(cause, OSError) else OSError(0, str(cause).strip().partition("\n")[0])
+        raise storage_error(final, refused, f"; {also}") from None
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What went wrong in the first process of those that failed: torch's own words hold a traceback for each."""
+    if isinstance(error, CheckpointException) and error.failures:
+        return next(iter(error.failures.values()))[0]
+    return error
+
+
+def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
+    try:
+        for torn in folder.glob(".*.partial"):  # of a process that was killed while it wrote
+            shutil.rmtree(torn)
+        whole = [step for step in resumable_steps(folder) if step <= latest][-2:]
+        for step in checkpoint_steps(folder):
+            where = checkpoint(folder, step)
+            if step not in {*whole, *keep}:
+                shutil.rmtree(where)
+            elif step not in whole:
+                shutil.rmtree(where / "optimizer", ignore_errors=True)
+                for name in ("random.safetensors", "optimizer.safetensors"):
+                    (where / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+
+
+def shown(model: Transformer, mean: MovingAverage | None) -> dict[str, Tensor]:
+    """The weights that are validated and end in the bundle: the model's own, or their moving average."""
+    return mean.weights if mean else {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def _trained(model: Transformer) -> dict[str, Tensor]:
+    return {name + TRAINED: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def read_progress(folder: Path, step: int) -> Progress:
+    """The numbers of the run at `step`. Raises ModelError."""
+    where = checkpoint(folder, step) / "training.json"
+    try:
+        record = json.loads(where.read_text(encoding="utf-8"))
+        record["validated"] = {int(key): value for key, value in record["validated"].items()}
+        return Progress(**record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _unreadable(where, folder, step, error) from None
+
+
+def load_checkpoint(
+    folder: Path,
+    step: int,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    team: Team,
+    mean: MovingAverage | None = None,
+) -> Progress:
+    """Put model, optimizer and random states back as they were at `step`. Raises ModelError.
+
+    The random states are those of as many processes as there were; with another number they stay as they are.
+    """
+    where, progress = checkpoint(folder, step), read_progress(folder, step)
+    random: dict[str, Tensor] = {}
+    try:
+        fill(model, read_weights(model, where / "model.safetensors"))
+        if (where / "optimizer").is_dir():
+            moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})
+            load_parts(moments, checkpoint_id=where / "optimizer", no_dist=team.size == 1)
+        else:
+            moments = load_tensors(where / "optimizer.safetensors")
+        if progress.processes == team.size:
+            random = load_tensors(where / "random.safetensors")
+    except (ModelError, CheckpointException, OSError, RuntimeError) as error:
+        raise _unreadable(where, folder, step, error) from None
+    if mean:
+        mean.restart()
+        fill(model, {name.removesuffix(TRAINED): moments.pop(name) for name in _trained(model)})
+    load_state_tensors(optimizer, model, moments)
+    if random:
+        torch.set_rng_state(random[f"cpu.{team.rank}"])
+        if torch.cuda.is_initialized() and f"cuda.{team.rank}" in random:
+            torch.cuda.set_rng_state(random[f"cuda.{team.rank}"])
+    return progress
+
+
+def _unreadable(where: Path, folder: Path, step: int, error: BaseException) -> ModelError:
+    cause = _cause(error)
+    said = str(cause).strip().partition("\n")[0]
+    said = said if str(where) in said else f"{where}: cannot be read: {said or type(cause).__name__}"
+    if isinstance(cause, PermissionError):
+        return ModelError(f"{said}; allow this user to read it")
+    if earlier := [other for other in resumable_steps(folder) if other < step]:
+        whole = checkpoint(folder, step)
+        return ModelError(f"{said}; move {whole} elsewhere, and --resume goes on from step {earlier[-1]:,}")
+    return ModelError(f"{said}; no earlier checkpoint is whole, start anew with another train.output")
+
+
+def checkpoint(folder: Path, step: int) -> Path:
+    """The folder of one step's checkpoint."""
+    return folder / f"{step:08d}"
+
+
+def checkpoint_steps(folder: Path) -> list[int]:
+    """Steps of the checkpoints on disk, ascending; half-written ones do not count."""
+    for moved in folder.glob(".*.old"):
+        restore(folder / moved.name.removeprefix(".").removesuffix(".old"))
+    numbered = [path for path in folder.glob("[0-9]" * 8 + "*") if path.name.isdecimal() and path.is_dir()]
+    return sorted(int(path.name) for path in numbered)
+
+
+def resumable_steps(folder: Path) -> list[int]:
+    """Those of them that a run can go on from, as far as their files' names tell."""
+    return [
+        step
+        for step in checkpoint_steps(folder)
+        if sum((checkpoint(folder, step) / name).exists() for name in FOR_RESUMING) == 2
+    ]
+
+
+def what_is_kept(folder: Path) -> str:
+    """What a run that fails now leaves, to be told."""
+    saved = checkpoint_steps(folder)
+    return f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
+
+
+def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints, section 6.1."""
+    total: dict[str, Tensor] = {}
+    for step in steps:
+        try:
+            weights = load_tensors(checkpoint(folder, step) / "model.safetensors")
+        except ModelError as error:
+            raise ModelError(f"{error}; move {checkpoint(folder, step)} elsewhere, and --resume does without") from None
+        for name, tensor in weights.items():
+            total[name] = total[name] + tensor.double() if name in total else tensor.double()
+    return {name: (tensor / len(steps)).float() for name, tensor in total.items()}

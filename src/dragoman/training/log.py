@@ -1,0 +1,153 @@
+"""What a run says while it runs: reports, and the listeners that write them to `metrics.jsonl` or TensorBoard."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from dragoman.errors import ConfigError
+from dragoman.storage import storage_error, whole_text
+from dragoman.training.validation import TranslationScores
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """The updates since the last report."""
+
+    step: int
+    epoch: int
+    loss: float
+    """Mean label-smoothed loss of a target token, in nats."""
+    learning_rate: float
+    gradient_norm: float
+    tokens_per_second: float
+    """Target tokens, padding not counted."""
+    target_tokens: int
+    """Target tokens seen since the run began."""
+    seconds: float
+    """Training time since the run began, resumed parts added up."""
+    flops_per_second: float
+    """Operations of this process that the model's equations need (`train/flops.py`)."""
+    utilisation: float | None
+    """That as a share of what the device can do at best (MFU); None where this is not known."""
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """One look at the validation set."""
+
+    step: int
+    epoch: int
+    seconds: float
+    loss: float
+    """Mean negative log-likelihood of a target token, in nats."""
+    best: bool
+    """Whether the watched value is the best so far."""
+    translations: TranslationScores | None
+    skipped: int
+    """Training pairs this process passed over in the first epoch, being longer than `data.max_length`."""
+    first_skipped: str | None
+    """Where the first of them is, as `file:line`."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    step: int
+    reason: str
+    seconds: float
+    target_tokens: int
+    loss: float
+    """Validation loss of the final weights, in nats a target token."""
+    averaged: tuple[int, ...]
+    """Steps whose weights the final model is the mean of."""
+    precision: str
+    """The arithmetic it was trained in."""
+
+
+class Listener(Protocol):
+    """Hears of a run's progress."""
+
+    def on_step(self, report: StepReport) -> None:
+        """Called every `train.log_every` steps."""
+
+    def on_validation(self, report: ValidationReport) -> None:
+        """Called after each validation."""
+
+    def on_notice(self, step: int, text: str) -> None:
+        """Called when the run decides something that its owner should know."""
+
+
+class MetricsLog:
+    """`metrics.jsonl`: one object a line, `"event": "step"`, `"validation"` or `"notice"`."""
+
+    def __init__(self, path: Path, resumed_step: int) -> None:
+        """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again.
+
+        Step 0 is that of a run that begins: all is dropped.
+        """
+        self.path = path
+        if path.exists():
+            lines = path.read_bytes().split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
+            kept = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
+            whole_text(path, "".join(f"{line.decode()}\n" for line in kept))
+
+    def on_step(self, report: StepReport) -> None:
+        """Append a step."""
+        self._append("step", asdict(report))
+
+    def on_validation(self, report: ValidationReport) -> None:
+        """Append a validation."""
+        self._append("validation", asdict(report))
+
+    def on_notice(self, step: int, text: str) -> None:
+        """Append a notice."""
+        self._append("notice", {"step": step, "text": text})
+
+    def _append(self, event: str, report: dict[str, Any]) -> None:
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"event": event, **report}, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise storage_error(self.path, error) from None
+
+
+class TensorBoardLog:
+    """The same numbers as TensorBoard event files."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        """What was written of steps after `step`, the one that is gone on from, no longer shows."""
+        try:
+            from torch.utils.tensorboard.writer import SummaryWriter
+        except ImportError:
+            raise ConfigError('train.tensorboard: needs `pip install "dragoman[tensorboard]"`') from None
+        self.writer: Any = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+
+    def on_step(self, report: StepReport) -> None:
+        """Add a step's scalars."""
+        for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
+            self.writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
+        if report.utilisation is not None:
+            self.writer.add_scalar("train/utilisation", report.utilisation, report.step)
+
+    def on_validation(self, report: ValidationReport) -> None:
+        """Add a validation's scalars and its sample."""
+        self.writer.add_scalar("valid/loss", report.loss, report.step)
+        if scores := report.translations:
+            self.writer.add_scalar("valid/bleu", scores.bleu, report.step)
+            self.writer.add_scalar("valid/chrf", scores.chrf, report.step)
+            sample = f"{scores.source}\n\n→ {scores.translation}\n\n= {scores.reference}"
+            self.writer.add_text("valid/sample", sample, report.step)
+        self.writer.flush()
+
+    def on_notice(self, step: int, text: str) -> None:
+        """Add the text."""
+        self.writer.add_text("notice", text, step)
+
+
+def _step_of(line: bytes) -> float:
+    try:
+        return float(json.loads(line.decode())["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")  # torn by a kill

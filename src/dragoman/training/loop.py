@@ -1,0 +1,311 @@
+"""The training loop, section 5: update, validate, save, and go on exactly where it stopped.
+
+Enters a `RunConfig`, a model, a stream of batches and the validation set; leaves checkpoints and, averaged, the
+final weights in the model. Validation by translation arrives as a callable, so that training imports no search.
+"""
+
+import copy
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from dragoman.config import RunConfig
+from dragoman.data.batch import Batch
+from dragoman.data.stream import BatchStream
+from dragoman.errors import DivergenceError, Interrupted
+from dragoman.model.transformer import Transformer
+from dragoman.training.checkpoint import (
+    Progress,
+    average_weights,
+    checkpoint_steps,
+    load_checkpoint,
+    resumable_steps,
+    save_checkpoint,
+    shown,
+    what_is_kept,
+)
+from dragoman.training.distributed import Team, brought_together, fill
+from dragoman.training.ema import MovingAverage
+from dragoman.training.gradient import Gradient
+from dragoman.training.log import Listener, Outcome, ValidationReport
+from dragoman.training.meter import Meter
+from dragoman.training.optimizer import build_optimizer, clip_grad_norm
+from dragoman.training.precision import choose_precision
+from dragoman.training.prefetch import Prefetched
+from dragoman.training.schedule import learning_rate
+from dragoman.training.signals import stop_on_signals
+from dragoman.training.validation import TranslationScores, Watch, validation_loss
+
+CALMER = "start anew with a lower train.learning_rate, or with train.clip_norm"
+
+
+class Trainer:
+    """One run, or one process's part in it. `fit` ends with the final weights in `final`."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        model: Transformer,
+        stream: BatchStream,
+        valid: Sequence[Batch],
+        *,
+        folder: Path,
+        device: torch.device,
+        translate: Callable[[Transformer], TranslationScores] | None = None,
+        team: Team = Team(),  # noqa: B008 - a frozen value
+    ) -> None:
+        train = config.train
+        self.config, self.valid, self.team = config, valid, team
+        self.stream = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
+        self.folder, self.device, self.translate = folder, device, translate
+        self.listeners: list[Listener] = []
+        self.model = model.to(device)
+        apart = train.average == "ema" or train.compile or (team.size > 1 and train.parallel == "fsdp")
+        # What is validated and ends in the bundle: the model itself, or a whole one beside what is being trained.
+        self.final = copy.deepcopy(self.model) if apart and team.leads else self.model
+        self.gradient = Gradient(self.model, train, team, device)
+        self.optimizer = build_optimizer(self.model, train)
+        self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
+        if team.size > 1:  # equal weights at birth, dropout of one's own
+            torch.manual_seed(train.seed + 1_000_003 * team.rank)
+        self.watch = Watch(train.watch)
+        self.validated: dict[int, float] = {}
+        self.accumulate = train.accumulate
+        self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
+        self.started = time.monotonic()
+        self.clock = 0.0  # the first process's, at the last step
+        self.meter = Meter(config.model, self.model.projection.size(0), device, passes=2 if train.r_drop else 1)
+
+    def resume(self) -> None:
+        """Continue from the latest checkpoint on disk."""
+        step = resumable_steps(self.folder)[-1]
+        progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team, self.mean)
+        self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
+        self.clock = progress.seconds
+        self.stream.batch_tokens = progress.batch_tokens
+        self.stream.load_state_dict(progress.stream)
+        self.watch = Watch(**progress.watch)
+        there = set(checkpoint_steps(self.folder))
+        self.validated = {step: value for step, value in progress.validated.items() if step in there}
+        self.accumulate = progress.accumulate
+        if gone := {*progress.validated, *filter(None, [self.watch.best_step])} - there:
+            self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model does without them")
+        if not self._end():  # one that an earlier end asked for
+            every = self.config.train.validate_every
+            self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
+        self.gradient.precision = progress.precision
+        # With weights in parts everyone has as many batches as the others, and one of few pairs cannot be cut.
+        self.gradient.pieces = 1 if self.gradient.in_parts else progress.pieces
+        if self.config.train.threads is None and self.device.type == "cpu":
+            torch.set_num_threads(progress.threads)
+        if progress.torch != torch.__version__:
+            self._notice(f"begun with PyTorch {progress.torch}, now {torch.__version__}: the last bits will differ")
+        if progress.processes != self.team.size:
+            self._change_team(progress)
+
+    def _change_team(self, before: Progress) -> None:
+        """Keep the pairs of an update as they were, if this number of processes can."""
+        batches = before.accumulate * before.processes
+        self.accumulate = max(1, round(batches / self.team.size))
+        torch.manual_seed(self.config.train.seed + 1_000_003 * self.team.rank + 7919 * self.step)
+        change = f"{before.processes} → {self.team.size} processes: dropout differs from here on"
+        if self.accumulate * self.team.size != batches:
+            change += f", and an update is {self.accumulate * self.team.size} batches instead of {batches}"
+        self._notice(change)
+
+    @property
+    def seconds(self) -> float:
+        """Training time, resumed parts added up."""
+        return self.seconds_before + time.monotonic() - self.started
+
+    def fit(self) -> Outcome:
+        """Train to the end.
+
+        Raises Interrupted after a signal, everything saved; DivergenceError when the loss is no longer a number;
+        TeamError when another process is lost.
+        """
+        self.started = time.monotonic()
+        self.model.train()
+        if self.config.train.precision == "auto" and not self.step:
+            self._choose_precision()
+        self.meter.start(self.seconds)
+        with stop_on_signals() as stopped:
+            while not (reason := self._end()):
+                with self.team.unbroken(f"step {self.step + 1:,}"):
+                    stop = self._update(stopped)
+                    if self.step % self.config.train.validate_every == 0 or self._end():
+                        self._validate()
+                    if stop or (self.team.size == 1 and stopped()):
+                        self._save()
+                        raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
+            if not self.validated:  # a run stopped before its first validation and resumed with less to do
+                self._validate()
+        return self._finish(reason)
+
+    def _choose_precision(self) -> None:
+        train = self.config.train
+        if self.team.leads:
+            chosen = choose_precision(self.final, self.valid, self.device, train.label_smoothing)
+        self.gradient.precision, why = self.team.told(chosen if self.team.leads else None)
+        self._notice(why)
+
+    def _end(self) -> str | None:
+        train = self.config.train
+        if not self.step:
+            return None
+        if self.step >= train.max_steps:
+            return f"{train.max_steps:,} steps done"
+        if train.max_minutes and self.clock >= 60 * train.max_minutes:
+            return f"{train.max_minutes:g} minutes used"
+        if train.patience and self.watch.waited >= train.patience:
+            return f"no better {train.watch} in {train.patience} validations"
+        return None
+
+    def _update(self, stopped: Callable[[], bool]) -> bool:
+        """One step, from the mean loss over all target tokens of everyone's micro-batches; whether to stop after it."""
+        train = self.config.train
+        batches = self.stream.next_update(self.accumulate)
+        tokens = self.stream.update_tokens
+        while (mine := self.gradient.of(batches, tokens)) is None:
+            self.optimizer.zero_grad()
+            self._notice(
+                f"step {self.step + 1:,}: out of memory; batches are cut into {self.gradient.pieces} from here on"
+            )
+        norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
+        here = [float(rank == self.team.rank and not math.isfinite(mine)) for rank in range(self.team.size)]
+        loss, stop, clock, *wrong = self.team.sums(
+            [mine, float(stopped()), self.seconds if self.team.leads else 0.0, *here]
+        )
+        if not math.isfinite(loss) or not math.isfinite(norm):
+            raise self._diverged(batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
+        self.step, self.clock = self.step + 1, clock
+        rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        if self.mean:
+            self.mean.update(self.step)
+        self.target_tokens += tokens
+        self.meter.add(loss, tokens, batches)
+        if self.step % train.log_every == 0:
+            self._report(rate, norm)
+        return stop > 0
+
+    def _report(self, rate: float, norm: float) -> None:
+        report = self.meter.report(
+            step=self.step,
+            epoch=self.stream.position.epoch,
+            learning_rate=rate,
+            gradient_norm=norm,
+            target_tokens=self.target_tokens,
+            seconds=self.seconds,
+        )
+        for listener in self.listeners:
+            listener.on_step(report)
+
+    def _validate(self) -> None:
+        paused = self.seconds
+        loss, scores, value = self.team.told(self._measure())
+        best = self.watch.better(value)
+        self.watch = self.watch.after(value, self.step)
+        self.validated[self.step] = value
+        self._save()
+        skipped = self.stream.skipped
+        report = ValidationReport(
+            step=self.step,
+            epoch=self.stream.position.epoch,
+            seconds=self.seconds,
+            loss=loss,
+            best=best,
+            translations=scores,
+            skipped=skipped.count,
+            first_skipped=skipped.first,
+        )
+        for listener in self.listeners:
+            listener.on_validation(report)
+        self.meter.pause(self.seconds - paused)
+
+    def _measure(self) -> tuple[float, TranslationScores | None, float] | None:
+        """In the first process: validation loss, scores if the model translates, and which number is watched."""
+        weights = brought_together(shown(self.model, self.mean), self.team)
+        if not self.team.leads:
+            return None
+        if self.final is not self.model:
+            fill(self.final, weights)
+        self.final.eval()
+        loss = validation_loss(self.final, self.valid, self.device)
+        if not math.isfinite(loss):  # before it replaces a checkpoint
+            raise DivergenceError(
+                f"step {self.step:,}: the validation loss is {loss}; {what_is_kept(self.folder)}; {CALMER}"
+            )
+        scores = self.translate(self.final) if self.translate else None
+        self.final.train()
+        watched = loss if self.watch.kind == "loss" or scores is None else getattr(scores, self.watch.kind)
+        return loss, scores, watched
+
+    def _notice(self, text: str) -> None:
+        for listener in self.listeners:
+            listener.on_notice(self.step, text)
+
+    def _save(self) -> None:
+        keep = {*self._to_average(), self.watch.best_step}
+        self.validated = {step: value for step, value in self.validated.items() if step in keep}
+        progress = Progress(
+            self.step,
+            self.stream.state_dict(),
+            self.watch.state_dict(),
+            self.seconds,
+            self.target_tokens,
+            self.gradient.precision,
+            self.team.size,
+            self.accumulate,
+            self.stream.batch_tokens,
+            self.gradient.pieces,
+            torch.get_num_threads(),
+            torch.__version__,
+            self.validated,
+        )
+        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.team, self.mean)
+
+    def _to_average(self) -> list[int]:
+        train = self.config.train
+        steps = sorted(self.validated)
+        if train.average == "best":
+            sign = 1 if self.watch.kind == "loss" else -1
+            steps.sort(key=lambda step: -sign * self.validated[step])
+        return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
+
+    def _finish(self, reason: str) -> Outcome:
+        """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
+        there = checkpoint_steps(self.folder)
+        candidates = [(step,) for step in there if step == self.watch.best_step] + [tuple(self._to_average())]
+        losses: dict[tuple[int, ...], float] = {}
+        if self.team.leads:
+            self.final.eval()
+            for steps in candidates:
+                fill(self.final, average_weights(self.folder, steps))
+                losses[steps] = validation_loss(self.final, self.valid, self.device)
+            best = min(losses, key=losses.__getitem__)
+            fill(self.final, average_weights(self.folder, best))
+        losses = self.team.told(losses)
+        steps = min(losses, key=losses.__getitem__)
+        return Outcome(
+            self.step, reason, self.seconds, self.target_tokens, losses[steps], steps, self.gradient.precision
+        )
+
+    def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
+        places = [place for batch in batches for place in batch.places]
+        if ranks and self.team.rank not in ranks:
+            return DivergenceError(f"step {self.step + 1:,}: the loss of process {ranks[0]} is not a number")
+        which = f" of process {self.team.rank}" if self.team.size > 1 else ""
+        named = self.folder.parent / (f"diverged.{self.team.rank}.txt" if self.team.size > 1 else "diverged.txt")
+        named.write_text("".join(place + "\n" for place in places), encoding="utf-8")
+        what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
+        pairs = f"{len(places)} pairs ({', '.join(places[:3])}, … all in {named})"
+        return DivergenceError(
+            f"step {self.step + 1:,}: the {what}{which} on {pairs}; {what_is_kept(self.folder)}; {CALMER}"
+        )

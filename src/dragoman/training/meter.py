@@ -1,0 +1,58 @@
+"""What the updates since the last report come to: loss, speed, and how much of the device they use."""
+
+from collections.abc import Sequence
+
+import torch
+
+from dragoman.config import ModelConfig
+from dragoman.data.batch import Batch
+from dragoman.training.flops import peak_flops, training_flops
+from dragoman.training.log import StepReport
+
+
+class Meter:
+    """Adds up steps, and begins anew with each report. Seconds are the run's own, pauses taken out.
+
+    `passes` is how often each pair goes through the model in a step: twice with R-Drop.
+    """
+
+    def __init__(self, model: ModelConfig, vocab: int, device: torch.device, passes: int = 1) -> None:
+        self.model, self.vocab, self.passes = model, vocab, passes
+        self.peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+        self.start(0.0)
+
+    def start(self, seconds: float) -> None:
+        """Begin anew at this time."""
+        self.since, self.loss, self.tokens, self.flops = seconds, 0.0, 0, 0
+
+    def pause(self, seconds: float) -> None:
+        """So many seconds did not go into steps."""
+        self.since += seconds
+
+    def add(self, loss: float, tokens: int, batches: Sequence[Batch]) -> None:
+        """A step: everyone's summed loss and target tokens, this process's batches."""
+        self.loss += loss
+        self.tokens += tokens
+        for batch in batches:
+            (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
+            self.flops += training_flops(self.model, self.vocab, self.passes * rows, source, target)
+
+    def report(
+        self, *, step: int, epoch: int, learning_rate: float, gradient_norm: float, target_tokens: int, seconds: float
+    ) -> StepReport:
+        """The steps since the last report."""
+        taken = seconds - self.since
+        report = StepReport(
+            step=step,
+            epoch=epoch,
+            loss=self.loss / self.tokens,
+            learning_rate=learning_rate,
+            gradient_norm=gradient_norm,
+            tokens_per_second=self.tokens / taken,
+            target_tokens=target_tokens,
+            seconds=seconds,
+            flops_per_second=self.flops / taken,
+            utilisation=self.flops / taken / self.peak if self.peak else None,
+        )
+        self.start(seconds)
+        return report

@@ -1,0 +1,52 @@
+"""Adam, section 5.3 (Kingma and Ba 2015), and its state as named tensors for a checkpoint."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.config import TrainConfig
+from dragoman.training.distributed import like, whole
+
+
+def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
+    """Adam over all parameters, tied ones once; the learning rate is set before each step."""
+    parameters = list(model.parameters())
+    fused = parameters[0].device.type in ("cpu", "cuda")
+    return torch.optim.Adam(parameters, lr=0.0, betas=config.betas, eps=config.epsilon, fused=fused)
+
+
+def clip_grad_norm(parameters: Iterable[nn.Parameter], limit: float) -> float:
+    """Shorten the gradient to `limit`, whole though each process may hold but a part of it; its norm before."""
+    return float(whole(torch.nn.utils.clip_grad_norm_(parameters, limit)))
+
+
+def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """`parameter.moment` → tensor."""
+    state = optimizer.state_dict()["state"]
+    names = [name for name, _ in model.named_parameters()]
+    return {
+        f"{names[index]}.{moment}": tensor for index, moments in state.items() for moment, tensor in moments.items()
+    }
+
+
+def empty_state(model: nn.Module) -> dict[str, Tensor]:
+    """Tensors for what `state_tensors` gave after any step, to be read into."""
+    state: dict[str, Tensor] = {}
+    for name, parameter in model.named_parameters():
+        state[f"{name}.step"] = torch.zeros(())
+        state[f"{name}.exp_avg"] = torch.zeros_like(parameter.detach())
+        state[f"{name}.exp_avg_sq"] = torch.zeros_like(parameter.detach())
+    return state
+
+
+def load_state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Put back what `state_tensors` gave, here or in another number of processes."""
+    parameters = dict(model.named_parameters())
+    index = {name: number for number, name in enumerate(parameters)}
+    state: dict[int, dict[str, Any]] = {}
+    for key, tensor in tensors.items():
+        name, _, moment = key.rpartition(".")
+        state.setdefault(index[name], {})[moment] = like(tensor, parameters[name])
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
