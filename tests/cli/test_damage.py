@@ -52,7 +52,7 @@ def test_the_last_torn_checkpoint_is_told_to_be_that(dragoman: Any, resumable: P
     assert complaint.endswith("no earlier checkpoint is whole, start anew with another train.output")
     torn.unlink()
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
-    assert complaint == f"{run}: no checkpoint is whole; start anew with another train.output"
+    assert complaint == f"{run}: no checkpoint is complete; start a new run with another train.output"
 
 
 def test_an_older_checkpoint_that_is_gone_is_done_without(dragoman: Any, resumable: Path, run: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_record_that_says_nothing_is_told(
     (run / name).write_bytes(content)
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
     assert complaint.startswith(f"{run / name}: cannot be read: ")
-    assert complaint.endswith("; the run cannot be compared with its beginning, start anew")
+    assert complaint.endswith("; the run cannot be compared with how it started; start a new one")
 
 
 def test_other_pieces_are_refused_though_they_are_as_many(dragoman: Any, resumable: Path, run: Path) -> None:
@@ -110,7 +110,7 @@ def test_the_end_of_a_straight_schedule_is_fixed(dragoman: Any, project: Path) -
     assert dragoman("train", project / "run.toml", "train.schedule=linear").code == 0
     for key in ("train.max_steps=12", "train.max_minutes=5"):
         complaint = dragoman("train", project / "run.toml", "train.schedule=linear", key, "--resume").refused(2)
-        assert f"was begun with {key.partition('=')[0]} = " in complaint
+        assert f"the run started with {key.partition('=')[0]} = " in complaint
 
 
 def test_weights_that_are_no_longer_numbers_end_the_run_before_they_are_saved(dragoman: Any, project: Path) -> None:

@@ -71,7 +71,7 @@ def test_the_student_learns_the_teachers_translations_with_its_pieces(
     assert bundle.config.tokenizer == open_bundle(model).config.tokenizer
     assert [corpus.source.name for corpus in bundle.config.data.train] == ["distilled.tsv"]
     card = (bundle.folder / "README.md").read_text(encoding="utf-8")
-    assert "It learned from translations by the model `toy`" in card
+    assert "It was trained on translations by the model `toy`" in card
     assert bundle.manifest["scores"][0]["on"] == "test"
     assert dragoman("translate", "-m", bundle.folder, "bird").code == 0
 

@@ -93,7 +93,7 @@ def test_it_resumes_without_the_model_it_began_with(
     for other, old, new in (("model.dropout=0.2", "0.3", "0.2"), ("tokenizer.vocab_size=99", "56", "99")):
         complaint = dragoman("train", bare / "run.toml", *start, other, "--resume").refused(2)
         key = other.split("=")[0]
-        assert complaint.startswith(f"{bare}/runs/toy: was begun with {key} = {old}, now it is {new}; ")
+        assert complaint.startswith(f"{bare}/runs/toy: the run started with {key} = {old}, now it is {new}; ")
         assert contents(bare) == before
     said = dragoman("train", bare / "run.toml", *start, "--resume")
     assert said.code == 0, said.err

@@ -270,7 +270,7 @@ def test_a_finished_run_is_not_trained_over(dragoman: Any, resumable: Path, cont
     before = contents(resumable)
     complaint = dragoman("train", resumable / "run.toml").refused(2)
     assert complaint == (
-        f"{resumable}/runs/toy: holds a run at step 8; go on with --resume, or choose another train.output"
+        f"{resumable}/runs/toy: holds a run at step 8; continue it with --resume, or choose another train.output"
     )
     assert contents(resumable) == before
 
@@ -357,8 +357,8 @@ def test_another_configuration_is_refused_with_the_key_and_both_values(
     before = contents(resumable)
     complaint = dragoman("train", resumable / "run.toml", override, "--resume").refused(2)
     assert complaint == (
-        f"{resumable}/runs/toy: was begun with {key} = {old}, now it is {new}; "
-        "set it back, or start anew with another train.output"
+        f"{resumable}/runs/toy: the run started with {key} = {old}, now it is {new}; "
+        "set it back, or start a new run with another train.output"
     )
     assert contents(resumable) == before
 
@@ -368,7 +368,7 @@ def test_other_files_than_before_are_refused_in_words_a_person_wrote(dragoman: A
         shutil.copy(resumable / f"data/test.{language}", resumable / f"data/other.{language}")
     changed = ["data.valid.source=data/other.en", "data.valid.target=data/other.de"]
     complaint = dragoman("train", resumable / "run.toml", *changed, "--resume").refused(2)
-    assert "was begun with data.valid = " in complaint
+    assert "the run started with data.valid = " in complaint
     assert "valid.en" in complaint
     assert "other.en" in complaint
 

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from dragoman.cli.runfolder import held
 from dragoman.config import RunConfig, TrainConfig
 from dragoman.data.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
@@ -26,6 +25,7 @@ from dragoman.training.gradient import Gradient
 from dragoman.training.loop import Trainer
 from dragoman.training.loss import smoothed_cross_entropy
 from dragoman.training.validation import SummedLoss, batch_loss, features_and_gold
+from dragoman.workflows.run_folder import lock_run
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[..., Trainer]
@@ -272,15 +272,14 @@ def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_w
 
 
 def test_a_folder_is_trained_into_by_one_process_at_a_time(tmp_path: Path) -> None:
-    code = (
-        f"from pathlib import Path\nfrom dragoman.cli.runfolder import held\nwith held(Path({str(tmp_path)!r})): pass"
-    )
-    with held(tmp_path):
+    imports = "from pathlib import Path\nfrom dragoman.workflows.run_folder import lock_run"
+    code = f"{imports}\nwith lock_run(Path({str(tmp_path)!r})): pass"
+    with lock_run(tmp_path):
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert "another process trains here" in other.stderr
-        with pytest.raises(ConfigError, match="another process trains here"), held(tmp_path):
+        with pytest.raises(ConfigError, match="another process trains here"), lock_run(tmp_path):
             pass
-    with held(tmp_path):
+    with lock_run(tmp_path):
         pass
 
 

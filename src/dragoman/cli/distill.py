@@ -23,7 +23,6 @@ from typing import IO, Any
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.cli.console import console, program, say
 from dragoman.cli.data import say_reports
-from dragoman.cli.runfolder import held, output_of, refuse_mix_up
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, differences, load_config
@@ -34,6 +33,7 @@ from dragoman.storage import storage_error, whole_text
 from dragoman.text.normalise import normalise
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
+from dragoman.workflows.run_folder import check_resumable, lock_run, output_of
 
 NOTE = "distilled.json"
 # Lines translated together, and at the most those lost to a power cut: enough for batches of about equal length.
@@ -63,7 +63,7 @@ def run_distill(request: Request) -> None:
     _refuse_mix_up(folder, student, request.resume, training)
     reports = check_data(people.data)
     say_reports(reports)
-    with held(folder):
+    with lock_run(folder):
         _distil(people, teacher, reports[-len(people.data.train) :], request.resume)
     if model := train_run(student, resume=training, teacher=teacher):
         say(f"\nThe student is in {model}. Next:")
@@ -116,7 +116,7 @@ def _refuse_mix_up(folder: Path, student: RunConfig, resume: bool, training: boo
     if resume and not begun:
         raise ResumeError(f"{folder}: holds no distilled text to resume; start without --resume")
     if training:
-        refuse_mix_up(folder, student, resume)
+        check_resumable(folder, student, resume)
 
 
 def _distil(people: RunConfig, teacher: Bundle, reports: Sequence[CorpusReport], resume: bool) -> None:

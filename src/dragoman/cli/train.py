@@ -16,13 +16,10 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.cli.card import model_card
 from dragoman.cli.console import program, say, silence
 from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
-from dragoman.cli.runfolder import held, open_folder, output_of, refuse_mix_up
-from dragoman.cli.start import with_start
 from dragoman.config import CorpusConfig, DecodeConfig, RunConfig
 from dragoman.config.file import load_config
 from dragoman.data.check import CorpusReport, check_data, summary
@@ -44,6 +41,9 @@ from dragoman.training.log import MetricsLog, Outcome, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.validation import TranslationScores
 from dragoman.translator import Translator
+from dragoman.workflows.finetune import apply_base_model
+from dragoman.workflows.model_card import model_card
+from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, record_inputs
 
 
 def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
@@ -63,7 +63,7 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
     torchrun, every process trains; the first one does the rest, and the others return None.
     """
     folder = output_of(config)
-    config, start = with_start(config, resume)
+    config, start = apply_base_model(config, resume)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     keep_freed_memory()
@@ -72,7 +72,7 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
     try:
         with silence(not team.leads), team.unbroken("beside the steps"):
             reports = _checked(config, folder, resume) if team.leads else []
-            with held(folder) if team.leads else nullcontext():
+            with lock_run(folder) if team.leads else nullcontext():
                 return _run(config, folder, device, team, reports, start, teacher, resume)
     finally:
         leave_team()
@@ -80,7 +80,7 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
 
 def _checked(config: RunConfig, folder: Path, resume: bool) -> list[CorpusReport]:
     """What there is to learn from; nothing is written before it has been found sound."""
-    refuse_mix_up(folder, config, resume)
+    check_resumable(folder, config, resume)
     reports = check_data(config.data)
     say_reports(reports)
     return reports
@@ -97,13 +97,13 @@ def _run(
     resume: bool,
 ) -> Path | None:
     if team.leads:
-        refuse_mix_up(folder, config, resume)  # another process may have trained here while the text was read
+        check_resumable(folder, config, resume)  # another process may have trained here while the text was read
         if not resume:
             _save_tokenizer(folder, config, start or teacher)
     team.meet()
     tokenizer = Tokenizer.load(folder / "tokenizer")
     if team.leads:
-        open_folder(folder, config, reports, tokenizer, resume)
+        record_inputs(folder, config, reports, tokenizer, resume)
     trainer = _trainer(config, tokenizer, folder, device, team, start, teacher, resume)
     _describe(config, tokenizer, trainer.final, device, team)
     with TrainingDisplay(config.train) as display:

@@ -1,7 +1,7 @@
-"""The folder of a run: what it was begun with, and the refusal to go on with anything else.
+"""The folder of a run: what the run was started with, and the checks before it is resumed.
 
-config.toml     the configuration, every default written out
-data.json       the hashes of its text and of its pieces
+config.toml     the configuration, with every default
+data.json       the hashes of its text and of its tokenizer
 """
 
 import json
@@ -20,7 +20,7 @@ from dragoman.storage import storage_error, whole_text
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint_steps, resumable_steps
 
-# Keys that may change between a run and its resumption: none of them touches an update's arithmetic.
+# Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
 MAY_CHANGE = (
     *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output")),
     *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
@@ -28,7 +28,7 @@ MAY_CHANGE = (
     "data.test",
     "decode.",
 )
-# Nor do these, unless the learning rate goes by them.
+# These may change too, unless the learning rate depends on them.
 ENDS = ("train.max_steps", "train.max_minutes")
 
 
@@ -39,10 +39,10 @@ def output_of(config: RunConfig) -> Path:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Keep other processes from training into the same folder. Raises ConfigError if one does already.
+def lock_run(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in the same folder. Raises ConfigError if one does already.
 
-    The lock is the system's and goes with the process, however it ends.
+    The operating system releases the lock when the process ends, however it ends.
     """
     lock = FileLock(folder / ".lock", blocking=False)
     try:
@@ -58,41 +58,47 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
-def refuse_mix_up(folder: Path, config: RunConfig, resume: bool) -> None:
-    """No run is overwritten, and none is resumed with another configuration. Raises ConfigError or ResumeError."""
+def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
+    """Check that a run may start or resume in `folder`.
+
+    Raises ConfigError if the folder holds a run that is not to be resumed, ResumeError if it holds none or one
+    with another configuration.
+    """
     steps = checkpoint_steps(folder / "checkpoints")
     if steps and not resume:
         raise ConfigError(
-            f"{folder}: holds a run at step {steps[-1]:,}; go on with --resume, or choose another train.output"
+            f"{folder}: holds a run at step {steps[-1]:,}; continue it with --resume, or choose another train.output"
         )
     if not resume:
         return
-    old = begun_with(folder)
+    old = original_config(folder)
     free = MAY_CHANGE + (() if config.train.schedule == "linear" else ENDS)
     changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(free)]
     if changed:
         raise ResumeError(
-            f"{folder}: was begun with {changed[0]} = {_value(old, changed[0])}, "
-            f"now it is {_value(config, changed[0])}; set it back, or start anew with another train.output"
+            f"{folder}: the run started with {changed[0]} = {_value(old, changed[0])}, "
+            f"now it is {_value(config, changed[0])}; set it back, or start a new run with another train.output"
         )
 
 
-def begun_with(folder: Path) -> RunConfig:
-    """The configuration with which the run in `folder` began. Raises ResumeError if there is nothing to resume."""
+def original_config(folder: Path) -> RunConfig:
+    """The configuration that the run in `folder` started with. Raises ResumeError if there is nothing to resume."""
     if not resumable_steps(folder / "checkpoints"):
         if checkpoint_steps(folder / "checkpoints"):
-            raise ResumeError(f"{folder}: no checkpoint is whole; start anew with another train.output")
+            raise ResumeError(f"{folder}: no checkpoint is complete; start a new run with another train.output")
         raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
     before = folder / "config.toml"
     try:
         return build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
-    except (OSError, ValueError) as error:  # TOML's error is a ValueError, and so is that of bytes that are no UTF-8
+    except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
         raise _unreadable(before, error) from None
 
 
 def _unreadable(path: Path, error: Exception) -> ResumeError:
     cause = getattr(error, "strerror", None) or str(error)
-    return ResumeError(f"{path}: cannot be read: {cause}; the run cannot be compared with its beginning, start anew")
+    return ResumeError(
+        f"{path}: cannot be read: {cause}; the run cannot be compared with how it started; start a new one"
+    )
 
 
 def _value(config: RunConfig, key: str) -> str:
@@ -105,34 +111,37 @@ def _value(config: RunConfig, key: str) -> str:
     return str(value)
 
 
-def open_folder(
+def record_inputs(
     folder: Path, config: RunConfig, reports: Sequence[CorpusReport], tokenizer: Tokenizer, resume: bool
 ) -> None:
-    """Note in the run's folder what the run is made of; on resume, refuse other text or pieces than before."""
+    """Record the configuration and the hashes of text and tokenizer in the run's folder.
+
+    On `resume` they are compared first; raises ResumeError if text or tokenizer changed.
+    """
     note = folder / "data.json"
     if resume:
         learned = [report for report in reports if report.name != "test"]
         try:
             hashes = json.loads(note.read_text(encoding="utf-8"))
             before = [tuple(hashes[report.name]) for report in learned]
-            pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # a run may be older than this note
+            pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # runs of older versions do not have it
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _unreadable(note, error) from None
-        _refuse_other_text(learned, before)
+        _check_text(learned, before)
         for name, now in tokenizer.sha256.items():
-            _refuse_change(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
+            _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
     whole_text(folder / "config.toml", dump_config(config))
-    made_of = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
-    whole_text(note, json.dumps(made_of, indent=2) + "\n")
+    inputs = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
+    whole_text(note, json.dumps(inputs, indent=2) + "\n")
 
 
-def _refuse_other_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:
+def _check_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:
     for report, known in zip(reports, hashes, strict=True):
         for name, now, before in zip(report.files, report.sha256, known, strict=False):
-            _refuse_change(name, now, before)
+            _check_hash(name, now, before)
 
 
-def _refuse_change(name: str, now: str, before: str) -> None:
+def _check_hash(name: str, now: str, before: str) -> None:
     if now != before:
         raise ResumeError(
             f"{name}: has changed since the run began (sha256 {before[:12]}… then, {now[:12]}… now); "

@@ -1,4 +1,4 @@
-"""The model card: what the model is, what it was made of, how well it does, what it does not do."""
+"""The model card: architecture, data, training, scores and limits of a model, as Markdown."""
 
 import json
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def model_card(
     copying: Sequence[Score],
     teacher: str | None = None,
 ) -> str:
-    """Markdown with the YAML header that model hubs read; `teacher` names the model whose translations it learned."""
+    """Markdown with the YAML header that model hubs read; `teacher` is the name of the teacher of a distilled model."""
     project = config.project
     scored_on = "test" if config.data.test else "valid"
     return f"""---
@@ -42,10 +42,10 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 
 ## Training
 
-{_begun(config)}{_taught(teacher)}\
+{_base_model(config)}{_distilled_from(teacher)}\
 {outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
 {outcome.seconds / 60:.1f} minutes; ended because \
-{outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats a token.
+{outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats per token.
 
 ## Scores on {scored_on}
 
@@ -55,8 +55,9 @@ Beam {config.decode.beam}, length penalty {config.decode.length_penalty:g}; raw 
 
 ## Limits
 
-It knows the kind of text it was trained on and no other. It may leave out, add or mistake words, names and
-numbers, most of all in sentences longer or of another subject than its data. Have a person read what matters.
+It works for the kind of text it was trained on. It may omit, add or mistranslate words, names and numbers,
+above all in sentences that are longer than its training data or about other subjects. Have a person check what
+matters.
 
 ## Licence
 
@@ -65,7 +66,7 @@ numbers, most of all in sentences longer or of another subject than its data. Ha
 
 
 def _quoted(text: str) -> str:
-    """A string that YAML takes for one: `no` is a language, and not a falsehood."""
+    """Quoted, because YAML reads `no`, a language, as false."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -85,15 +86,19 @@ def _files(report: CorpusReport) -> str:
     return ", ".join(name.rsplit("/", 1)[-1] for name in report.files)
 
 
-def _begun(config: RunConfig) -> str:
+def _base_model(config: RunConfig) -> str:
     start = config.train.start_from
-    return f"It began with the weights of the model `{start.name}` and keeps its pieces.\n\n" if start else ""
-
-
-def _taught(teacher: str | None) -> str:
     return (
-        f"It learned from translations by the model `{teacher}` (sequence-level distillation, "
-        "Kim and Rush 2016) and keeps its pieces.\n\n"
+        f"Its training started from the weights of the model `{start.name}`, whose tokenizer it keeps.\n\n"
+        if start
+        else ""
+    )
+
+
+def _distilled_from(teacher: str | None) -> str:
+    return (
+        f"It was trained on translations by the model `{teacher}` (sequence-level distillation, "
+        "Kim and Rush 2016), whose tokenizer it keeps.\n\n"
         if teacher
         else ""
     )

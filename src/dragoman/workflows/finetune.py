@@ -1,0 +1,59 @@
+"""Fine-tuning: the shape and the tokenizer of a run come from its base model, which `train.start_from` names.
+
+Keys of [model] and [tokenizer] that the user gives must agree with the base model. A resumed run finds shape and
+tokenizer in its own folder and does not need the base model any more.
+"""
+
+from pathlib import Path
+
+from dragoman.bundle import Bundle, open_bundle
+from dragoman.config import ModelConfig, RunConfig, TokenizerConfig
+from dragoman.errors import ConfigError
+from dragoman.workflows.run_folder import original_config, output_of
+
+# Keys of [model] and [tokenizer] that change neither weights nor tokenizer, so that each run may choose them.
+FREE = ("dropout", "sampling")
+
+
+def apply_base_model(config: RunConfig, resume: bool = False) -> tuple[RunConfig, Bundle | None]:
+    """The configuration with the shape and tokenizer of its base model, and that model; None without one.
+
+    On `resume` no model is opened, and the keys that were given stay, to be compared with those the run started with.
+    Raises ConfigError if a key of [model] or [tokenizer] that the user gave differs from the base model.
+    """
+    if not config.train.start_from:
+        return config, None
+    start = None if resume else open_bundle(config.train.start_from)
+    origin = start.config if start else original_config(output_of(config))
+    model, tokenizer = _explicit_fields(config.model), _explicit_fields(config.tokenizer)
+    if start:
+        _check_agreement(model, origin.model, "model", start.folder)
+        _check_agreement(tokenizer, origin.tokenizer, "tokenizer", start.folder)
+    sections = {
+        "model": origin.model.model_copy(update={field: value for field, (_, value) in model.items()}),
+        "tokenizer": origin.tokenizer.model_copy(update={field: value for field, (_, value) in tokenizer.items()}),
+    }
+    return config.model_copy(update=sections), start
+
+
+def _explicit_fields(section: ModelConfig | TokenizerConfig) -> dict[str, tuple[str, object]]:
+    """The fields that the user gave, each with the key that set it (`layers`, `preset` set several) and its value."""
+    given = section.model_fields_set
+    keys = {field: field for field in type(section).model_fields if field in given}
+    if "layers" in given:
+        keys = {"encoder_layers": "layers", "decoder_layers": "layers"} | keys
+    if "preset" in given:
+        shape = set(type(section).model_fields) - {*FREE, "d_k", "d_v"}
+        keys = dict.fromkeys(sorted(shape), "preset") | keys
+    return {field: (key, getattr(section, field)) for field, key in keys.items()}
+
+
+def _check_agreement(
+    explicit: dict[str, tuple[str, object]], kept: ModelConfig | TokenizerConfig, name: str, folder: Path
+) -> None:
+    for field, (key, value) in explicit.items():
+        if field not in FREE and value != getattr(kept, field):
+            raise ConfigError(
+                f"{name}.{key}: differs from the base model {folder} (train.start_from); "
+                f"leave it out, it comes with the model"
+            )
