@@ -89,7 +89,7 @@ function frame() {
     ),
   );
   const facts = [
-    `${model.encoder_layers} + ${model.decoder_layers} ${t("layers")}`,
+    t("layers", { n: `${model.encoder_layers} + ${model.decoder_layers}` }),
     `h = ${model.heads}`,
     `d_model = ${model.d_model}`,
     `d_ff = ${model.d_ff}`,
@@ -98,7 +98,7 @@ function frame() {
     normName,
     t(`positions.kind.${model.positions}`),
     model.feed_forward === "swiglu" ? "SwiGLU" : "ReLU",
-    `${whole(model.parameters)} ${t("parameters")}`,
+    t("parameters", { n: whole(model.parameters) }),
   ];
   document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t("foot")));
 }

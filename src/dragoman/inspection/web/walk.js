@@ -180,7 +180,7 @@ function figureOne() {
     );
   const pe = rotary ? [] : ["position"];
   const norm = (kind) => (post ? [] : [[`${kind}-norm`, normName, "norm"]]);
-  const add = (kind) => [`${kind}-add`, post ? "Add & Norm" : "Add", "norm"];
+  const add = (kind) => [`${kind}-add`, t(`walk.add.${post ? "post" : "pre"}.title`), "norm"];
   const encoder = [
     ["source-embedding", t("box.embedding"), "embed"],
     ...pe.map(() => ["source-position", t("box.position"), "embed"]),
@@ -205,7 +205,7 @@ function figureOne() {
     ["decoder-ffn-ffn", t("box.ffn"), "ffn"],
     add("decoder-ffn"),
     ["logits", t("box.linear"), "ffn"],
-    ["softmax", "Softmax", "attend"],
+    ["softmax", t("box.softmax"), "attend"],
     ["word", t("box.word"), "embed"],
   ];
   return el(
