@@ -28,7 +28,7 @@ from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import pack
 from dragoman.model.device import KERNELS, keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import Gradient
 from dragoman.training.optimizer import build_optimizer
 
@@ -73,7 +73,7 @@ def work(pipe: Connection, variant: str, batches: list[Batch], threads: int) -> 
         keep_few_kernels(SMALL.d_model)
     model = Transformer(SMALL, VOCAB, VOCAB).train()
     train = TrainConfig.model_validate({"precision": VARIANTS[variant]})
-    gradient, optimizer = Gradient(model, train, Team(), torch.device("cpu")), build_optimizer(model, train)
+    gradient, optimizer = Gradient(model, train, ProcessGroup(), torch.device("cpu")), build_optimizer(model, train)
     optimizer.param_groups[0]["lr"] = 1e-4
     left = iter(batches)
     while pipe.recv():

@@ -40,7 +40,7 @@ from dragoman.data.corpus import sample_pairs
 from dragoman.data.stream import BatchStream
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.flops import training_flops
 from dragoman.training.gradient import Gradient
 from dragoman.training.optimizer import build_optimizer
@@ -70,7 +70,7 @@ class Variant:
         torch.manual_seed(0)
         model, train = Transformer(self.shape, self.vocab, self.vocab).train(), TrainConfig(precision="float32")
         self.gradient, self.optimizer = (
-            Gradient(model, train, Team(), torch.device("cpu")),
+            Gradient(model, train, ProcessGroup(), torch.device("cpu")),
             build_optimizer(model, train),
         )
         self.optimizer.param_groups[0]["lr"] = 1e-4

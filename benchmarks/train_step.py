@@ -27,7 +27,7 @@ from dragoman.data.batch import Batch, Example, collate
 from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.training import validation
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import Gradient
 from dragoman.training.loss import projected_loss, smoothed_cross_entropy
 from dragoman.training.optimizer import build_optimizer
@@ -90,7 +90,7 @@ class Variant:
     def gradient(self) -> Gradient:
         """As a run finds it."""
         train = TrainConfig(r_drop=self.r_drop, compile=self.compiled)
-        gradient = Gradient(self.model, train, Team(), torch.device("cpu"))
+        gradient = Gradient(self.model, train, ProcessGroup(), torch.device("cpu"))
         gradient.divides &= self.rows_apart
         return gradient
 

@@ -16,7 +16,7 @@ from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch
 from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import Gradient
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.precision import choose_precision
@@ -57,7 +57,7 @@ def main() -> None:
     device = torch.device("cpu")
     model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()
     train = TrainConfig(precision=args.precision)
-    gradient, optimizer = Gradient(model, train, Team(), device), build_optimizer(model, train)
+    gradient, optimizer = Gradient(model, train, ProcessGroup(), device), build_optimizer(model, train)
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     print(f"dragoman: {model.parameter_count:,} parameters", file=sys.stderr)

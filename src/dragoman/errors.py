@@ -7,7 +7,7 @@
     ├── ModelError            4   a model bundle that is missing, altered or of another format
     ├── ResourceError         5   out of memory, or a device that is not there
     ├── QualityError          6   an export that does not translate as its model does
-    ├── TeamError             1   another process of the run was lost
+    ├── DistributedError      1   another process of the run was lost, or cannot be reached
     ├── DivergenceError       1   the loss is no longer a number
     └── Interrupted         130   stopped by a signal, after saving
 
@@ -55,8 +55,8 @@ class QualityError(DragomanError):
     exit_code = 6
 
 
-class TeamError(DragomanError):
-    """A run of several processes lost one of them; the last checkpoint is kept."""
+class DistributedError(DragomanError):
+    """A process of the run was lost or cannot be reached; the last checkpoint is kept."""
 
 
 class DivergenceError(DragomanError):

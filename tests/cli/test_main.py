@@ -11,7 +11,7 @@ import pytest
 
 import dragoman as package
 from dragoman.cli import main as main_module
-from dragoman.errors import ConfigError, DataError, DivergenceError, Interrupted, ModelError, TeamError
+from dragoman.errors import ConfigError, DataError, DistributedError, DivergenceError, Interrupted, ModelError
 
 COMMAND = [sys.executable, "-m", "dragoman"]
 VERBS = [[], ["data"], ["model"], ["demo"], ["init"], ["data", "check"], ["train"], ["translate"], ["evaluate"]]
@@ -119,7 +119,7 @@ def test_only_debug_shows_a_traceback(dragoman: Any, tmp_path: Path) -> None:
         (ModelError("x"), [0]),
         (Interrupted("x"), [0]),
         (KeyboardInterrupt(), [0]),
-        (TeamError("x"), [0, 1]),
+        (DistributedError("x"), [0, 1]),
         (DivergenceError("x"), [0, 1]),
         (DataError("x"), [0, 1]),
     ],

@@ -23,7 +23,7 @@ from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.errors import DragomanError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import learn
-from dragoman.training.distributed import join_team, leave_team
+from dragoman.training.distributed import join_process_group, leave_process_group
 from dragoman.training.log import StepReport, ValidationReport
 from dragoman.training.loop import Trainer
 
@@ -37,7 +37,7 @@ class Heard:
 
     def on_step(self, report: StepReport) -> None:
         self.losses[report.step] = report.loss
-        here = [report.step, self.trainer.team.rank]
+        here = [report.step, self.trainer.group.rank]
         if here == self.faults.get("kill"):
             os.kill(os.getpid(), signal.SIGKILL)
         if here == self.faults.get("sleep"):
@@ -100,21 +100,21 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
     }
     config = build_config(tree, "toy", corpus)
     tokenizer = learn(sample_pairs(config.data.train, 1000, 1), config.tokenizer)
-    team, device = join_team(torch.device("cpu"), config.train.peer_timeout)
+    group, device = join_process_group(torch.device("cpu"), config.train.peer_timeout)
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
-    stream = BatchStream(config.data, tokenizer, batch_tokens=150, seed=1, rank=team.rank, world=team.size)
+    stream = BatchStream(config.data, tokenizer, batch_tokens=150, seed=1, rank=group.rank, world=group.size)
     valid, _ = validation_batches(config.data.valid, tokenizer, max_length=50, batch_tokens=200)
-    trainer = Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=device, team=team)
+    trainer = Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=device, group=group)
     heard = Heard(trainer, faults)
     trainer.listeners.append(heard)
     if resume:
         trainer.resume()
     trainer.fit()
-    if team.leads:
+    if group.is_main:
         (folder / "losses.json").write_text(json.dumps(heard.losses))
         save_tensors(folder / "final.safetensors", dict(trainer.final.named_parameters()))
-    leave_team()
+    leave_process_group()
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.bundle import load_tensors
-from dragoman.errors import TeamError
-from dragoman.training.distributed import join_team
+from dragoman.errors import DistributedError
+from dragoman.training.distributed import join_process_group
 
 Run = Callable[..., dict[str, float]]
 PROCESS = Path(__file__).with_name("process.py")
@@ -81,7 +81,7 @@ def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_
     (tmp_path / "torn").mkdir()
     torn = launch(tmp_path / "torn", toy_corpus, 2, resume=False, keys=keys | {"faults": {"kill": [7, 1]}})
     assert torn.returncode != 0
-    assert "TeamError: step 8: process 1 of 2 (counted from 0) was lost, or did not answer within" in torn.stderr
+    assert "DistributedError: step 8: process 1 of 2 (counted from 0) was lost, or did not answer within" in torn.stderr
     assert "the last checkpoint is kept" in torn.stderr
     run("torn", 2, resume=True, **keys)
     ours, theirs = final(tmp_path / "torn"), final(tmp_path / "whole")
@@ -95,7 +95,7 @@ def test_a_slow_process_is_told_with_the_time_it_had_and_the_key_that_gives_more
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
     assert ended.returncode != 0
     assert (
-        "TeamError: step 7: process 0 of 2 (counted from 0) was lost, or did not answer within "
+        "DistributedError: step 7: process 0 of 2 (counted from 0) was lost, or did not answer within "
         "train.peer_timeout = 2 s; see its own message, and raise train.peer_timeout if it was only slow; "
     ) in ended.stderr
 
@@ -108,8 +108,10 @@ def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyP
         monkeypatch.delenv(name, raising=False)
     for name, value in {"WORLD_SIZE": "2", **others}.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(TeamError, match=r"^the 2 processes of this run did not meet within .* = 1 s: [^\n]+$"):
-        join_team(torch.device("cpu"), 1.0)
+    with pytest.raises(
+        DistributedError, match=r"^the 2 processes of this run did not connect within .* = 1 s: [^\n]+$"
+    ):
+        join_process_group(torch.device("cpu"), 1.0)
 
 
 def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_path: Path) -> None:
@@ -156,5 +158,5 @@ def test_when_memory_runs_out_while_others_wait_the_run_stops_and_goes_on(
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {fault[1]: [7, 1]}})
     assert ended.returncode != 0
     assert "ResourceError: out of memory on " in ended.stderr
-    assert "TeamError: step 8: process 1 of 2" in ended.stderr
+    assert "DistributedError: step 8: process 1 of 2" in ended.stderr
     assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0

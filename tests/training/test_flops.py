@@ -16,7 +16,7 @@ from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Example, collate
 from dragoman.model.attention import ScaledDotProduct, attention_weights, padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.flops import forward_flops, peak_flops, training_flops
 from dragoman.training.gradient import Gradient
 
@@ -66,7 +66,7 @@ def test_forward_and_backward_are_what_pytorch_counts(keys: dict[str, Any]) -> N
 @pytest.mark.parametrize("keys", SHAPES)
 def test_an_update_of_the_trainer_is_what_pytorch_counts(keys: dict[str, Any]) -> None:
     shape = ModelConfig.model_validate(keys)
-    gradient = Gradient(countable(shape), TrainConfig(precision="float32"), Team(), torch.device("cpu"))
+    gradient = Gradient(countable(shape), TrainConfig(precision="float32"), ProcessGroup(), torch.device("cpu"))
     batch = collate([Example([5] * 8, [6] * 12, "")] * 4)  # 9 and 13 positions with their marks
 
     assert counted(lambda: gradient.of([batch], batch.target_tokens)) == training_flops(shape, VOCAB, 4, 9, 13)

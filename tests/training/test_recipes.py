@@ -18,7 +18,7 @@ from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
 from dragoman.training import fitting, validation
 from dragoman.training import gradient as gradient_module
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.ema import MovingAverage
 from dragoman.training.fitting import divide_update
 from dragoman.training.gradient import Gradient
@@ -190,7 +190,7 @@ def test_a_trial_takes_the_memory_that_training_takes(
     in_trial = kept_for_backward(lambda: fitting.by_trial(model, train, device)(256))
     there = fitting.rectangle(256, 16, model.projection.size(0))
     assert not any("forward" in vars(layer) for layer in [*model.encoder, *model.decoder]), "left as it was"
-    gradient = Gradient(model, train, Team(), device)
+    gradient = Gradient(model, train, ProcessGroup(), device)
     assert in_trial == kept_for_backward(lambda: gradient.of([there], there.target_tokens))
 
 
@@ -258,9 +258,9 @@ def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: Make
 def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_way(
     build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], first: str
 ) -> None:
-    monkeypatch.setattr(gradient_module, "share_out", lambda module, *_: module)
+    monkeypatch.setattr(gradient_module, "parallelize", lambda module, *_: module)
     train = TrainConfig(precision="float32", **keys)
-    gradient = Gradient(build().train(), train, Team(rank=1, size=2), torch.device("cpu"))
+    gradient = Gradient(build().train(), train, ProcessGroup(rank=1, size=2), torch.device("cpu"))
     gradient.summed_loss = Smaller(gradient, rows=1)  # type: ignore[assignment]
     gradient.exchanges = 1  # the others are waiting
     there = fitting.rectangle(64, 16, 13)
@@ -292,13 +292,13 @@ import torch
 from torch._dynamo.utils import counters
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.fitting import rectangle
 from dragoman.training.gradient import Gradient
 
 model = Transformer(ModelConfig(layers=3, d_model=16, d_ff=24, heads=2, dropout=0.0), 50, 50)
 train = TrainConfig(compile=True, recompute={recompute}, precision="float32")
-gradient = Gradient(model, train, Team(), torch.device("cpu"))
+gradient = Gradient(model, train, ProcessGroup(), torch.device("cpu"))
 for width in (8, 16, 8):
     batch = rectangle(32, width, 50)
     gradient.of([batch], batch.target_tokens)

@@ -12,7 +12,7 @@ from dragoman.config import RunConfig, TrainConfig
 from dragoman.model.dropout import Dropout
 from dragoman.model.transformer import Transformer
 from dragoman.training import fitting, threads
-from dragoman.training.distributed import Team
+from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import Gradient
 from dragoman.training.loop import Trainer
 from dragoman.training.optimizer import build_optimizer
@@ -36,7 +36,7 @@ def gradients(model: nn.Module, train: TrainConfig, seed: int = 0, **attributes:
     """The loss of two micro-batches, and every parameter's gradient."""
     assert isinstance(model, Transformer)
     torch.manual_seed(seed)
-    gradient = Gradient(model, train, Team(), CPU)
+    gradient = Gradient(model, train, ProcessGroup(), CPU)
     for name, value in attributes.items():
         setattr(gradient, name, value)
     loss = gradient.of([BATCH, BATCH], 2 * BATCH.target_tokens)
@@ -82,7 +82,7 @@ def test_an_update_in_threads_leaves_the_weights_of_an_update_in_one(build: Call
         model = build().train()
         optimizer = build_optimizer(model, train)
         optimizer.param_groups[0]["lr"] = 0.1
-        gradient = Gradient(model, train, Team(), CPU)
+        gradient = Gradient(model, train, ProcessGroup(), CPU)
         gradient.divides = divides
         for _ in range(3):
             gradient.of([BATCH], BATCH.target_tokens)
@@ -121,7 +121,7 @@ def test_a_batch_is_dealt_to_as_many_threads_as_it_has_work_for(monkeypatch: pyt
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile, about itself
 def test_what_shares_memory_or_processes_is_not_divided(build: Callable[..., Transformer]) -> None:
     for train in (TrainConfig(recompute=True), TrainConfig(compile=True)):
-        assert not Gradient(build(), train, Team(), CPU).divides
+        assert not Gradient(build(), train, ProcessGroup(), CPU).divides
 
 
 @pytest.mark.usefixtures("three_threads")

@@ -35,7 +35,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.storage import whole_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.checkpoint import read_progress, resumable_steps
-from dragoman.training.distributed import Team, join_team, leave_team
+from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
 from dragoman.training.fitting import divide_update, fitting
 from dragoman.training.log import MetricsLog, Outcome, TensorBoardLog
 from dragoman.training.loop import Trainer
@@ -68,14 +68,14 @@ def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None
         torch.set_num_threads(config.train.threads)
     keep_freed_memory()
     keep_few_kernels(config.model.d_model)
-    team, device = join_team(pick_device(config.train.device), config.train.peer_timeout)
+    group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
     try:
-        with silence(not team.leads), team.unbroken("beside the steps"):
-            reports = _checked(config, folder, resume) if team.leads else []
-            with lock_run(folder) if team.leads else nullcontext():
-                return _run(config, folder, device, team, reports, start, teacher, resume)
+        with silence(not group.is_main), group.raise_if_lost("outside the training steps"):
+            reports = _checked(config, folder, resume) if group.is_main else []
+            with lock_run(folder) if group.is_main else nullcontext():
+                return _run(config, folder, device, group, reports, start, teacher, resume)
     finally:
-        leave_team()
+        leave_process_group()
 
 
 def _checked(config: RunConfig, folder: Path, resume: bool) -> list[CorpusReport]:
@@ -90,25 +90,25 @@ def _run(
     config: RunConfig,
     folder: Path,
     device: torch.device,
-    team: Team,
+    group: ProcessGroup,
     reports: Sequence[CorpusReport],
     start: Bundle | None,
     teacher: Bundle | None,
     resume: bool,
 ) -> Path | None:
-    if team.leads:
+    if group.is_main:
         check_resumable(folder, config, resume)  # another process may have trained here while the text was read
         if not resume:
             _save_tokenizer(folder, config, start or teacher)
-    team.meet()
+    group.barrier()
     tokenizer = Tokenizer.load(folder / "tokenizer")
-    if team.leads:
+    if group.is_main:
         record_inputs(folder, config, reports, tokenizer, resume)
-    trainer = _trainer(config, tokenizer, folder, device, team, start, teacher, resume)
-    _describe(config, tokenizer, trainer.final, device, team)
+    trainer = _trainer(config, tokenizer, folder, device, group, start, teacher, resume)
+    _describe(config, tokenizer, trainer.final, device, group)
     with TrainingDisplay(config.train) as display:
         trainer.listeners.append(display)
-        if team.leads:
+        if group.is_main:
             begun = resumable_steps(folder / "checkpoints")[-1] if resume else 0
             trainer.listeners.append(MetricsLog(folder / "metrics.jsonl", begun))
             if config.train.tensorboard:
@@ -117,7 +117,7 @@ def _run(
             trainer.resume()
             say(f"resumed at step {trainer.step:,}")
         outcome = trainer.fit()
-    if not team.leads:
+    if not group.is_main:
         return None
     _hand_over(config, folder, device, tokenizer, trainer.final, outcome, reports, teacher)
     return folder / "model"
@@ -192,7 +192,7 @@ def _trainer(
     tokenizer: Tokenizer,
     folder: Path,
     device: torch.device,
-    team: Team,
+    group: ProcessGroup,
     start: Bundle | None,
     teacher: Bundle | None,
     resume: bool,
@@ -209,15 +209,15 @@ def _trainer(
         before = read_progress(checkpoints, resumable_steps(checkpoints)[-1])
         tokens, accumulate = before.batch_tokens, before.accumulate
     else:
-        tokens, accumulate = _micro_batches(config, model.to(device), device, team)
+        tokens, accumulate = _micro_batches(config, model.to(device), device, group)
     stream = BatchStream(
         config.data,
         tokenizer,
         batch_tokens=tokens,
         seed=config.train.seed,
         sampling=config.tokenizer.sampling,
-        rank=team.rank,
-        world=team.size,
+        rank=group.rank,
+        world=group.size,
         few_shapes=config.train.compile,
     )
     valid, skipped = validation_batches(
@@ -236,21 +236,21 @@ def _trainer(
         valid,
         folder=checkpoints,
         device=device,
-        translate=validator(tokenizer, config, device) if team.leads else None,
-        team=team,
+        translate=validator(tokenizer, config, device) if group.is_main else None,
+        group=group,
     )
 
 
-def _micro_batches(config: RunConfig, model: Transformer, device: torch.device, team: Team) -> tuple[int, int]:
+def _micro_batches(config: RunConfig, model: Transformer, device: torch.device, group: ProcessGroup) -> tuple[int, int]:
     """Tokens of a micro-batch, and how many of them a process accumulates."""
     train = config.train
     if train.batch_tokens != "auto":
         return train.batch_tokens, train.accumulate
     found = None
-    if team.leads:
-        found = divide_update(train.update_tokens, team.size, fitting(model, train, device))
+    if group.is_main:
+        found = divide_update(train.update_tokens, group.size, fitting(model, train, device))
         say(f"an update of {train.update_tokens:,} tokens is {found[1]} × {found[0]:,} of each process")
-    tokens, accumulate = team.told(found)
+    tokens, accumulate = group.broadcast(found)
     return tokens, accumulate
 
 
@@ -279,26 +279,28 @@ def _save_tokenizer(folder: Path, config: RunConfig, kept: Bundle | None) -> Non
         tokenizer.save(partial)
 
 
-def _describe(config: RunConfig, tokenizer: Tokenizer, model: Transformer, device: torch.device, team: Team) -> None:
+def _describe(
+    config: RunConfig, tokenizer: Tokenizer, model: Transformer, device: torch.device, group: ProcessGroup
+) -> None:
     shape = config.model
     pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
     say(
         f"{config.project.source} → {config.project.target}: {model.parameter_count / 1e6:.1f} M parameters, "
         f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces, "
         f"{device} with {torch.get_num_threads()} threads"
-        + (f" in each of {team.size} processes ({config.train.parallel})" if team.size > 1 else "")
+        + (f" in each of {group.size} processes ({config.train.parallel})" if group.size > 1 else "")
         + f", seed {config.train.seed}"
     )
-    for notice in _without_effect(config, team):
+    for notice in _without_effect(config, group):
         say(notice, style="yellow")
 
 
-def _without_effect(config: RunConfig, team: Team) -> list[str]:
+def _without_effect(config: RunConfig, group: ProcessGroup) -> list[str]:
     """Keys that were given and that other keys leave nothing to do."""
     train = config.train
     notices = {
         'train.parallel: "fsdp" has no effect in a process alone; start several by torchrun': (
-            train.parallel == "fsdp" and team.size == 1
+            train.parallel == "fsdp" and group.size == 1
         ),
         'train.accumulate: has no effect with train.batch_tokens = "auto"; train.update_tokens is an update\'s size': (
             train.batch_tokens == "auto" and "accumulate" in train.model_fields_set

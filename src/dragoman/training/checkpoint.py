@@ -30,7 +30,7 @@ from dragoman.bundle import load_tensors, read_weights, save_tensors
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.storage import partial_of, restore, storage_error, whole_folder
-from dragoman.training.distributed import Team, brought_together, fill, is_shared
+from dragoman.training.distributed import ProcessGroup, gather_full_state, is_sharded, load_parameters
 from dragoman.training.ema import MovingAverage
 from dragoman.training.optimizer import empty_state, load_state_tensors, state_tensors
 
@@ -72,25 +72,25 @@ def save_checkpoint(
     model: Transformer,
     optimizer: torch.optim.Optimizer,
     keep: Collection[int],
-    team: Team,
+    group: ProcessGroup,
     mean: MovingAverage | None = None,
 ) -> None:
     """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`.
 
-    Every process of the team must call it; the first one writes, the others their parts of a shared model.
+    Every process of the group must call it; the first one writes, the others their parts of a shared model.
     """
-    weights = brought_together(shown(model, mean), team)
-    states = team.gathered(torch.get_rng_state())
-    on_gpu = team.gathered(torch.cuda.get_rng_state()) if torch.cuda.is_initialized() else []
+    weights = gather_full_state(shown(model, mean), group)
+    states = group.all_gather(torch.get_rng_state())
+    on_gpu = group.all_gather(torch.cuda.get_rng_state()) if torch.cuda.is_initialized() else []
     moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
-    in_parts = any(map(is_shared, moments.values()))
+    in_parts = any(map(is_sharded, moments.values()))
     final = checkpoint(folder, progress.step)
     also = GO_ON if resumable_steps(folder) else "nothing had been saved before, start anew"
-    with whole_folder(final, also) if team.leads else nullcontext(partial_of(final)) as partial:
-        team.meet()  # the folder is there
+    with whole_folder(final, also) if group.is_main else nullcontext(partial_of(final)) as partial:
+        group.barrier()  # the folder is there
         if in_parts:
             _save_parts(moments, partial / "optimizer", final, also)
-        if team.leads:
+        if group.is_main:
             save_tensors(partial / "model.safetensors", weights)
             if not in_parts:
                 save_tensors(partial / "optimizer.safetensors", moments)
@@ -98,8 +98,8 @@ def save_checkpoint(
             random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
             save_tensors(partial / "random.safetensors", random)
             (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
-    team.meet()  # the checkpoint is there
-    if team.leads:
+    group.barrier()  # the checkpoint is there
+    if group.is_main:
         _tidy(folder, progress.step, keep)
 
 
@@ -161,7 +161,7 @@ def load_checkpoint(
     step: int,
     model: Transformer,
     optimizer: torch.optim.Optimizer,
-    team: Team,
+    group: ProcessGroup,
     mean: MovingAverage | None = None,
 ) -> Progress:
     """Put model, optimizer and random states back as they were at `step`. Raises ModelError.
@@ -171,24 +171,24 @@ def load_checkpoint(
     where, progress = checkpoint(folder, step), read_progress(folder, step)
     random: dict[str, Tensor] = {}
     try:
-        fill(model, read_weights(model, where / "model.safetensors"))
+        load_parameters(model, read_weights(model, where / "model.safetensors"))
         if (where / "optimizer").is_dir():
             moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})
-            load_parts(moments, checkpoint_id=where / "optimizer", no_dist=team.size == 1)
+            load_parts(moments, checkpoint_id=where / "optimizer", no_dist=group.size == 1)
         else:
             moments = load_tensors(where / "optimizer.safetensors")
-        if progress.processes == team.size:
+        if progress.processes == group.size:
             random = load_tensors(where / "random.safetensors")
     except (ModelError, CheckpointException, OSError, RuntimeError) as error:
         raise _unreadable(where, folder, step, error) from None
     if mean:
         mean.restart()
-        fill(model, {name.removesuffix(TRAINED): moments.pop(name) for name in _trained(model)})
+        load_parameters(model, {name.removesuffix(TRAINED): moments.pop(name) for name in _trained(model)})
     load_state_tensors(optimizer, model, moments)
     if random:
-        torch.set_rng_state(random[f"cpu.{team.rank}"])
-        if torch.cuda.is_initialized() and f"cuda.{team.rank}" in random:
-            torch.cuda.set_rng_state(random[f"cuda.{team.rank}"])
+        torch.set_rng_state(random[f"cpu.{group.rank}"])
+        if torch.cuda.is_initialized() and f"cuda.{group.rank}" in random:
+            torch.cuda.set_rng_state(random[f"cuda.{group.rank}"])
     return progress
 
 

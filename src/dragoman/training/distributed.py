@@ -1,8 +1,8 @@
-"""Several processes as one, started by torchrun: who we are, how the model is shared out, who was lost.
+"""Training in several processes, started by torchrun: the process group, sharding of the model, lost processes.
 
-`ddp` keeps the model in every process and averages gradients (Li et al. 2020); `fsdp` keeps a part of every tensor in
-each and brings a layer together while it is needed (FSDP2, `fully_shard`; Zhao et al. 2023). Weights and gradients of
-GPUs go through NCCL, all else through gloo. A process alone is a team of one and communicates nothing.
+`ddp` keeps the model in every process and averages gradients (Li et al. 2020). `fsdp` keeps a shard of every tensor in
+each process and gathers a layer while it is needed (FSDP2, `fully_shard`; Zhao et al. 2023). Weights and gradients on
+GPUs go through NCCL, everything else through gloo. A single process is a group of size 1 and communicates nothing.
 """
 
 import math
@@ -23,55 +23,55 @@ from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from dragoman.errors import ConfigError, TeamError
+from dragoman.errors import ConfigError, DistributedError
 from dragoman.model.transformer import Transformer
 
-# What the messages of a failed collective operation have in common.
+# One of these is in the message of every failed collective operation.
 COLLECTIVE = ("gloo", "NCCL", "nccl", "ProcessGroup", "TCPStore", "Connection")
-# Seconds that the others have to say that they live when one is missed.
+# Seconds within which the other processes report that they are alive after one fails to answer.
 GRACE = 4.0
 
 
 @dataclass(frozen=True)
-class Team:
-    """The processes of a run, as one of them sees them."""
+class ProcessGroup:
+    """The processes of a run, seen from one of them. Collective methods must be called by every process."""
 
     rank: int = 0
     size: int = 1
     timeout: float = math.inf
-    """Seconds that each waits for the others."""
+    """Seconds that a process waits for the others."""
 
     @property
-    def leads(self) -> bool:
-        """Whether this process validates, saves and speaks."""
+    def is_main(self) -> bool:
+        """Whether this is the process that validates, saves and reports: rank 0."""
         return self.rank == 0
 
-    def sums(self, values: Sequence[float]) -> list[float]:
-        """The sums over all processes."""
+    def all_reduce_sum(self, values: Sequence[float]) -> list[float]:
+        """The sum of each value over all processes."""
         if self.size == 1:
             return list(values)
         total = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(total)
         return cast("list[float]", total.tolist())
 
-    def any(self, mine: bool) -> bool:
-        """Whether it holds in any process; GPUs are not waited for."""
-        return self.sums([float(mine)]) != [0.0]
+    def any_rank(self, flag: bool) -> bool:
+        """Whether `flag` is true in any process; does not wait for GPUs."""
+        return self.all_reduce_sum([float(flag)]) != [0.0]
 
-    def told(self, value: Any) -> Any:
-        """The first process's `value`; each waits here until it has one."""
-        box = [value]
+    def broadcast(self, value: Any) -> Any:
+        """The `value` of rank 0, in every process."""
+        values = [value]
         if self.size > 1:
-            dist.broadcast_object_list(box, src=0, device=torch.device("cpu"))
-        return box[0]
+            dist.broadcast_object_list(values, src=0, device=torch.device("cpu"))
+        return values[0]
 
-    def meet(self) -> None:
-        """Wait here for all."""
+    def barrier(self) -> None:
+        """Wait until every process is here."""
         if self.size > 1:
             dist.barrier()
 
-    def gathered(self, value: Tensor) -> list[Tensor]:
-        """Every process's `value`, by rank."""
+    def all_gather(self, value: Tensor) -> list[Tensor]:
+        """Every process's `value`, ordered by rank."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
@@ -79,8 +79,8 @@ class Team:
         return values
 
     @contextmanager
-    def unbroken(self, when: str) -> Iterator[None]:
-        """Turn the failure of a collective operation into a TeamError that names the processes lost."""
+    def raise_if_lost(self, when: str) -> Iterator[None]:
+        """Turn the failure of a collective operation into a DistributedError that names the lost processes."""
         try:
             yield
         except (RuntimeError, TimeoutError) as error:
@@ -88,7 +88,7 @@ class Team:
                 raise
             if lost := self._lost(when):
                 names = ", ".join(f"{rank} of {self.size}" for rank in lost)
-                raise TeamError(
+                raise DistributedError(
                     f"{when}: process {names} (counted from 0) was lost, or did not answer within "
                     f"train.peer_timeout = {self.timeout:g} s; see its own message, and raise train.peer_timeout if it "
                     "was only slow; the last checkpoint is kept, start again with --resume if there is one"
@@ -102,20 +102,20 @@ class Team:
             time.sleep(GRACE)
             return [rank for rank in range(self.size) if not store.check([f"alive/{when}/{rank}"])]
         except (RuntimeError, TimeoutError):
-            return [0]  # it kept the store
+            return [0]  # rank 0 hosts the store
 
 
-def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]:
-    """Meet the other processes that torchrun started, if any; also the device that is this one's.
+def join_process_group(device: torch.device, timeout: float) -> tuple[ProcessGroup, torch.device]:
+    """Join the other processes that torchrun started, if any. Returns the group and this process's own device.
 
-    A process that does not answer for `timeout` seconds is given up. Raises ConfigError, or TeamError where none can be
-    met.
+    A process that does not answer within `timeout` seconds counts as lost. Raises ConfigError for a device that several
+    processes cannot train on, DistributedError if the processes cannot reach each other.
     """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         if device.type == "cuda" and device.index is not None:
-            torch.cuda.set_device(device)  # whose random state is saved
-        return Team(), device
+            torch.cuda.set_device(device)  # checkpoints save the random state of the current device
+        return ProcessGroup(), device
     if device.type not in ("cpu", "cuda"):
         raise ConfigError(f'train.device: several processes train on "cpu" or "cuda", not on "{device}"')
     if device.type == "cuda":
@@ -127,31 +127,31 @@ def join_team(device: torch.device, timeout: float) -> tuple[Team, torch.device]
             dist.init_process_group(backend, timeout=timedelta(seconds=timeout))
         except (RuntimeError, ValueError) as error:
             cause = str(error).strip().partition("\n")[0]
-            raise TeamError(
-                f"the {size} processes of this run did not meet within train.peer_timeout = {timeout:g} s: {cause}; "
-                "start all of them, by torchrun; where a machine has several networks, name one in GLOO_SOCKET_IFNAME"
+            raise DistributedError(
+                f"the {size} processes of this run did not connect within train.peer_timeout = {timeout:g} s: {cause}; "
+                "start all of them with torchrun; on a machine with several networks, set GLOO_SOCKET_IFNAME to one"
             ) from None
-    return Team(dist.get_rank(), dist.get_world_size(), timeout), device
+    return ProcessGroup(dist.get_rank(), dist.get_world_size(), timeout), device
 
 
-def leave_team() -> None:
-    """Part from the others, if there are any."""
+def leave_process_group() -> None:
+    """Close the connections to the other processes, if there are any."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
-def share_out(
-    module: nn.Module, model: Transformer, team: Team, how: Literal["ddp", "fsdp"], device: torch.device
+def parallelize(
+    module: nn.Module, model: Transformer, group: ProcessGroup, how: Literal["ddp", "fsdp"], device: torch.device
 ) -> nn.Module:
-    """`module`, which holds `model` and whose forward is the loss, so that its gradients are the team's mean."""
-    if team.size == 1:
+    """Wrap `module`, which contains `model` and returns the loss, so that gradients are averaged over the group."""
+    if group.size == 1:
         return module
     if how == "ddp":
         ids = [device] if device.type == "cuda" else None
         return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
     # Nothing of ours writes into a layer's output.
     warnings.filterwarnings("ignore", message=".*returned a view tensor", category=UserWarning)
-    mesh = init_device_mesh(device.type, (team.size,))
+    mesh = init_device_mesh(device.type, (group.size,))
     for layer in [*model.encoder, *model.decoder]:
         fully_shard(layer, mesh=mesh)
     for layer in model.decoder:
@@ -160,48 +160,49 @@ def share_out(
     return module
 
 
-def without_exchange(module: nn.Module) -> AbstractContextManager[None]:
-    """Within it DDP keeps gradients to itself: the last micro-batch of an update exchanges the sums of all.
+def no_sync(module: nn.Module) -> AbstractContextManager[None]:
+    """DDP does not exchange gradients in here: the last micro-batch of an update exchanges the sums of all.
 
-    FSDP exchanges after each, for it has no room for whole gradients.
+    FSDP exchanges after each micro-batch, because it has no memory for whole gradients.
     """
     if isinstance(module, DistributedDataParallel):
         return cast("AbstractContextManager[None]", module.no_sync())
     return nullcontext()
 
 
-def is_shared(tensor: Tensor) -> bool:
-    """Whether this process holds but a part of `tensor`."""
+def is_sharded(tensor: Tensor) -> bool:
+    """Whether this process holds only a shard of `tensor`."""
     return isinstance(tensor, DTensor)
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """All of `tensor`; every process must ask at once."""
+def full_tensor(tensor: Tensor) -> Tensor:
+    """The whole of `tensor`. A collective operation if it is sharded."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def brought_together(tensors: Mapping[str, Tensor], team: Team) -> dict[str, Tensor]:
-    """The whole `tensors` in the first process, none in the others; every process must ask at once.
+def gather_full_state(tensors: Mapping[str, Tensor], group: ProcessGroup) -> dict[str, Tensor]:
+    """The whole `tensors` in rank 0, an empty dictionary in the other processes. A collective operation.
 
-    What is in parts becomes whole one tensor at a time, and goes to the memory of the first process's CPU.
+    Sharded tensors are gathered one at a time and moved to the CPU memory of rank 0.
     """
-    together = {}
+    state = {}
     for name, tensor in tensors.items():
-        one = whole(tensor)
-        if team.leads:
-            together[name] = one.cpu() if is_shared(tensor) else one
-    return together
+        full = full_tensor(tensor)
+        if group.is_main:
+            state[name] = full.cpu() if is_sharded(tensor) else full
+    return state
 
 
-def like(tensor: Tensor, model: Tensor) -> Tensor:
-    """This process's part of a whole `tensor`, if of `model` it holds a part."""
-    if isinstance(model, DTensor) and tensor.shape == model.shape:
-        return distribute_tensor(tensor.to(model.device), model.device_mesh, model.placements, src_data_rank=None)
+def shard_like(tensor: Tensor, parameter: Tensor) -> Tensor:
+    """This process's shard of a whole `tensor` if `parameter` is sharded; otherwise `tensor`."""
+    if isinstance(parameter, DTensor) and tensor.shape == parameter.shape:
+        mesh, placements = parameter.device_mesh, parameter.placements
+        return distribute_tensor(tensor.to(parameter.device), mesh, placements, src_data_rank=None)
     return tensor
 
 
-def fill(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Copy whole tensors into the parameters of these names."""
+def load_parameters(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy whole tensors into the parameters of the same names."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(like(tensors[name], parameter))
+            parameter.copy_(shard_like(tensors[name], parameter))

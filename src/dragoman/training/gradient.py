@@ -1,6 +1,6 @@
 """The gradient of one update: the mean loss over all target tokens of all micro-batches of all processes.
 
-It is the same number however the pairs of an update are cut up; arithmetic, memory and the team decide only how it is
+It is the same number however the pairs of an update are cut up; arithmetic, memory and the group decide only how it is
 found.
 """
 
@@ -17,7 +17,7 @@ from dragoman.data.batch import Batch, split
 from dragoman.errors import ResourceError
 from dragoman.model.device import arithmetic, within_memory
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import Team, share_out, without_exchange
+from dragoman.training.distributed import ProcessGroup, no_sync, parallelize
 from dragoman.training.precision import Precision
 from dragoman.training.threads import at_once, shares
 from dragoman.training.validation import SummedLoss
@@ -31,16 +31,16 @@ class _OutOfMemoryElsewhere(ResourceError):
 
 
 class Gradient:
-    """Leaves gradients in the parameters of a model, shared out over a team."""
+    """Leaves gradients in the parameters of a model, shared out over a group."""
 
-    def __init__(self, model: Transformer, train: TrainConfig, team: Team, device: torch.device) -> None:
-        self.team, self.device = team, device
+    def __init__(self, model: Transformer, train: TrainConfig, group: ProcessGroup, device: torch.device) -> None:
+        self.group, self.device = group, device
         if train.compile:
             compile_layers(model)
         if train.recompute:
             recompute_layers(model)
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
-        self.summed_loss = share_out(summed_loss, model, team, train.parallel, device)
+        self.summed_loss = parallelize(summed_loss, model, group, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.pieces = 1
         self.exchanging = False
@@ -49,12 +49,12 @@ class Gradient:
         """Backward passes of this process that exchanged gradients."""
         # Elsewhere than in a single process the exchange listens for whole backward passes, and what is recomputed
         # draws its dropout anew from the default generator.
-        self.divides = team.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
+        self.divides = group.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.in_parts = team.size > 1 and train.parallel == "fsdp"
+        self.in_parts = group.size > 1 and train.parallel == "fsdp"
         saving = {
             "train.recompute=true": not train.recompute,
-            "train.parallel=fsdp": team.size > 1 and not self.in_parts,
+            "train.parallel=fsdp": group.size > 1 and not self.in_parts,
         }
         keys = " and ".join(key for key, left in saving.items() if left)
         self.remedy = (f"give {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
@@ -74,7 +74,7 @@ class Gradient:
         most = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
         rows, source, target = most.src.size(0), most.src.size(1), most.tgt_in.size(1)
         # FSDP exchanges from the first layer on; so does DDP after its first exchange, to arrange gradients anew.
-        self.exchanging = self.in_parts or (self.team.size > 1 and self.exchanges == 1)
+        self.exchanging = self.in_parts or (self.group.size > 1 and self.exchanges == 1)
         try:
             with within_memory(f"{rows} pairs of {source} + {target} tokens", self.remedy):
                 return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
@@ -83,8 +83,8 @@ class Gradient:
         except ResourceError:
             if self.exchanging or rows == 1:
                 raise
-            self.team.any(True)
-        if self.team.size > 1:
+            self.group.any_rank(True)
+        if self.group.size > 1:
             self._keep_promise(batches[0])
         torch.set_rng_state(random)
         if on_gpu is not None:
@@ -102,14 +102,14 @@ class Gradient:
     def _backward(self, batch: Batch, tokens: int, last: bool) -> float:
         if self.divides and (parts := shares(batch)) > 1:
             return self._divided(split(batch, parts), tokens)
-        with nullcontext() if last else without_exchange(self.summed_loss):
+        with nullcontext() if last else no_sync(self.summed_loss):
             summed = self._summed_loss(batch)
             if last and not self.exchanging:
-                if self.team.any(False):
+                if self.group.any_rank(False):
                     raise _OutOfMemoryElsewhere
-                self.exchanging = self.team.size > 1
+                self.exchanging = self.group.size > 1
             # Over the processes gradients are averaged, and ours is to be their sum.
-            (summed * (self.team.size / tokens)).backward()
+            (summed * (self.group.size / tokens)).backward()
         self.exchanges += last
         return float(summed.item())
 

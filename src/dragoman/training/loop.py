@@ -27,7 +27,7 @@ from dragoman.training.checkpoint import (
     shown,
     what_is_kept,
 )
-from dragoman.training.distributed import Team, brought_together, fill
+from dragoman.training.distributed import ProcessGroup, gather_full_state, load_parameters
 from dragoman.training.ema import MovingAverage
 from dragoman.training.gradient import Gradient
 from dragoman.training.log import Listener, Outcome, ValidationReport
@@ -55,22 +55,22 @@ class Trainer:
         folder: Path,
         device: torch.device,
         translate: Callable[[Transformer], TranslationScores] | None = None,
-        team: Team = Team(),  # noqa: B008 - a frozen value
+        group: ProcessGroup = ProcessGroup(),  # noqa: B008 - a frozen value
     ) -> None:
         train = config.train
-        self.config, self.valid, self.team = config, valid, team
+        self.config, self.valid, self.group = config, valid, group
         self.stream = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
         self.model = model.to(device)
-        apart = train.average == "ema" or train.compile or (team.size > 1 and train.parallel == "fsdp")
+        apart = train.average == "ema" or train.compile or (group.size > 1 and train.parallel == "fsdp")
         # What is validated and ends in the bundle: the model itself, or a whole one beside what is being trained.
-        self.final = copy.deepcopy(self.model) if apart and team.leads else self.model
-        self.gradient = Gradient(self.model, train, team, device)
+        self.final = copy.deepcopy(self.model) if apart and group.is_main else self.model
+        self.gradient = Gradient(self.model, train, group, device)
         self.optimizer = build_optimizer(self.model, train)
         self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
-        if team.size > 1:  # equal weights at birth, dropout of one's own
-            torch.manual_seed(train.seed + 1_000_003 * team.rank)
+        if group.size > 1:  # equal weights at birth, dropout of one's own
+            torch.manual_seed(train.seed + 1_000_003 * group.rank)
         self.watch = Watch(train.watch)
         self.validated: dict[int, float] = {}
         self.accumulate = train.accumulate
@@ -82,7 +82,7 @@ class Trainer:
     def resume(self) -> None:
         """Continue from the latest checkpoint on disk."""
         step = resumable_steps(self.folder)[-1]
-        progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.team, self.mean)
+        progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.group, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = progress.seconds
         self.stream.batch_tokens = progress.batch_tokens
@@ -103,17 +103,17 @@ class Trainer:
             torch.set_num_threads(progress.threads)
         if progress.torch != torch.__version__:
             self._notice(f"begun with PyTorch {progress.torch}, now {torch.__version__}: the last bits will differ")
-        if progress.processes != self.team.size:
+        if progress.processes != self.group.size:
             self._change_team(progress)
 
     def _change_team(self, before: Progress) -> None:
         """Keep the pairs of an update as they were, if this number of processes can."""
         batches = before.accumulate * before.processes
-        self.accumulate = max(1, round(batches / self.team.size))
-        torch.manual_seed(self.config.train.seed + 1_000_003 * self.team.rank + 7919 * self.step)
-        change = f"{before.processes} → {self.team.size} processes: dropout differs from here on"
-        if self.accumulate * self.team.size != batches:
-            change += f", and an update is {self.accumulate * self.team.size} batches instead of {batches}"
+        self.accumulate = max(1, round(batches / self.group.size))
+        torch.manual_seed(self.config.train.seed + 1_000_003 * self.group.rank + 7919 * self.step)
+        change = f"{before.processes} → {self.group.size} processes: dropout differs from here on"
+        if self.accumulate * self.group.size != batches:
+            change += f", and an update is {self.accumulate * self.group.size} batches instead of {batches}"
         self._notice(change)
 
     @property
@@ -125,7 +125,7 @@ class Trainer:
         """Train to the end.
 
         Raises Interrupted after a signal, everything saved; DivergenceError when the loss is no longer a number;
-        TeamError when another process is lost.
+        DistributedError when another process is lost.
         """
         self.started = time.monotonic()
         self.model.train()
@@ -134,11 +134,11 @@ class Trainer:
         self.meter.start(self.seconds)
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
-                with self.team.unbroken(f"step {self.step + 1:,}"):
+                with self.group.raise_if_lost(f"step {self.step + 1:,}"):
                     stop = self._update(stopped)
                     if self.step % self.config.train.validate_every == 0 or self._end():
                         self._validate()
-                    if stop or (self.team.size == 1 and stopped()):
+                    if stop or (self.group.size == 1 and stopped()):
                         self._save()
                         raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
             if not self.validated:  # a run stopped before its first validation and resumed with less to do
@@ -147,9 +147,9 @@ class Trainer:
 
     def _choose_precision(self) -> None:
         train = self.config.train
-        if self.team.leads:
+        if self.group.is_main:
             chosen = choose_precision(self.final, self.valid, self.device, train.label_smoothing)
-        self.gradient.precision, why = self.team.told(chosen if self.team.leads else None)
+        self.gradient.precision, why = self.group.broadcast(chosen if self.group.is_main else None)
         self._notice(why)
 
     def _end(self) -> str | None:
@@ -175,9 +175,9 @@ class Trainer:
                 f"step {self.step + 1:,}: out of memory; batches are cut into {self.gradient.pieces} from here on"
             )
         norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
-        here = [float(rank == self.team.rank and not math.isfinite(mine)) for rank in range(self.team.size)]
-        loss, stop, clock, *wrong = self.team.sums(
-            [mine, float(stopped()), self.seconds if self.team.leads else 0.0, *here]
+        here = [float(rank == self.group.rank and not math.isfinite(mine)) for rank in range(self.group.size)]
+        loss, stop, clock, *wrong = self.group.all_reduce_sum(
+            [mine, float(stopped()), self.seconds if self.group.is_main else 0.0, *here]
         )
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise self._diverged(batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
@@ -209,7 +209,7 @@ class Trainer:
 
     def _validate(self) -> None:
         paused = self.seconds
-        loss, scores, value = self.team.told(self._measure())
+        loss, scores, value = self.group.broadcast(self._measure())
         best = self.watch.better(value)
         self.watch = self.watch.after(value, self.step)
         self.validated[self.step] = value
@@ -231,11 +231,11 @@ class Trainer:
 
     def _measure(self) -> tuple[float, TranslationScores | None, float] | None:
         """In the first process: validation loss, scores if the model translates, and which number is watched."""
-        weights = brought_together(shown(self.model, self.mean), self.team)
-        if not self.team.leads:
+        weights = gather_full_state(shown(self.model, self.mean), self.group)
+        if not self.group.is_main:
             return None
         if self.final is not self.model:
-            fill(self.final, weights)
+            load_parameters(self.final, weights)
         self.final.eval()
         loss = validation_loss(self.final, self.valid, self.device)
         if not math.isfinite(loss):  # before it replaces a checkpoint
@@ -261,7 +261,7 @@ class Trainer:
             self.seconds,
             self.target_tokens,
             self.gradient.precision,
-            self.team.size,
+            self.group.size,
             self.accumulate,
             self.stream.batch_tokens,
             self.gradient.pieces,
@@ -269,7 +269,7 @@ class Trainer:
             torch.__version__,
             self.validated,
         )
-        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.team, self.mean)
+        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean)
 
     def _to_average(self) -> list[int]:
         train = self.config.train
@@ -284,14 +284,14 @@ class Trainer:
         there = checkpoint_steps(self.folder)
         candidates = [(step,) for step in there if step == self.watch.best_step] + [tuple(self._to_average())]
         losses: dict[tuple[int, ...], float] = {}
-        if self.team.leads:
+        if self.group.is_main:
             self.final.eval()
             for steps in candidates:
-                fill(self.final, average_weights(self.folder, steps))
+                load_parameters(self.final, average_weights(self.folder, steps))
                 losses[steps] = validation_loss(self.final, self.valid, self.device)
             best = min(losses, key=losses.__getitem__)
-            fill(self.final, average_weights(self.folder, best))
-        losses = self.team.told(losses)
+            load_parameters(self.final, average_weights(self.folder, best))
+        losses = self.group.broadcast(losses)
         steps = min(losses, key=losses.__getitem__)
         return Outcome(
             self.step, reason, self.seconds, self.target_tokens, losses[steps], steps, self.gradient.precision
@@ -299,10 +299,10 @@ class Trainer:
 
     def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
         places = [place for batch in batches for place in batch.places]
-        if ranks and self.team.rank not in ranks:
+        if ranks and self.group.rank not in ranks:
             return DivergenceError(f"step {self.step + 1:,}: the loss of process {ranks[0]} is not a number")
-        which = f" of process {self.team.rank}" if self.team.size > 1 else ""
-        named = self.folder.parent / (f"diverged.{self.team.rank}.txt" if self.team.size > 1 else "diverged.txt")
+        which = f" of process {self.group.rank}" if self.group.size > 1 else ""
+        named = self.folder.parent / (f"diverged.{self.group.rank}.txt" if self.group.size > 1 else "diverged.txt")
         named.write_text("".join(place + "\n" for place in places), encoding="utf-8")
         what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
         pairs = f"{len(places)} pairs ({', '.join(places[:3])}, … all in {named})"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config import TrainConfig
-from dragoman.training.distributed import like, whole
+from dragoman.training.distributed import full_tensor, shard_like
 
 
 def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
@@ -19,7 +19,7 @@ def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
 
 def clip_grad_norm(parameters: Iterable[nn.Parameter], limit: float) -> float:
     """Shorten the gradient to `limit`, whole though each process may hold but a part of it; its norm before."""
-    return float(whole(torch.nn.utils.clip_grad_norm_(parameters, limit)))
+    return float(full_tensor(torch.nn.utils.clip_grad_norm_(parameters, limit)))
 
 
 def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -48,5 +48,5 @@ def load_state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module, tenso
     state: dict[int, dict[str, Any]] = {}
     for key, tensor in tensors.items():
         name, _, moment = key.rpartition(".")
-        state.setdefault(index[name], {})[moment] = like(tensor, parameters[name])
+        state.setdefault(index[name], {})[moment] = shard_like(tensor, parameters[name])
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
