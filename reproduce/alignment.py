@@ -20,7 +20,7 @@ from dragoman.config import CorpusConfig
 from dragoman.data.batch import Example
 from dragoman.data.corpus import sample_pairs
 from dragoman.shortlist.file import coverage
-from dragoman.shortlist.learn import PROBE, Reading, always_allowed, count, likeliest
+from dragoman.shortlist.learn import PROBE, AttentionChoice, always_allowed, count, likeliest
 from dragoman.text.tokenizer import Tokenizer
 
 PAIRS, FREQUENT, PER_PIECE = 30_000, 1000, 50
@@ -40,7 +40,7 @@ def main(model: str, *files: str) -> None:
     tokenizer, network = bundle.tokenizer, bundle.load_model()
     width = len(tokenizer.target)
     train, held = examples_of(tokenizer, *files[:2]), examples_of(tokenizer, *files[2:])
-    readings = [Reading(layer, late) for layer, late in product(range(len(network.decoder)), (False, True))]
+    readings = [AttentionChoice(layer, late) for layer, late in product(range(len(network.decoder)), (False, True))]
     probed = count(network, train[:PROBE], torch.device("cpu"), readings, width, positions=1)
     counted = count(network, train, torch.device("cpu"), readings, width)
     always, result = always_allowed(tokenizer, train, FREQUENT), []

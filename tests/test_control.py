@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.control.mbr import by_consensus
+from dragoman.control.mbr import rank_by_utility
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
@@ -74,12 +74,12 @@ def test_a_requests_glossary_comes_before_the_models(translator: Any) -> None:
 
 
 def test_a_translation_begins_as_told(translator: Any) -> None:
-    for translation in translator().translate(SOURCES, beginning="two tree"):
+    for translation in translator().translate(SOURCES, target_prefix="two tree"):
         assert translation.text.startswith("two tree")
 
 
 def test_alternatives_part_after_the_beginning(translator: Any, tokenizer: Tokenizer) -> None:
-    found = translator().alternatives("dog sees cat", beginning="two", count=4)
+    found = translator().alternatives("dog sees cat", target_prefix="two", count=4)
     place = len(tokenizer.encode(["two"], "target")[0])
     assert len({candidate.tokens[place] for candidate in found}) == len(found) == 4
     assert all(candidate.text.startswith("two") for candidate in found)
@@ -101,7 +101,7 @@ def test_consensus_is_the_sample_most_like_the_others(translator: Any) -> None:
     texts = [candidate.text for candidate in drawn.candidates]
     chosen = translator(method="mbr", samples=6, seed=4, temperature=0.7).translate("two small birds")
     assert len(texts) == 6
-    assert chosen.text == texts[by_consensus(texts)[0]]
+    assert chosen.text == texts[rank_by_utility(texts)[0]]
 
 
 def test_scores_of_given_pairs_are_those_of_the_engine(translator: Any, engine: Engine, tokenizer: Tokenizer) -> None:
@@ -127,10 +127,10 @@ def test_lengths_and_repetitions_are_as_told(translator: Any, options: dict[str,
 
 
 def test_a_beginning_is_never_cut(translator: Any) -> None:
-    for translation in translator(max_length=2).translate(SOURCES, beginning="two tree bird"):
+    for translation in translator(max_length=2).translate(SOURCES, target_prefix="two tree bird"):
         assert translation.text.startswith("two tree bird")
 
 
 def test_a_beginning_goes_without_a_glossary(translator: Any) -> None:
     with pytest.raises(ConfigError, match="do not go together"):
-        translator().translate("dog", beginning="two", glossary=Glossary.of({"dog": "cat"}))
+        translator().translate("dog", target_prefix="two", glossary=Glossary.of({"dog": "cat"}))

@@ -38,7 +38,10 @@ class Echo:
     """An engine that says what it hears, `n_best` times, each time worse."""
 
     def translate(
-        self, sources: Sequence[Sequence[int]], options: DecodeConfig, prefixes: Sequence[Sequence[int]] | None = None
+        self,
+        sources: Sequence[Sequence[int]],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         assert all(sources)
         return [[Hypothesis(tuple(source), -1.0 - n, -1.0 - n) for n in range(options.n_best)] for source in sources]
@@ -130,7 +133,7 @@ def test_what_a_model_spells_in_bytes_cannot_break_a_line(tokenizer: Tokenizer, 
             self,
             sources: Sequence[Sequence[int]],
             options: DecodeConfig,
-            prefixes: Sequence[Sequence[int]] | None = None,
+            target_prefixes: Sequence[Sequence[int]] | None = None,
         ) -> list[list[Hypothesis]]:
             return [[Hypothesis((*dog, control, *dog), -1.0, -1.0)] for _ in sources]
 

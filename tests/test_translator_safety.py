@@ -33,7 +33,10 @@ class Saying:
         self.heard: list[tuple[list[int], int]] = []
 
     def translate(
-        self, sources: Sequence[Sequence[int]], options: DecodeConfig, prefixes: Sequence[Sequence[int]] | None = None
+        self,
+        sources: Sequence[Sequence[int]],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         assert all(sources)
         self.heard += [(list(source), options.no_repeat_ngram) for source in sources]

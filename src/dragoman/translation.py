@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.control.degenerate import FLAGS, Flag, is_copy
+from dragoman.control.faults import FLAGS, Flag, is_copy
 from dragoman.control.terms import Term
 from dragoman.control.texts import Source
 from dragoman.text.normalise import normalise

@@ -12,7 +12,7 @@ from typing import Self, overload
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
-from dragoman.control.degenerate import fault
+from dragoman.control.faults import fault
 from dragoman.control.texts import Found, find
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
@@ -109,33 +109,33 @@ class Translator:
 
     @overload
     def translate(  # type: ignore[overload-overlap]  # a str is a Sequence too
-        self, text: str, *, glossary: Glossary | None = None, beginning: str = ""
+        self, text: str, *, glossary: Glossary | None = None, target_prefix: str = ""
     ) -> Translation: ...
     @overload
     def translate(
-        self, text: Sequence[str], *, glossary: Glossary | None = None, beginning: str = ""
+        self, text: Sequence[str], *, glossary: Glossary | None = None, target_prefix: str = ""
     ) -> list[Translation]: ...
     def translate(
-        self, text: str | Sequence[str], *, glossary: Glossary | None = None, beginning: str = ""
+        self, text: str | Sequence[str], *, glossary: Glossary | None = None, target_prefix: str = ""
     ) -> Translation | list[Translation]:
         """The translation of one line, or of each of several; an empty line translates to an empty line.
 
         The glossary is honoured where the model can be made to, and `Translation.terms` tells where. Every translation
-        begins with `beginning`, which goes without a glossary.
+        begins with `target_prefix`, which goes without a glossary.
         """
         if isinstance(text, str):
-            return self.translate([text], glossary=glossary, beginning=beginning)[0]
+            return self.translate([text], glossary=glossary, target_prefix=target_prefix)[0]
         terms = _over(glossary, self.glossary)
-        if terms and beginning:
-            raise ConfigError("a beginning and a glossary do not go together; leave one of them out")
-        lines = self._encode(text, beginning)
+        if terms and target_prefix:
+            raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
+        lines = self._encode(text, target_prefix)
         answers = iter(self._answers([part for parts in lines for part in parts], terms))
         each = [[next(answers) for _ in parts] for parts in lines]
         return [translation(line, parts, own) for line, parts, own in zip(text, lines, each, strict=True)]
 
-    def alternatives(self, text: str, beginning: str = "", count: int = 5) -> tuple[Candidate, ...]:
-        """Translations of a line that go on with different pieces after `beginning`, best first."""
-        parts = self._encode([text], beginning)[0]
+    def alternatives(self, text: str, target_prefix: str = "", count: int = 5) -> tuple[Candidate, ...]:
+        """Translations of a line that go on with different pieces after `target_prefix`, best first."""
+        parts = self._encode([text], target_prefix)[0]
         if not parts:
             return ()
         first, *rest = parts
@@ -155,17 +155,19 @@ class Translator:
         return self.engine.score(sources, targets)
 
     def stream(
-        self, lines: Iterable[str], window: int = WINDOW, *, glossary: Glossary | None = None, beginning: str = ""
+        self, lines: Iterable[str], window: int = WINDOW, *, glossary: Glossary | None = None, target_prefix: str = ""
     ) -> Iterator[Translation]:
         """The translations of endless lines, in order, up to `window` lines in memory at once; see `translate`."""
         for chunk in _chunks(lines, window):
-            yield from self.translate(chunk, glossary=glossary, beginning=beginning)
+            yield from self.translate(chunk, glossary=glossary, target_prefix=target_prefix)
 
-    def _encode(self, lines: Sequence[str], beginning: str) -> list[list[Part]]:
-        """The parts of each line, none for a blank one; the first carries the beginning."""
-        prefix = tuple(self.tokenizer.encode([beginning], "target")[0])
+    def _encode(self, lines: Sequence[str], target_prefix: str) -> list[list[Part]]:
+        """The parts of each line, none for a blank one; the first carries the target prefix."""
+        prefix = tuple(self.tokenizer.encode([target_prefix], "target")[0])
         if UNK in prefix:
-            raise ConfigError(f"beginning {beginning!r}: holds a character that the model has no piece for; change it")
+            raise ConfigError(
+                f"target_prefix {target_prefix!r}: contains a character that the model has no piece for; change it"
+            )
         whole = self.tokenizer.encode(lines, "source")
         parts = (Part(Segment(normalise(line), ""), tokens, prefix) for line, tokens in zip(lines, whole, strict=True))
         return [self._divided(part, self.longest) if part.tokens else [] for part in parts]

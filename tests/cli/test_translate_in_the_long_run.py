@@ -24,7 +24,7 @@ def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that says what it hears, and what is short without end."""
 
     def translate(
-        _: TorchEngine, sources: Sources, options: DecodeConfig, prefixes: Sources | None = None
+        _: TorchEngine, sources: Sources, options: DecodeConfig, target_prefixes: Sources | None = None
     ) -> list[list[Hypothesis]]:
         return [[Hypothesis(tuple(source) * (20 if len(source) < 4 else 1), -1.0, -1.0)] for source in sources]
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from dragoman.control.mbr import by_consensus, utilities
+from dragoman.control.mbr import rank_by_utility, utilities
 
 TEXTS = st.lists(
     st.sampled_from(["the server", "a server", "the servers", "서버", "the", "x y z"]), min_size=1, max_size=9
@@ -25,18 +25,18 @@ def test_utility_is_the_mean_likeness_to_all_others(texts: list[str]) -> None:
 @settings(deadline=None)
 @given(TEXTS)
 def test_the_choice_is_the_best_and_each_text_stands_once(texts: list[str]) -> None:
-    order, worth = by_consensus(texts), utilities(texts)
+    order, worth = rank_by_utility(texts), utilities(texts)
     assert sorted(texts[index] for index in order) == sorted(set(texts))
     assert worth[order[0]] == max(worth)
     assert [worth[index] for index in order] == sorted((worth[index] for index in order), reverse=True)
 
 
 def test_what_is_drawn_often_outweighs_what_is_odd() -> None:
-    assert by_consensus(["x y z", "the server", "a server", "the server"])[0] == 1
+    assert rank_by_utility(["x y z", "the server", "a server", "the server"])[0] == 1
 
 
 def test_one_text_and_texts_of_nothing() -> None:
-    assert by_consensus(["alone"]) == [0]
+    assert rank_by_utility(["alone"]) == [0]
     assert utilities(["alone"]) == [0.0]
     assert utilities(["", ""]) == [100.0, 100.0]
-    assert by_consensus([]) == []
+    assert rank_by_utility([]) == []

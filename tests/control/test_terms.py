@@ -165,9 +165,12 @@ class Fixed:
         self.tokenizer, self.rest, self.asked = tokenizer, tokenizer.encode([rest], "target")[0], list[str]()
 
     def translate(
-        self, sources: Sequence[Sequence[int]], options: DecodeConfig, prefixes: Sequence[Sequence[int]] | None = None
+        self,
+        sources: Sequence[Sequence[int]],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
-        said = [tuple(prefix) for prefix in prefixes or [()] * len(sources)]
+        said = [tuple(prefix) for prefix in target_prefixes or [()] * len(sources)]
         self.asked += self.tokenizer.decode(said, "target")
         return [[Hypothesis((*prefix, *self.rest), -1.0, -1.0 - len(prefix))] for prefix in said]
 
@@ -229,7 +232,10 @@ class Dictionary(Fixed):
         ]
 
     def translate(
-        self, sources: Sequence[Sequence[int]], options: DecodeConfig, prefixes: Sequence[Sequence[int]] | None = None
+        self,
+        sources: Sequence[Sequence[int]],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         self.heard = [*getattr(self, "heard", []), *self.tokenizer.decode(list(sources), "source")]
         return super().translate(sources, options, prefixes)

@@ -9,7 +9,7 @@ from dragoman.model.attention import attention_weights, padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK
 
-NEVER = (PAD, UNK, BOS)
+FORBIDDEN_IDS = (PAD, UNK, BOS)
 
 
 def log_probs(model: Transformer, source: list[int], said: list[int], words: set[int] | None = None) -> list[float]:
@@ -41,7 +41,7 @@ def allowed(said: list[int], *, prefix: list[int], least: int, most: int, n: int
         return {prefix[len(said)]}
     if len(said) >= most:
         return {EOS}
-    tokens = {token for token in range(vocab) if token not in NEVER}
+    tokens = {token for token in range(vocab) if token not in FORBIDDEN_IDS}
     if len(said) < least:
         tokens.discard(EOS)
     if n:

@@ -10,9 +10,9 @@ from searching import attention, beam_search, log_probs
 from torch import Tensor
 
 from dragoman.config import DecodeConfig
-from dragoman.decode.best import best
 from dragoman.decode.ensemble import EnsembleState
 from dragoman.decode.hypothesis import length_penalty
+from dragoman.decode.topk import best
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.model.transformer import Transformer

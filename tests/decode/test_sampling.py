@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from searching import NEVER, log_probs
+from searching import FORBIDDEN_IDS, log_probs
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.decode.sampling import Sharpness, draw
+from dragoman.decode.sampling import SamplingParams, draw
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import EOS
@@ -43,7 +43,7 @@ def expected(temperature: float, top_k: int, top_p: float) -> list[float]:
 def test_words_are_drawn_as_often_as_they_are_probable(temperature: float, top_k: int, top_p: float) -> None:
     count = 20_000
     chance = (torch.arange(count, dtype=torch.float64) + 0.5) / count
-    drawn = draw(torch.tensor([SCORES]).expand(count, -1), Sharpness(temperature, top_k, top_p), chance)
+    drawn = draw(torch.tensor([SCORES]).expand(count, -1), SamplingParams(temperature, top_k, top_p), chance)
     for column, p in enumerate(expected(temperature, top_k, top_p)):
         assert (drawn == column).float().mean().item() == pytest.approx(p, abs=2 / count)
 
@@ -53,7 +53,7 @@ def test_samples_follow_the_model(build: Build, sentences: Draw) -> None:
     options = DecodeConfig(method="sample", n_best=count, extra_length=1)
     [samples] = TorchEngine(model, CPU).translate([source], options)
     first = Counter(sample.tokens[0] if sample.tokens else EOS for sample in samples)
-    p = [0.0 if token in NEVER else math.exp(value) for token, value in enumerate(log_probs(model, source, []))]
+    p = [0.0 if token in FORBIDDEN_IDS else math.exp(value) for token, value in enumerate(log_probs(model, source, []))]
     for token, value in enumerate(p):
         share = value / sum(p)
         assert first[token] / count == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / count) + 1e-9)

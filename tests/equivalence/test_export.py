@@ -9,7 +9,7 @@ import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.config.presets import MODEL_PRESETS
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError, ModelError
@@ -112,7 +112,7 @@ def test_what_is_exported_finds_what_the_reference_finds(
     for mine, other in zip(ours, theirs, strict=True):
         assert len(other) <= wanted.n_best
         assert all(len(hypothesis.tokens) <= (wanted.max_length or 99) for hypothesis in other)
-        assert not any(set(hypothesis.tokens) & {*NEVER, EOS} for hypothesis in other)
+        assert not any(set(hypothesis.tokens) & {*FORBIDDEN_IDS, EOS} for hypothesis in other)
         if mine[0].tokens == other[0].tokens:
             assert other[0].log_prob == pytest.approx(mine[0].log_prob, abs=1e-3)
             assert other[0].score == pytest.approx(mine[0].score, abs=1e-3)

@@ -9,9 +9,9 @@ import torch
 
 from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
+from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble
-from dragoman.decode.hypothesis import NEVER, Hypothesis, length_penalty
-from dragoman.decode.rules import Rules
+from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis, length_penalty
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
@@ -29,7 +29,7 @@ def log_probs(model: Transformer, source: list[int], prefix: list[int]) -> list[
     src = torch.tensor([[*source, EOS]])
     with torch.inference_mode():
         last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *prefix]]))[0, -1].tolist()
-    said = [-math.inf if token in NEVER else value for token, value in enumerate(last)]
+    said = [-math.inf if token in FORBIDDEN_IDS else value for token, value in enumerate(last)]
     total = math.log(sum(math.exp(value) for value in said))
     return [value - total for value in said]
 
@@ -48,7 +48,7 @@ def greedy(model: Transformer, source: list[int], max_length: int) -> list[int]:
 def search(model: Transformer, sources: list[list[int]], beam: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
     src = pad([[*source, EOS] for source in sources])
     limits = [len(source) + extra for source in sources]
-    return beam_search(Ensemble([model]), src, Rules(limits), beam=beam, alpha=alpha)
+    return beam_search(Ensemble([model]), src, Constraints(limits), beam=beam, alpha=alpha)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -117,7 +117,7 @@ def test_no_hypothesis_is_longer_than_allowed_or_says_a_mark(model: Transformer,
         assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
         for hypothesis in hypotheses:
             assert len(hypothesis.tokens) <= len(source) + extra
-            assert not {*NEVER, EOS} & set(hypothesis.tokens)
+            assert not {*FORBIDDEN_IDS, EOS} & set(hypothesis.tokens)
 
 
 def test_a_length_penalty_never_prefers_shorter_translations(model: Transformer, sentences: Draw) -> None:

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble
-from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
 from dragoman.inspection.beam import Tree, grow_tree, thinned
 from dragoman.model.transformer import Transformer
@@ -21,10 +21,12 @@ def said(tree: Tree, place: int) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])
-@pytest.mark.parametrize("rules", [Rules([8]), Rules([8], min_length=3, no_repeat_ngram=1), Rules([1])], ids=str)
-def test_the_tree_holds_every_hypothesis(model: Transformer, beam: int, rules: Rules) -> None:
-    tree = grow_tree(model, SRC, rules, beam=beam, alpha=0.6)
-    alone = beam_search(Ensemble([model]), SRC, rules, beam=beam, alpha=0.6)[0]
+@pytest.mark.parametrize(
+    "constraints", [Constraints([8]), Constraints([8], min_length=3, no_repeat_ngram=1), Constraints([1])], ids=str
+)
+def test_the_tree_holds_every_hypothesis(model: Transformer, beam: int, constraints: Constraints) -> None:
+    tree = grow_tree(model, SRC, constraints, beam=beam, alpha=0.6)
+    alone = beam_search(Ensemble([model]), SRC, constraints, beam=beam, alpha=0.6)[0]
     assert list(tree.hypotheses) == alone
     ends = {
         said(tree, place): node
@@ -38,7 +40,7 @@ def test_the_tree_holds_every_hypothesis(model: Transformer, beam: int, rules: R
 
 
 def test_every_node_follows_its_parent(model: Transformer) -> None:
-    tree = grow_tree(model, SRC, Rules([8]), beam=3, alpha=0.6)
+    tree = grow_tree(model, SRC, Constraints([8]), beam=3, alpha=0.6)
     assert tree.nodes[0].token == BOS
     for node in tree.nodes[1:]:
         parent = tree.nodes[node.parent]
@@ -50,7 +52,7 @@ def test_every_node_follows_its_parent(model: Transformer) -> None:
 
 
 def test_probabilities_of_a_parents_children_are_the_models(model: Transformer) -> None:
-    tree = grow_tree(model, SRC, Rules([8]), beam=13, alpha=0.6)  # all 13 words of the vocabulary are shown
+    tree = grow_tree(model, SRC, Constraints([8]), beam=13, alpha=0.6)  # all 13 words of the vocabulary are shown
     for place, node in enumerate(tree.nodes):
         children = [child.probability for child in tree.nodes if child.parent == place]
         if node.fate == "kept" and children:
@@ -58,7 +60,7 @@ def test_probabilities_of_a_parents_children_are_the_models(model: Transformer) 
 
 
 def test_of_a_wide_beam_the_page_has_the_best_and_every_way_to_a_hypothesis(model: Transformer) -> None:
-    tree = grow_tree(model, SRC, Rules([8]), beam=12, alpha=0.6)
+    tree = grow_tree(model, SRC, Constraints([8]), beam=12, alpha=0.6)
     assert thinned(tree.nodes, 10_000) is tree.nodes
     fewer = Tree(tuple(thinned(tree.nodes, 60)), tree.hypotheses)
     assert len(fewer.nodes) < len(tree.nodes)

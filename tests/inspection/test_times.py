@@ -11,8 +11,8 @@ import torch
 from dragoman.bundle import load_weights
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config
+from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble
-from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
 from dragoman.errors import DataError, ModelError
 from dragoman.inspection.analyses import analyse
@@ -49,9 +49,11 @@ def test_each_checkpoint_says_what_its_weights_say(run: Path, toy_tokenizer: Tok
     for moment in moments:
         load_weights(model, run / f"checkpoints/{moment.step:08d}/model.safetensors")
         options = config.decode
-        rules = Rules([options.limit(len(source) - 1)])
+        constraints = Constraints([options.limit(len(source) - 1)])
         with torch.inference_mode():
-            found = beam_search(Ensemble([model]), torch.tensor([source]), rules, beam=options.beam, alpha=0.6)[0][0]
+            found = beam_search(Ensemble([model]), torch.tensor([source]), constraints, beam=options.beam, alpha=0.6)[
+                0
+            ][0]
         assert moment.translation == toy_tokenizer.decode([found.tokens], "target")[0]
         assert moment.log_prob == pytest.approx(found.log_prob, abs=1e-3)
         assert moment.pieces[-1] == "</s>"

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection import why
 from dragoman.inspection.heads import roles
 from dragoman.inspection.look import Inspection
@@ -25,7 +25,7 @@ def log_p(inspection: Inspection, source: list[int], shift: Tensor | None = None
     handle.remove()
     for token, following in zip((BOS, *inspection.target_tokens), inspection.target_tokens, strict=False):
         logits, state = model.decode(torch.tensor([[token]]), state)
-        logits[..., NEVER] = -torch.inf
+        logits[..., FORBIDDEN_IDS] = -torch.inf
         found.append(logits[0, 0].log_softmax(-1)[following])
     return torch.stack(found)
 

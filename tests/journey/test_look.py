@@ -15,7 +15,7 @@ from in_numpy import Numpy, softmax
 
 from dragoman.bundle import load_tensors, open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection.look import Inspection, inspect
 from dragoman.inspection.page import write_page
 from dragoman.inspection.times import Moment
@@ -235,6 +235,6 @@ def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspect
     candidates = json.loads(tab.locator("#payload").text_content())["steps"]
     ids = [[found.tokenizer.target.processor.PieceToId(piece) for piece in step["candidates"]] for step in candidates]
     logits = expected["features"] @ weights.get("projection", weights.get("source_embedding.weight")).T
-    logits[:, NEVER] = -np.inf
+    logits[:, FORBIDDEN_IDS] = -np.inf
     probabilities = np.take_along_axis(softmax(logits), np.array(ids), axis=1)
     np.testing.assert_allclose(on_page("probabilities"), probabilities, atol=1e-5)

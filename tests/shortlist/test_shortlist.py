@@ -14,7 +14,7 @@ from dragoman.errors import ModelError
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import Shortlist, coverage
-from dragoman.shortlist.learn import Counts, Reading, count, learn_shortlist, watched
+from dragoman.shortlist.learn import AttentionChoice, Counts, count, learn_shortlist, watched
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from dragoman.training.loop import Trainer
 
@@ -125,7 +125,7 @@ def test_the_attention_watched_is_softmax_of_queries_and_keys(build: Callable[..
 def test_ends_and_padding_are_not_counted(build: Callable[..., Transformer]) -> None:
     examples = [Example([5, 6, 7], [8, 9], ""), Example([5], [8, 9, 10, 11], "")]
     for late in (False, True):
-        reading = Reading(0, late)
+        reading = AttentionChoice(0, late)
         codes, _ = count(build(), examples, CPU, [reading], 13)[reading].fold()
         joined = {divmod(code, 13) for code in codes.tolist()}
         assert {source for source, _ in joined} <= {5, 6, 7}

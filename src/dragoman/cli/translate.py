@@ -38,7 +38,7 @@ class Request:
     input: Path | None
     output: Path | None
     glossary: Path | None
-    beginning: str
+    target_prefix: str
     engine: str
     device: str
     as_json: bool
@@ -55,7 +55,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     n_best = translator.options.n_best
     with destination(output) as out:
         window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
-        for number, translation in enumerate(translator.stream(lines, window, beginning=request.beginning), 1):
+        for number, translation in enumerate(translator.stream(lines, window, target_prefix=request.target_prefix), 1):
             out.write("".join(_render(number, translation, n_best, request.as_json)))
             if output == STDOUT:  # line by line: who is killed in between leaves whole lines
                 out.flush()

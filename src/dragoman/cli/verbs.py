@@ -157,7 +157,7 @@ def translate(
     glossary: Annotated[
         Path | None, typer.Option(help="Terms and their translations, a term a line, parted by tabs.")
     ] = None,
-    beginning: Annotated[str, typer.Option(help="What every translation begins with.")] = "",
+    target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = "",
     options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
@@ -170,7 +170,7 @@ def translate(
     """
     from dragoman.cli.translate import Request, changes, run_translate
 
-    request = Request(models or (), tuple(text or ()), input, output, glossary, beginning, engine, device, as_json)
+    request = Request(models or (), tuple(text or ()), input, output, glossary, target_prefix, engine, device, as_json)
     run_translate(request, changes(options, beam=beam, n_best=n_best, length_penalty=length_penalty))
 
 

@@ -6,7 +6,7 @@ said because of it (erasure, Li et al. 2016). Unlike attention it needs nothing 
 
 from collections.abc import Sequence
 
-from dragoman.control.constraints import Ids, Searcher
+from dragoman.control.phrases import Ids, Searcher
 
 Question = tuple[Ids, Ids, Ids]
 

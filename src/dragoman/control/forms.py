@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from dragoman.control.constraints import Ids
+from dragoman.control.phrases import Ids
 from dragoman.text.glossary import joins
 from dragoman.text.tokenizer import UNK, Tokenizer
 

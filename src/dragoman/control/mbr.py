@@ -28,7 +28,7 @@ def utilities(texts: Sequence[str]) -> list[float]:
     return [known[text] for text in texts]
 
 
-def by_consensus(texts: Sequence[str]) -> list[int]:
+def rank_by_utility(texts: Sequence[str]) -> list[int]:
     """Where in `texts` each different one stands first, the most like the others first; ties keep their order."""
     worth = utilities(texts)
     first = {text: index for index, text in reversed(list(enumerate(texts)))}

@@ -1,4 +1,4 @@
-"""Glossary terms in translations: text around `satisfy`. Lines and hypotheses go in; hypotheses with a report leave.
+"""Glossary terms in translations: text around `force_phrases`.
 
 A translation contains a term when the glossary's own matching finds one of its translations in the text, once,
 however often the source says it (a pronoun may stand for the rest). The longest of all that is required is found first,
@@ -11,8 +11,8 @@ too. Scores are given anew at the end, by the whole line; they do not change the
 says a thing twice, once in each word, might come too early.
 
 **Cost** of a line with m missing terms: 2 m scorings to find their places, then mostly 2 searches for each alternative
-of each in each of at most m rounds (see `satisfy`), and a scoring of what is returned. Terms that fit nowhere there are
-tried everywhere. Lines without terms, or that say them already, cost the matching alone.
+of each in each of at most m rounds (see `force_phrases`), and a scoring of what is returned. Terms that fit nowhere
+there are tried everywhere. Lines without terms, or that say them already, cost the matching alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from dragoman.config import DecodeConfig
-from dragoman.control.constraints import Ids, Searcher, Task, satisfy, scored
 from dragoman.control.erasure import losses
 from dragoman.control.forms import Forms, begins
+from dragoman.control.phrases import Ids, Searcher, Task, force_phrases, scored
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
@@ -70,10 +70,10 @@ def constrain(
     asked = [one for one in zip(wanted, sources, hypotheses, strict=True) if one[0].entries and one[2]]
     homes = _homes(engine, tokenizer, asked)
     tasks = [wish.task(source, found, home) for (wish, source, found), home in zip(asked, homes, strict=True)]
-    at_home = satisfy(engine, tasks, options)
+    at_home = force_phrases(engine, tasks, options)
     # What its home has no place for, as when another term stands there now, goes on from there to anywhere.
     again = [wish.task(source, found, {}) for (wish, source, _), found in zip(asked, at_home, strict=True)]
-    satisfied = iter(_rescored(engine, tasks, satisfy(engine, again, options), options))
+    satisfied = iter(_rescored(engine, tasks, force_phrases(engine, again, options), options))
     return [
         Constrained(tuple(best := next(satisfied)), wish.report(best[0].tokens))
         if wish.entries and found
@@ -138,7 +138,7 @@ class _Wanted:
         return cls(normalise(line), matches, entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in said)))
 
     def task(self, source: Ids, hypotheses: Sequence[Hypothesis], homes: Mapping[Entry, frozenset[str]]) -> Task:
-        """What `satisfy` is asked for; `homes` are the words at which entries are to be put."""
+        """What `force_phrases` is asked for; `homes` are the words at which entries are to be put."""
         forms = Forms(self.tokenizer, self._text(hypotheses[0].tokens))
         phrases = [
             [ids for text in entry.translations for ids in forms.of(text, homes.get(entry, frozenset()))]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.config import DecodeConfig
-from dragoman.control.constraints import Ids, Searcher
-from dragoman.control.mbr import by_consensus
+from dragoman.control.mbr import rank_by_utility
+from dragoman.control.phrases import Ids, Searcher
 from dragoman.control.terms import Term, constrain
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.text.glossary import Glossary
@@ -76,7 +76,7 @@ def _searched(
     drawing = options.model_copy(update={"method": "sample", "n_best": options.samples})
     chosen = []
     for drawn in engine.translate(ids, drawing, prefixes):
-        order = by_consensus(_texts(tokenizer, [hypothesis.tokens for hypothesis in drawn]))
+        order = rank_by_utility(_texts(tokenizer, [hypothesis.tokens for hypothesis in drawn]))
         chosen.append([drawn[index] for index in order[: options.n_best]])
     return chosen
 

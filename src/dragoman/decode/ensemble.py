@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dragoman.decode.hypothesis import NEVER
-from dragoman.decode.words import Words
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
+from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.model.transformer import DecoderState, Transformer
 
 
@@ -35,24 +35,26 @@ class Ensemble:
         """As `Transformer.encode`, in every model."""
         return EnsembleState(tuple(model.encode(src, src_mask) for model in self.models))
 
-    def projections(self, words: Words) -> list[Tensor]:
+    def projections(self, vocabulary: CandidateVocabulary) -> list[Tensor]:
         """Each model's rows (U, D) of the projection matrix for these words: gathered once a batch."""
-        return [model.projection if words.ids is None else model.projection[words.ids] for model in self.models]
+        return [
+            model.projection if vocabulary.ids is None else model.projection[vocabulary.ids] for model in self.models
+        ]
 
     def decode(
-        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], barred: Tensor | None = None
+        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], disallowed: Tensor | None = None
     ) -> tuple[Tensor, EnsembleState]:
         """log P (R, U), in float32, of the words after the last of `tokens` (R, T), and the state after them.
 
-        What is `barred` (R, U), or a mark that no translation contains, has no probability, and the others have all.
+        What is `disallowed` (R, U), or in FORBIDDEN_IDS, has no probability, and the others have all.
         """
         found, states = [], []
         for model, before, projection in zip(self.models, state.states, projections, strict=True):
             x, after = model.decode_features(tokens, before)
             logits = F.linear(x[:, -1], projection)
-            logits[:, NEVER] = -torch.inf  # the marks' columns are their ids: they come first, in any `Words`
-            if barred is not None:
-                logits.masked_fill_(barred, -torch.inf)
+            logits[:, FORBIDDEN_IDS] = -torch.inf  # the marks' columns are their ids: they come first
+            if disallowed is not None:
+                logits.masked_fill_(disallowed, -torch.inf)
             found.append(logits.log_softmax(-1, dtype=torch.float32))
             states.append(after)
         return average(found), EnsembleState(tuple(states))

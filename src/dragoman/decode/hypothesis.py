@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dragoman.text.tokenizer import BOS, PAD, UNK
 
 # What no translation contains: the marks of padding and beginning, and "unknown", which bytes spell instead.
-NEVER = (PAD, UNK, BOS)
+FORBIDDEN_IDS = (PAD, UNK, BOS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ def choose(precision: Precision, device: torch.device) -> Literal["float32", "bf
     return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
 
 
-def in_bfloat16(model: Transformer) -> Transformer:
+def to_bfloat16(model: Transformer) -> Transformer:
     """The same model with its matrices in bfloat16 already, for `arithmetic`, which would convert them every time.
 
     Embeddings and norms stay float32 and are the given model's own; the given model stays as it is.

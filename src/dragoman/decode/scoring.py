@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import PAD
@@ -23,6 +23,6 @@ def log_probabilities(model: Transformer, src: Tensor, tgt_in: Tensor, tgt_out: 
     found = []
     for x, tokens in zip(features[real].split(POSITIONS), tgt_out[real].split(POSITIONS), strict=True):
         logits = model.project(x).float()
-        logits[:, NEVER] = -torch.inf
+        logits[:, FORBIDDEN_IDS] = -torch.inf
         found.append(logits.gather(1, tokens[:, None]).squeeze(1) - logits.logsumexp(1))
     return torch.zeros(tgt_out.shape, device=src.device).masked_scatter(real, torch.cat(found))

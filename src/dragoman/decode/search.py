@@ -9,29 +9,29 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from dragoman.decode.best import best
+from dragoman.decode.constraints import Constraints
 from dragoman.decode.coverage import Attention, coverage_penalty, watched
 from dragoman.decode.ensemble import Ensemble, EnsembleState
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.decode.rules import Rules
-from dragoman.decode.words import Words
+from dragoman.decode.topk import best
+from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.model.attention import padding_mask
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
 # Finished sentences stay, unheeded, until they are this share of the batch: leaving, they have the cache copied.
-LEAVING = 1 / 8
+COMPACT_AT = 1 / 8
 
 
 @torch.inference_mode()
 def beam_search(
     models: Ensemble,
     src: Tensor,
-    rules: Rules,
+    constraints: Constraints,
     *,
     beam: int,
     alpha: float,
     beta: float = 0.0,
-    words: Words = Words(),  # noqa: B008 - frozen
+    vocabulary: CandidateVocabulary = CandidateVocabulary(),  # noqa: B008 - frozen
 ) -> list[list[Hypothesis]]:
     """Up to `beam` finished hypotheses of each sentence of `src` (B, S), best score first.
 
@@ -40,7 +40,7 @@ def beam_search(
     """
     with watched(models.models, beta) as attention:
         state = models.encode(src, padding_mask(src, PAD))
-        search = _Search(models, state, src, rules, words, attention, beam, alpha, beta)
+        search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta)
         while search.sentences:
             search.advance()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score)[:beam] for found in search.finished]
@@ -56,8 +56,8 @@ class _Search:
     models: Ensemble
     state: EnsembleState
     src: Tensor
-    rules: Rules
-    words: Words
+    constraints: Constraints
+    vocabulary: CandidateVocabulary
     attention: Attention | None
     beam: int
     alpha: float
@@ -74,7 +74,7 @@ class _Search:
         self.log_probs = torch.zeros(count, 1, device=device)
         self.counts = torch.zeros(count, dtype=torch.int64, device=device)  # of the finished hypotheses
         self.coverage = torch.zeros(self.src.shape, device=device)
-        self.projections = self.models.projections(self.words)
+        self.projections = self.models.projections(self.vocabulary)
 
     def advance(self) -> None:
         """Prolong every hypothesis by a token; keep the `beam` best of each sentence."""
@@ -96,13 +96,13 @@ class _Search:
 
     def _extensions(self) -> tuple[Tensor, Tensor, Tensor]:
         """log P of the best extensions of each sentence, their hypotheses (of 0 … width) and tokens, best first."""
-        barred = self.words.barred
-        if barred is not None:
-            barred = barred.repeat_interleave(self.width, 0)
-        log_probs, self.state = self.models.decode(self.tokens[:, -1:], self.state, self.projections, barred)
+        disallowed = self.vocabulary.disallowed
+        if disallowed is not None:
+            disallowed = disallowed.repeat_interleave(self.width, 0)
+        log_probs, self.state = self.models.decode(self.tokens[:, -1:], self.state, self.projections, disallowed)
         if self.attention is not None:
             self.coverage = self.coverage + self.attention.take()
-        log_probs = self.rules.strike(log_probs, self.tokens[:, 1:], self.sentences, self.words)
+        log_probs = self.constraints.mask_logits_(log_probs, self.tokens[:, 1:], self.sentences, self.vocabulary)
         # Each hypothesis has one extension that ends: 2 × beam candidates hold at least `beam` that go on. A beam of
         # 1 ends when its best does.
         count = min(2 * self.beam if self.beam > 1 else 1, log_probs.size(1))
@@ -110,7 +110,7 @@ class _Search:
         totals = (self.log_probs.flatten()[:, None] + values).unflatten(0, (-1, self.width)).flatten(1)
         totals, places = totals.topk(min(2 * self.beam, totals.size(1)), dim=1)
         columns = columns.unflatten(0, (-1, self.width)).flatten(1).gather(1, places)
-        return totals, places // count, self.words.tokens(columns)
+        return totals, places // count, self.vocabulary.tokens(columns)
 
     def _collect(self, ends: Tensor, totals: Tensor, parents: Tensor) -> None:
         """Copy the extensions that end to the finished."""
@@ -128,12 +128,12 @@ class _Search:
     def _keep(self, parents: Tensor, following: Tensor, alive: list[int]) -> None:
         """Fork the state into the extensions that go on; drop finished sentences when they are many."""
         remaining = None
-        if len(alive) <= (1 - LEAVING) * len(self.sentences):
+        if len(alive) <= (1 - COMPACT_AT) * len(self.sentences):
             self.sentences = [self.sentences[row] for row in alive]
             remaining = torch.tensor(alive, dtype=torch.int64, device=self.src.device)
             parents, following, self.log_probs = parents[remaining], following[remaining], self.log_probs[remaining]
             self.counts, self.src = self.counts[remaining], self.src[remaining]
-            self.words = self.words.select(remaining)
+            self.vocabulary = self.vocabulary.select(remaining)
             if not alive:
                 return
         own = torch.arange(parents.size(0), device=parents.device) if remaining is None else remaining

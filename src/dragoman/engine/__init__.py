@@ -13,7 +13,7 @@ class Engine(Protocol):
     """Anything that can search for translations. Sources and targets hold no marks; sources are not empty."""
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         """Up to `options.n_best` hypotheses of each source, best first; in order if drawn at random.
 

@@ -35,7 +35,7 @@ ALONE = {"max_batch_size": 1, "batch_type": "examples"}
 # CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
 STOP_AT_BEAM = 1e-9
 # Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
-ABANDONED: list[list[Any]] = []
+_LEAKED_AFTER_FORK: list[list[Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class CTranslate2Engine:
         weakref.finalize(self, _end, self._networks, self._process)
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         """See `Engine.translate`. Sampling draws the same for the same sentences together, not for each alone."""
         if options.coverage_penalty:  # CTranslate2's own counts the padding of a batch
             raise ConfigError("decode.coverage_penalty: the torch engine has it; use --engine torch, or leave it out")
-        forced = prefixes or [()] * len(sources)
+        forced = target_prefixes or [()] * len(sources)
         jobs = [
             Job(source, prefix, max(options.limit(len(source)), len(prefix)))
             for source, prefix in zip(sources, forced, strict=True)
@@ -267,7 +267,7 @@ def _end(networks: list[Any], process: int) -> None:
     if os.getpid() == process:
         networks.clear()
     else:
-        ABANDONED.append(list(networks))
+        _LEAKED_AFTER_FORK.append(list(networks))
 
 
 def _changes_log_p(options: DecodeConfig) -> bool:

@@ -12,14 +12,14 @@ import torch
 from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.data.batching import pack
+from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, average
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.decode.precision import Precision, choose, in_bfloat16
-from dragoman.decode.rules import Rules
-from dragoman.decode.sampling import Sharpness, sample
+from dragoman.decode.precision import Precision, choose, to_bfloat16
+from dragoman.decode.sampling import SamplingParams, sample
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
-from dragoman.decode.words import Words
+from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Ids
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
@@ -55,19 +55,19 @@ class TorchEngine:
         models = [one.to(device).eval() for one in models]
         self._process, self._turn = os.getpid(), Lock()
         self.device, self.precision, self.shortlist = device, choose(precision, device), shortlist
-        self.models = Ensemble(map(in_bfloat16, models) if self.precision == "bfloat16" else models)
+        self.models = Ensemble(map(to_bfloat16, models) if self.precision == "bfloat16" else models)
         if device.type == "cpu":  # logits are megabytes, taken and given back at every step
             keep_freed_memory()
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         """See `Engine.translate`. Sentences of similar length are searched together, unless `options.exact`.
 
         Raises ResourceError if a single sentence needs more memory than there is.
         """
         refuse_fork(self._process)
-        forced = prefixes or [()] * len(sources)
+        forced = target_prefixes or [()] * len(sources)
 
         def search(group: list[int]) -> list[list[Hypothesis]]:
             return self._search([sources[i] for i in group], [forced[i] for i in group], options)
@@ -94,28 +94,28 @@ class TorchEngine:
 
     def _search(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> list[list[Hypothesis]]:
         src = self._padded([[*source, EOS] for source in sources])
-        rules = Rules(
+        constraints = Constraints(
             [options.limit(len(source)) for source in sources], prefixes, options.min_length, options.no_repeat_ngram
         )
         words, alpha = self._words(sources, prefixes, options), options.length_penalty
         what = f"{len(sources)} sentences of {src.size(1)} tokens"
         with arithmetic(self.precision, self.device), within_memory(what, "lower decode.batch_tokens or the beam"):
             if options.method == "sample":
-                sharp = Sharpness(options.temperature, options.top_k, options.top_p)
+                sharp = SamplingParams(options.temperature, options.top_k, options.top_p)
                 many, seed = options.n_best, options.seed
                 return sample(
-                    self.models, src, rules, samples=many, sharpness=sharp, seed=seed, alpha=alpha, words=words
+                    self.models, src, constraints, samples=many, params=sharp, seed=seed, alpha=alpha, vocabulary=words
                 )
             beam, beta = options.beam, options.coverage_penalty
-            found = beam_search(self.models, src, rules, beam=beam, alpha=alpha, beta=beta, words=words)
+            found = beam_search(self.models, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=words)
             return [hypotheses[: options.n_best] for hypotheses in found]
 
-    def _words(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> Words:
+    def _words(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> CandidateVocabulary:
         """What may be said: a sentence's shortlist and its prefix, where there are shortlists."""
         if self.shortlist is None or not options.shortlist:
-            return Words()
+            return CandidateVocabulary()
         named = zip(map(self.shortlist, sources), prefixes, strict=True)
-        return Words.of([[*some, *prefix] for some, prefix in named], self.device)
+        return CandidateVocabulary.of([[*some, *prefix] for some, prefix in named], self.device)
 
     def _score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         src = self._padded([[*source, EOS] for source in sources])

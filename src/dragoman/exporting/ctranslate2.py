@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.errors import ModelError
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.embedding import positional_encoding
@@ -57,7 +57,7 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
         spec.decoder.embeddings.weight = _array(model.target_embedding.weight)
         spec.decoder.projection.weight = _array(model.projection)
         spec.decoder.projection.bias = np.zeros(len(model.projection), dtype=np.float32)
-        spec.decoder.projection.bias[list(NEVER)] = UNSPEAKABLE
+        spec.decoder.projection.bias[list(FORBIDDEN_IDS)] = UNSPEAKABLE
         if config.positions == "sinusoidal":
             for stack in (spec.encoder, spec.decoder):
                 stack.position_encodings.encodings = _array(positional_encoding(0, POSITIONS, config.d_model))

@@ -12,11 +12,11 @@ from typing import Literal
 
 from torch import Tensor
 
+from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, EnsembleState
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.decode.rules import Rules
 from dragoman.decode.search import beam_search
-from dragoman.decode.words import Words
+from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
 
@@ -87,12 +87,12 @@ class _Watched(Ensemble):
         self.steps: list[_Step] = []
 
     def decode(
-        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], barred: Tensor | None = None
+        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], disallowed: Tensor | None = None
     ) -> tuple[Tensor, EnsembleState]:
         """As `Ensemble.decode`."""
         if self.steps:
             self._told(self.steps[-1], tokens[:, -1].tolist())
-        log_probs, after = super().decode(tokens, state, projections, barred)
+        log_probs, after = super().decode(tokens, state, projections, disallowed)
         values, columns = log_probs.topk(min(self.count, log_probs.size(1)), dim=1)
         likeliest = [
             {EOS: end} | dict(zip(*row, strict=True))
@@ -110,13 +110,17 @@ class _Watched(Ensemble):
         step.tokens, step.log_probs = tokens, None
 
 
-def grow_tree(model: Transformer, src: Tensor, rules: Rules, *, beam: int, alpha: float, beta: float = 0.0) -> Tree:
+def grow_tree(
+    model: Transformer, src: Tensor, constraints: Constraints, *, beam: int, alpha: float, beta: float = 0.0
+) -> Tree:
     """Search for the translation of the one sentence of `src` (1, S), and tell how the search went.
 
     Beside what the search kept, the tree has the likeliest extensions of each hypothesis, 2 · `beam` or `LIKELIEST`.
     """
     watched = _Watched(model, min(2 * beam, LIKELIEST))
-    found = beam_search(watched, src, rules, beam=beam, alpha=alpha, beta=beta, words=Words())[0]
+    found = beam_search(watched, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=CandidateVocabulary())[
+        0
+    ]
     return Tree(_nodes(watched.steps, found), tuple(found))
 
 

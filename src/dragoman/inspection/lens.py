@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection.look import Inspection
 from dragoman.inspection.record import AddNormSeen
 
@@ -41,8 +41,8 @@ def _likeliest(inspection: Inspection, layer: int, count: int) -> tuple[Ranked, 
     model, found = inspection.model, []
     for x in inspection.seen[f"decoder.{layer}"][0].split(POSITIONS):
         logits = model.project(model.decoder_norm(x)).float()
-        logits[:, NEVER] = -torch.inf
-        values, tokens = logits.topk(min(count, logits.size(1) - len(NEVER)))
+        logits[:, FORBIDDEN_IDS] = -torch.inf
+        values, tokens = logits.topk(min(count, logits.size(1) - len(FORBIDDEN_IDS)))
         probabilities = (values - logits.logsumexp(-1, keepdim=True)).exp()
         pieces = [inspection.tokenizer.pieces(row, "target") for row in tokens.tolist()]
         found += [tuple(zip(*row, strict=True)) for row in zip(pieces, probabilities.tolist(), strict=True)]

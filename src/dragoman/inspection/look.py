@@ -18,8 +18,8 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
-from dragoman.decode.hypothesis import NEVER
-from dragoman.decode.rules import Rules
+from dragoman.decode.constraints import Constraints
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
 from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen, FeedForwardSeen, Seen, record
@@ -123,8 +123,8 @@ class Inspection(Mapping[str, Array]):
     def distribution(self) -> Tensor:
         """(T, V): log P in nats of what may follow each position; the marks that no translation contains may not."""
         with torch.inference_mode():
-            barred = torch.isin(torch.arange(self.logits.size(1)), torch.tensor(NEVER))
-            return self.logits.masked_fill(barred, -torch.inf).log_softmax(-1)
+            disallowed = torch.isin(torch.arange(self.logits.size(1)), torch.tensor(FORBIDDEN_IDS))
+            return self.logits.masked_fill(disallowed, -torch.inf).log_softmax(-1)
 
     @property
     def log_probs(self) -> Tensor:
@@ -228,8 +228,8 @@ def _sayable(tokenizer: Tokenizer, target: str) -> list[int]:
 
 
 def _search(model: Transformer, source: Tensor, options: DecodeConfig) -> Tree:
-    rules = Rules(
+    constraints = Constraints(
         [options.limit(source.size(1) - 1)], min_length=options.min_length, no_repeat_ngram=options.no_repeat_ngram
     )
     alpha, beta = options.length_penalty, options.coverage_penalty
-    return grow_tree(model, source, rules, beam=options.beam, alpha=alpha, beta=beta)
+    return grow_tree(model, source, constraints, beam=options.beam, alpha=alpha, beta=beta)

@@ -14,7 +14,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from dragoman.decode.hypothesis import NEVER
+from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.decode.scoring import log_probabilities
 from dragoman.inspection.heads import roles, strongest
 from dragoman.inspection.look import Inspection
@@ -118,7 +118,7 @@ def gradient_by_input(inspection: Inspection) -> Tensor:
         state = model.encode(rows, padding_mask(rows, PAD))
         x, _ = model.decode_features(read[: int(asked[-1]) + 1].repeat(len(rows), 1), state)
         logits = model.project(x[torch.arange(len(rows)), asked]).float()
-        logits[:, NEVER] = -torch.inf
+        logits[:, FORBIDDEN_IDS] = -torch.inf
         return logits.log_softmax(-1).gather(1, said[asked, None])[:, 0]
 
     found = []

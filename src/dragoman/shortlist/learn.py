@@ -37,7 +37,7 @@ WAITING = 1 << 21
 
 
 @dataclass(frozen=True)
-class Reading:
+class AttentionChoice:
     """A decoder layer, and whether the token aligned is the one that goes in there (`late`) or comes out."""
 
     layer: int
@@ -90,7 +90,7 @@ def learn_shortlist(
     `per_piece` others it was joined with most, and itself where it is a target piece too, as in a name.
     """
     model = model.to(device).eval()
-    readings = [Reading(layer, late) for layer, late in product(range(len(model.decoder)), (False, True))]
+    readings = [AttentionChoice(layer, late) for layer, late in product(range(len(model.decoder)), (False, True))]
     width = len(tokenizer.target)
     probed = count(model, examples[:PROBE], device, readings, width, positions=1)
     best = max(readings, key=lambda reading: probed[reading].information())
@@ -111,10 +111,10 @@ def count(
     model: Transformer,
     examples: Sequence[Example],
     device: torch.device,
-    readings: Sequence[Reading],
+    readings: Sequence[AttentionChoice],
     width: int,
     positions: int = POSITIONS,
-) -> dict[Reading, Counts]:
+) -> dict[AttentionChoice, Counts]:
     """What each reading of the attention joins in the examples, for a target vocabulary of `width`."""
     found = {reading: Counts(width) for reading in readings}
     with torch.inference_mode(), watched(model, {reading.layer for reading in readings}) as seen:

@@ -9,7 +9,7 @@ from math import inf, log
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.control.constraints import Task, satisfy
+from dragoman.control.phrases import Task, force_phrases
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 
 Ids = Sequence[int]
@@ -45,10 +45,10 @@ class Bigrams:
         return self.known[tuple(source)]
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         self.calls += 1
-        begun = list(zip(sources, prefixes or [()] * len(sources), strict=True))
+        begun = list(zip(sources, target_prefixes or [()] * len(sources), strict=True))
         return [
             [h for h in self.everything(source) if h.tokens[: len(prefix)] == tuple(prefix)][: options.n_best]
             for source, prefix in begun
@@ -100,7 +100,7 @@ def test_one_phrase_gives_the_best_of_all_sentences_that_begin_like_ours_and_say
     source = [draw.choice(WORDS) for _ in range(2)]
     phrase = [tuple(draw.choice(WORDS) for _ in range(draw.randint(1, 2))) for _ in range(draw.randint(1, 2))]
     unconstrained = model.translate([source], OPTIONS)
-    [[found]] = satisfy(model, [task(source, unconstrained[0], [phrase])], OPTIONS)
+    [[found]] = force_phrases(model, [task(source, unconstrained[0], [phrase])], OPTIONS)
     possible = with_one_more(model, source, unconstrained[0][0].tokens, 0, phrase)
     assert found == max(possible, key=lambda hypothesis: hypothesis.score)
     everywhere = [h for h in model.everything(source) if any(holds(h.tokens, one) for one in phrase)]
@@ -112,7 +112,7 @@ def test_what_follows_a_phrase_is_translated_from_the_rest(seed: int) -> None:
     model, phrase, rest = Bigrams(seed), [(6, 4)], [7, 7]
     [[first]] = model.translate([[4, 5]], OPTIONS)
     wish = replace(task([4, 5], [first], [phrase]), rest=lambda put: rest if put == {0} else [])
-    [[found]] = satisfy(model, [wish], OPTIONS)
+    [[found]] = force_phrases(model, [wish], OPTIONS)
     possible = with_one_more(model, rest, first.tokens, 0, phrase)
     assert found == (first if holds(first.tokens, (6, 4)) else max(possible, key=lambda hypothesis: hypothesis.score))
 
@@ -146,7 +146,7 @@ def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
     source = [draw.choice(WORDS) for _ in range(2)]
     phrases = [[tuple(pair)] for pair in draw.sample(list(product(WORDS, repeat=2)), 2)]
     unconstrained = model.translate([source], OPTIONS)
-    [[found]] = satisfy(model, [task(source, unconstrained[0], phrases)], OPTIONS)
+    [[found]] = force_phrases(model, [task(source, unconstrained[0], phrases)], OPTIONS)
     expected = best_in_any_order(model, source, phrases, unconstrained[0][0])
     assert rank(phrases)(found) == rank(phrases)(expected)
     assert rank(phrases)(found)[0] == 2
@@ -158,7 +158,7 @@ def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
     unconstrained = model.translate([[4, 5]], OPTIONS)
     wish = task([4, 5], unconstrained[0], [[(4,)], [(6,)], [(7,)]])
     model.calls = 0
-    [[found]] = satisfy(model, [wish], OPTIONS)
+    [[found]] = force_phrases(model, [wish], OPTIONS)
     assert wish.says(found.tokens) == (True, True, True)
     assert model.calls <= 3
 
@@ -170,7 +170,8 @@ def test_what_is_said_already_stays_as_it_is_and_costs_nothing() -> None:
     model.calls = 0
     phrases = [[hypotheses[0].tokens[:1]]]
     assert (
-        satisfy(model, [task([4, 5], hypotheses, phrases), task([4, 5], hypotheses, [])], options) == [hypotheses] * 2
+        force_phrases(model, [task([4, 5], hypotheses, phrases), task([4, 5], hypotheses, [])], options)
+        == [hypotheses] * 2
     )
     assert model.calls == 0
 
@@ -179,9 +180,9 @@ def test_sentences_are_searched_together_and_each_as_if_alone() -> None:
     model, sources = Bigrams(5), [[4], [5, 6], [7], [4]]
     hypotheses = model.translate(sources, OPTIONS)
     wishes = [task(s, h, [[(word, word)]]) for s, h, word in zip(sources, hypotheses, WORDS, strict=True)]
-    alone = [satisfy(model, [wish], OPTIONS)[0] for wish in wishes]
+    alone = [force_phrases(model, [wish], OPTIONS)[0] for wish in wishes]
     model.calls = 0
-    assert satisfy(model, wishes, OPTIONS) == alone
+    assert force_phrases(model, wishes, OPTIONS) == alone
     assert model.calls == 1
 
 
@@ -190,10 +191,10 @@ def test_the_best_come_first_and_no_more_than_asked_for() -> None:
     options = OPTIONS.model_copy(update={"n_best": 4})
     [hypotheses] = model.translate([[4, 5]], options)
     phrases = [[(6, 6)]]
-    [found] = satisfy(model, [task([4, 5], hypotheses, phrases)], options)
+    [found] = force_phrases(model, [task([4, 5], hypotheses, phrases)], options)
     assert len({hypothesis.tokens for hypothesis in found}) == 4
     assert sorted(found, key=rank(phrases), reverse=True) == found
-    [[best]] = satisfy(model, [task([4, 5], hypotheses, phrases)], OPTIONS)
+    [[best]] = force_phrases(model, [task([4, 5], hypotheses, phrases)], OPTIONS)
     assert found[0] == best
 
 
@@ -203,9 +204,9 @@ def test_what_cannot_be_said_is_left_out_and_the_rest_is_said() -> None:
     too_long, unwritable = [(6,) * (OPTIONS.limit(2) + 1)], list[Ids]()
     possible = (5, 5) if not holds(hypotheses[0].tokens, (5, 5)) else (6, 6)
     wish = task([4, 5], hypotheses, [[(7,)], too_long, unwritable, [possible]])
-    [[found]] = satisfy(model, [wish], OPTIONS)
+    [[found]] = force_phrases(model, [wish], OPTIONS)
     assert wish.says(found.tokens) == (False, False, False, True)
-    assert satisfy(model, [task([4, 5], hypotheses, [[(7,)]])], OPTIONS) == [hypotheses]
+    assert force_phrases(model, [task([4, 5], hypotheses, [[(7,)]])], OPTIONS) == [hypotheses]
 
 
 def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
@@ -216,7 +217,7 @@ def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
         if len(first.tokens) < 2:
             continue
         wish = task([4, 5], [first], [[first.tokens[-2:]], [(4, 7)]])
-        [[found]] = satisfy(model, [wish], OPTIONS)
+        [[found]] = force_phrases(model, [wish], OPTIONS)
         assert wish.says(found.tokens) == (True, True)
 
 
@@ -238,7 +239,7 @@ def test_what_every_continuation_hides_is_put_in_as_it_stands(seed: int) -> None
         pytest.skip("said already")
     everything = model.everything([4, 5])
     model.known[4, 5] = [h for h in everything if not hiding.says(h.tokens)[0]]
-    [[found]] = satisfy(model, [hiding], OPTIONS)
+    [[found]] = force_phrases(model, [hiding], OPTIONS)
     y = first.tokens
     drafts = {(*y[:p], 7, 7, *y[q:]) for p in range(len(y) + 1) for q in (p, min(p + 1, len(y)))}
     possible = [h for h in everything if h.tokens in drafts and hiding.says(h.tokens)[0]]

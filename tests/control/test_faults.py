@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.control.degenerate import fault, is_copy, said_again, times_in_a_row
+from dragoman.control.faults import fault, is_copy, longest_repeated_span, max_consecutive_repeats
 
 
 def kind(heard: list[int], said: list[int], text: str = "") -> str | None:
@@ -63,14 +63,14 @@ def test_lengths_far_apart_are_told(heard: int, said: int, expected: str | None)
 def test_the_longest_repeats_are_those_of_plain_counting(items: list[int]) -> None:
     blocks = [items[i : i + n] for n in range(1, 5) for i in range(len(items) - n + 1)]
     in_a_row = max((k for block in blocks for k in range(1, 31) if has(items, block * k)), default=1)
-    assert times_in_a_row(items) == in_a_row
+    assert max_consecutive_repeats(items) == in_a_row
     stretches = [
         n
         for n in range(4, len(items) + 1)
         for i in range(len(items) - n + 1)
         if all(has(items[: j + 3], items[j : j + 4]) for j in range(i, i + n - 3))
     ]
-    assert said_again(items) == max(stretches, default=0)
+    assert longest_repeated_span(items) == max(stretches, default=0)
 
 
 def has(items: list[int], block: list[int]) -> bool:

@@ -1,6 +1,6 @@
 """What a hypothesis may say next, whatever it would like to: its beginning, its length, its repetitions.
 
-Rules strike words out; the probabilities of what remains stay the model's own, not divided anew.
+Constraints strike words out; the probabilities of what remains stay the model's own, not divided anew.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dragoman.decode.words import Words
+from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.text.tokenizer import EOS
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Constraints:
     """The rules for B sentences."""
 
     max_lengths: Sequence[int]
@@ -34,17 +34,19 @@ class Rules:
         """The most tokens of this sentence's translations."""
         return max(self.max_lengths[sentence], len(self.prefix(sentence)))
 
-    def strike(self, scores: Tensor, said: Tensor, sentences: Sequence[int], words: Words) -> Tensor:
+    def mask_logits_(
+        self, scores: Tensor, said: Tensor, sentences: Sequence[int], vocabulary: CandidateVocabulary
+    ) -> Tensor:
         """`scores` (R, U) of what follows `said` (R, n), −∞ where it may not: changed in place and returned.
 
         The rows belong to `sentences`, equally many to each. At least one word stays in every row.
         """
-        length, (forced, held) = said.size(1), self._forced(scores, said.size(1), sentences, words)
-        ends = scores[:, EOS].clone()  # the marks' columns are their ids: they come first, in any `words`
+        length, (forced, held) = said.size(1), self._forced(scores, said.size(1), sentences, vocabulary)
+        ends = scores[:, EOS].clone()  # the marks' columns are their ids: they come first, in any `vocabulary`
         if length < self.min_length:
             scores[:, EOS] = -torch.inf
         if self.no_repeat_ngram:
-            _strike_repetitions(scores, said, self.no_repeat_ngram, words)
+            _mask_repeated_ngrams_(scores, said, self.no_repeat_ngram, vocabulary)
         full = [length >= self.limit(sentence) for sentence in sentences]
         if any(full):
             scores.masked_fill_(_per_row(full, scores)[:, None], -torch.inf)
@@ -59,29 +61,29 @@ class Rules:
         return scores
 
     def _forced(
-        self, scores: Tensor, length: int, sentences: Sequence[int], words: Words
+        self, scores: Tensor, length: int, sentences: Sequence[int], vocabulary: CandidateVocabulary
     ) -> tuple[list[int] | None, Tensor]:
         """The column that each sentence's prefix demands, −1 for none, and the scores of those columns now."""
         following = [self.prefix(sentence)[length : length + 1] for sentence in sentences]
         if not any(following):
             return None, scores
-        columns = words.column(torch.tensor([token for [token] in filter(None, following)], device=scores.device))
+        columns = vocabulary.column(torch.tensor([token for [token] in filter(None, following)], device=scores.device))
         place = iter(columns.tolist())
         forced = [next(place) if token else -1 for token in following]
         return forced, scores.gather(1, _per_row([max(place, 0) for place in forced], scores)[:, None])
 
 
-def _strike_repetitions(scores: Tensor, said: Tensor, n: int, words: Words) -> None:
+def _mask_repeated_ngrams_(scores: Tensor, said: Tensor, n: int, vocabulary: CandidateVocabulary) -> None:
     """Strike out what would make the last n tokens of a row a repetition of n before them."""
     if said.size(1) < n:
         return
     followers = said[:, n - 1 :]
-    repeated = words.holds(followers)
+    repeated = vocabulary.holds(followers)
     if n > 1:
         beginnings = said[:, :-1].unfold(1, n - 1, 1)
         repeated &= (beginnings == said[:, None, 1 - n :]).all(-1)
     rows, places = repeated.nonzero(as_tuple=True)
-    scores[rows, words.column(followers[rows, places])] = -torch.inf
+    scores[rows, vocabulary.column(followers[rows, places])] = -torch.inf
 
 
 def _per_row(values: Sequence[int], scores: Tensor) -> Tensor:

@@ -47,17 +47,17 @@ def fault(heard: Sequence[int], text: str, said: Sequence[int]) -> Flag | None:
 
     What the source repeats may be repeated, in twice the number: "ㅋㅋㅋㅋㅋㅋ" laughs in one token or in six.
     """
-    in_a_row = times_in_a_row(said)
-    if in_a_row >= IN_A_ROW and in_a_row > 2 * max(times_in_a_row(heard), times_in_a_row(text)):
+    in_a_row = max_consecutive_repeats(said)
+    if in_a_row >= IN_A_ROW and in_a_row > 2 * max(max_consecutive_repeats(heard), max_consecutive_repeats(text)):
         return FLAGS["loop"]
-    again = said_again(said)
-    if again >= SAID_AGAIN and again > 2 * said_again(heard):
+    again = longest_repeated_span(said)
+    if again >= SAID_AGAIN and again > 2 * longest_repeated_span(heard):
         return FLAGS["loop"]
     short, long = sorted((len(heard), len(said)))
     return FLAGS["length"] if long > RATIO * short + SLACK else None
 
 
-def times_in_a_row(items: Sequence[Hashable]) -> int:
+def max_consecutive_repeats(items: Sequence[Hashable]) -> int:
     """The most times that a block of up to BLOCK items stands in a row."""
     most = 1
     for size in range(1, BLOCK + 1):
@@ -70,7 +70,7 @@ def times_in_a_row(items: Sequence[Hashable]) -> int:
     return most
 
 
-def said_again(items: Sequence[Hashable]) -> int:
+def longest_repeated_span(items: Sequence[Hashable]) -> int:
     """The length of the longest stretch of which every n-gram was said before; 0 for none."""
     seen: set[tuple[Hashable, ...]] = set()
     longest = stretch = 0

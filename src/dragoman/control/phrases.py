@@ -39,7 +39,7 @@ class Searcher(Protocol):
     """The part of an engine that is needed here."""
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, prefixes: Sequence[Ids] | None = None
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
         """See `dragoman.engine.Engine.translate`."""
 
@@ -88,7 +88,7 @@ class _Attempt:
     found: Sequence[Hypothesis] = ()
 
 
-def satisfy(engine: Searcher, tasks: Sequence[Task], options: DecodeConfig) -> list[list[Hypothesis]]:
+def force_phrases(engine: Searcher, tasks: Sequence[Task], options: DecodeConfig) -> list[list[Hypothesis]]:
     """For each task up to `options.n_best` translations: those that say most of its phrases first, then by score.
 
     A task whose first hypothesis says everything keeps its hypotheses as they are. A phrase that nothing can be made
