@@ -1,0 +1,133 @@
+"""The reference of every configuration key, from the docstrings below the keys.
+
+Output: `keys()`, in the order of the sections, and `find(name)` for one key or section. `dragoman config` prints them,
+`docs/generate.py` makes pages of them.
+"""
+
+import difflib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from dragoman.config import CorpusConfig, ModelConfig, RunConfig, Section
+from dragoman.config.base import MOST
+from dragoman.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: its dotted name, the values it takes, its default in TOML and what it does."""
+
+    name: str
+    values: str
+    default: str
+    doc: str
+
+    @property
+    def section(self) -> str:
+        """The table it belongs to; empty for a key at the top of the file."""
+        return self.name.rpartition(".")[0]
+
+
+def keys() -> list[Key]:
+    """Every key, in the order of the classes. The keys of a corpus are listed once, under `data.train`."""
+    return list(_keys_of(RunConfig, ""))
+
+
+def find(name: str) -> list[Key]:
+    """The key of this name, or the keys of the section. Raises ConfigError if there is neither."""
+    wanted = name.strip().strip("[]")
+    for corpus in ("data.valid.", "data.test."):
+        if wanted.startswith(corpus):
+            wanted = "data.train." + wanted.removeprefix(corpus)
+    found = [key for key in keys() if key.name == wanted or key.name.startswith(wanted + ".")]
+    if found:
+        return found
+    names = [key.name for key in keys()]
+    last = {name.rpartition(".")[2]: name for name in names}
+    close = difflib.get_close_matches(wanted, names, 1) or [
+        last[match] for match in difflib.get_close_matches(wanted.rpartition(".")[2], list(last), 1)
+    ]
+    hint = f"did you mean {close[0]}?" if close else "`dragoman config` lists all keys"
+    raise ConfigError(f"{name}: unknown key; {hint}")
+
+
+def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
+    for name, field in section.model_fields.items():
+        inner = next((kind for kind in _kinds(field.annotation) if _is_section(kind)), None)
+        if inner is None or inner is CorpusConfig:
+            doc = " ".join((field.description or "").split())
+            yield Key(prefix + name, _describe(field.annotation, field.metadata), _default(section, field), doc)
+        if inner is not None and (inner is not CorpusConfig or name == "train"):
+            yield from _keys_of(inner, f"{prefix}{name}.")
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation names, without None, Annotated and tuples."""
+    if get_origin(annotation) in (Union, UnionType, tuple):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    elif get_origin(annotation) is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif annotation is not NoneType and annotation is not Ellipsis:
+        yield annotation
+
+
+def _describe(annotation: Any, metadata: Any = ()) -> str:
+    """The values of a type in words: `"a" | "b"`, `whole number from 1`, `path`."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _describe(arguments[0], arguments[1:])
+    if origin in (Union, UnionType):
+        return " | ".join(_describe(part, metadata) for part in arguments if part is not NoneType)
+    if origin is Literal:
+        return " | ".join(json.dumps(value) for value in arguments)
+    if origin is tuple:
+        kind = _describe(arguments[0])
+        return f"list of {kind}" if arguments[-1] is Ellipsis else f"[{', '.join([kind] * len(arguments))}]"
+    if annotation in (int, float):
+        words = ("whole number" if annotation is int else "number") + _bounds(metadata)
+        return words.replace("whole number above 0", "whole number from 1")
+    names: dict[Any, str] = {bool: "true | false", str: "text", Path: "path", CorpusConfig: "corpus"}
+    return names[annotation]
+
+
+def _bounds(metadata: Any) -> str:
+    limits = [limit for item in metadata for limit in (getattr(item, "metadata", None) or [item])]
+    words = []
+    for limit in limits:
+        if isinstance(limit, Ge):
+            words.append(f"from {limit.ge:,}")
+        elif isinstance(limit, Gt):
+            words.append(f"above {limit.gt:,}")
+        elif isinstance(limit, Le) and limit.le != MOST:
+            words.append(f"to {limit.le:,}")
+        elif isinstance(limit, Lt) and isinstance(limit.lt, int | float) and limit.lt < MOST:
+            words.append(f"below {limit.lt:,}")
+    return " " + " ".join(words) if words else ""
+
+
+def _default(section: type[Section], field: FieldInfo) -> str:
+    """The default in TOML; `required` where there is none, `not set` where it follows from other keys."""
+    if field.default is PydanticUndefined:
+        return "by `preset`" if section is ModelConfig else "required"
+    if field.default is None:
+        return "not set"
+    return f"`{_toml(field.default)}`"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
