@@ -2,8 +2,7 @@
 
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TypeVar
 
@@ -23,7 +22,7 @@ from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Ids
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
-from dragoman.model.device import arithmetic, keep_freed_memory, within_memory
+from dragoman.model.device import arithmetic, keep_freed_memory, one_thread, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
 
@@ -31,8 +30,6 @@ T = TypeVar("T")
 
 # Samples of a sentence that take as much memory as `batch_tokens` is meant for: those of the usual beam.
 USUAL = 4
-# How many threads torch has is the process's affair: who changes it for a while waits for whoever else does.
-THREADS = Lock()
 
 
 class TorchEngine:
@@ -73,7 +70,7 @@ class TorchEngine:
             return self._search([sources[i] for i in group], [forced[i] for i in group], options)
 
         if options.exact:
-            with self._turn, _one_thread():
+            with self._turn, one_thread():
                 return [search([index])[0] for index in range(len(sources))]
         crowd = max(1, options.n_best / USUAL) if options.method == "sample" else 1
         groups = _groups([(len(source) + 1,) * 2 for source in sources], int(options.batch_tokens / crowd))
@@ -149,15 +146,3 @@ def _halving(group: list[int], work: Callable[[list[int]], list[T]]) -> list[T]:
     # Outside of the handler: the error held the tensors that were in memory.
     middle = len(group) // 2
     return [*_halving(group[:middle], work), *_halving(group[middle:], work)]
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Sums in one order: torch divides long ones among the threads it has."""
-    with THREADS:
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)

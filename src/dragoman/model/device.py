@@ -1,11 +1,14 @@
 """Where and in which arithmetic a model runs."""
 
 import ctypes
+import math
 import os
 import platform
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from threading import Lock
 from typing import Literal
 
 import torch
@@ -21,6 +24,12 @@ MALLOC = {
 M_ARENA_MAX = -8
 # A narrower model is done with a product so soon that compiling its kernel anew would count.
 KERNELS_ARE_CHEAP_FROM = 256
+# A product of 2 · 64 · 512 · 512 operations: milliseconds even where bfloat16 is emulated at 1 GFLOP/s.
+PROBE = (64, 512, 512)
+# In a whole pass bfloat16 also saves memory traffic; a product this much slower outweighs that.
+FAR_SLOWER = 3.0
+# How many threads torch has is the process's affair: who changes it for a while waits for whoever else does.
+THREADS = Lock()
 # Compiled matrix products that oneDNN and, beside it, PyTorch remember: 1,024 each, if they are not told otherwise.
 KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
 
@@ -76,6 +85,45 @@ def within_memory(what: str, remedy: str) -> Iterator[None]:
 def arithmetic(precision: Literal["float32", "bfloat16"], device: torch.device) -> AbstractContextManager[None]:
     """Matrix products, and what stands between them, in `precision`; weights, their gradients and sums stay float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def product_seconds(dtype: torch.dtype, device: torch.device) -> float:
+    """Seconds of one small matrix product in `dtype` on one thread: the least of three, as the first compiles a kernel.
+
+    One thread, because threads that share a product wait for each other while a neighbour holds a core: then every
+    product takes as long as the scheduler's turn, in any precision.
+    """
+    rows, inner, columns = PROBE
+    left = torch.ones(rows, inner, dtype=dtype, device=device)
+    right = torch.ones(inner, columns, dtype=dtype, device=device)
+    least = math.inf
+    with one_thread():
+        for _ in range(3):
+            before = time.perf_counter()
+            left @ right
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            least = min(least, time.perf_counter() - before)
+    return least
+
+
+def bfloat16_slowdown(device: torch.device) -> float:
+    """How many times as long as in float32 a small product takes in bfloat16: below 1 with units for it, 10 or far
+    more where it is emulated.
+    """
+    return product_seconds(torch.bfloat16, device) / product_seconds(torch.float32, device)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Products and sums on one thread, the latter in one order: torch divides long ones among the threads it has."""
+    with THREADS:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
 
 
 def working_dtype(device: torch.device) -> torch.dtype:

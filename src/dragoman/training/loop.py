@@ -33,7 +33,7 @@ from dragoman.training.gradient import Gradient
 from dragoman.training.log import Listener, Outcome, ValidationReport
 from dragoman.training.meter import Meter
 from dragoman.training.optimizer import build_optimizer, clip_grad_norm
-from dragoman.training.precision import choose_precision
+from dragoman.training.precision import choose_precision, warn_of_emulation
 from dragoman.training.prefetch import Prefetched
 from dragoman.training.schedule import learning_rate
 from dragoman.training.signals import stop_on_signals
@@ -129,7 +129,7 @@ class Trainer:
         """
         self.started = time.monotonic()
         self.model.train()
-        if self.config.train.precision == "auto" and not self.step:
+        if not self.step:
             self._choose_precision()
         self.meter.start(self.seconds)
         with stop_on_signals() as stopped:
@@ -147,6 +147,10 @@ class Trainer:
 
     def _choose_precision(self) -> None:
         train = self.config.train
+        if train.precision != "auto":
+            if train.precision == "bfloat16" and (notice := warn_of_emulation(self.device)):
+                self._notice(notice)
+            return
         if self.group.is_main:
             chosen = choose_precision(self.final, self.valid, self.device, train.label_smoothing)
         self.gradient.precision, why = self.group.broadcast(chosen if self.group.is_main else None)

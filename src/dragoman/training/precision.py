@@ -1,7 +1,8 @@
 """Which arithmetic trains faster on this machine: measured on its own batches, not guessed.
 
 bfloat16 products are several times faster where the processor has units for them (AMX, a GPU's tensor cores), and
-slower where it imitates them.
+tens of times slower where it emulates them. One small product tells the two apart, so that no pass is made in an
+emulated bfloat16; otherwise a few passes decide, within about two seconds.
 """
 
 import math
@@ -12,12 +13,15 @@ from typing import Literal
 import torch
 
 from dragoman.data.batch import Batch, split
-from dragoman.model.device import arithmetic
+from dragoman.model.device import FAR_SLOWER, PROBE, arithmetic, bfloat16_slowdown, product_seconds
 from dragoman.model.transformer import Transformer
+from dragoman.training.flops import training_flops
 from dragoman.training.validation import batch_loss
 
 Precision = Literal["float32", "bfloat16"]
 ROUNDS = 4
+# Seconds after which no further round begins. A pass in float32 is given rows for about a quarter of it.
+BUDGET = 2.0
 # Rounding to bfloat16 costs accuracy: a gain below this is not worth it.
 WORTH = 1.1
 
@@ -27,19 +31,48 @@ def choose_precision(
 ) -> tuple[Precision, str]:
     """The faster of the two by a few forward and backward passes, and why in one line.
 
-    Takes a quarter of the largest of `batches`, so as not to need more memory than training will; leaves the model, its
-    gradients and the random state as they were.
+    A pass takes at most a quarter of the largest of `batches`, so as not to need more memory than training will, and
+    fewer rows where a quarter would take long. Leaves the model, its gradients and the random state as they were.
     """
-    batch = split(max(batches, key=lambda batch: batch.src.numel() + batch.tgt_out.numel()), 4)[0].to(device)
+    exact, rounded = (product_seconds(dtype, device) for dtype in (torch.float32, torch.bfloat16))
+    if rounded > FAR_SLOWER * exact:
+        return "float32", f"precision float32: a product in bfloat16 takes {rounded / exact:.0f} times as long here"
+    batch = _part(max(batches, key=_positions), model, exact).to(device)
     taken: dict[Precision, float] = {"float32": math.inf, "bfloat16": math.inf}
+    end = time.perf_counter() + BUDGET
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        for _ in range(ROUNDS):  # in turns, so that a noisy neighbour disturbs both; the first compiles kernels
+        for number in range(ROUNDS):  # in turns, so that a noisy neighbour disturbs both; the first compiles kernels
+            if number and time.perf_counter() > end:
+                break
             for precision, best in taken.items():
                 taken[precision] = min(best, _pass(model, batch, precision, device, smoothing))
     model.zero_grad()
     slow, fast = taken["float32"], taken["bfloat16"]
     chosen: Precision = "bfloat16" if slow >= WORTH * fast else "float32"
     return chosen, f"precision {chosen}: a pass in bfloat16 took {fast:.3f} s, in float32 {slow:.3f} s"
+
+
+def warn_of_emulation(device: torch.device) -> str | None:
+    """A notice for a run that asks for bfloat16 where the processor only emulates it; None elsewhere."""
+    slower = bfloat16_slowdown(device)
+    if slower <= FAR_SLOWER:
+        return None
+    return f"this processor emulates bfloat16: a product takes {slower:.0f} times as long; set train.precision=float32"
+
+
+def _positions(batch: Batch) -> int:
+    return batch.src.numel() + batch.tgt_out.numel()
+
+
+def _part(batch: Batch, model: Transformer, product: float) -> Batch:
+    """A quarter of the rows of `batch`, or as many as pass within a quarter of BUDGET.
+
+    `product` is how many seconds a product of the size PROBE takes in float32 on one thread.
+    """
+    (rows, source), target, vocab = batch.src.shape, batch.tgt_out.size(1), model.projection.size(0)
+    operations = training_flops(model.config, vocab, rows, source, target)
+    expected = operations * product / (2 * math.prod(PROBE)) / torch.get_num_threads()
+    return split(batch, max(4, math.ceil(4 * expected / BUDGET)))[0]
 
 
 def _pass(model: Transformer, batch: Batch, precision: Precision, device: torch.device, smoothing: float) -> float:
