@@ -41,9 +41,9 @@ from torch import Tensor
 from dragoman.bundle import open_bundle
 from dragoman.config import CorpusConfig, DecodeConfig
 from dragoman.data.corpus import sample_pairs
+from dragoman.inspection.attribution import erasure, gradient_by_input
 from dragoman.inspection.heads import strongest
 from dragoman.inspection.look import Inspection, inspect_model
-from dragoman.inspection.why import erasure, gradient_by_input
 from dragoman.model.transformer import Transformer
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Side, Tokenizer

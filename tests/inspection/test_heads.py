@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
+from dragoman.inspection.attribution import erasure
 from dragoman.inspection.heads import _roles_of, roles
 from dragoman.inspection.look import Inspection
 from dragoman.inspection.record import AttentionSeen
-from dragoman.inspection.why import erasure
 
 
 def mean(values: list[float]) -> float:

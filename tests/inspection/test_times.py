@@ -90,7 +90,7 @@ def test_its_own_pieces_stand_beside_the_attention_of_a_run_that_cuts_the_senten
 ) -> None:
     moments = through_time(run, TEXT)
     facts, maps = analyse(look_at("5 6", "9"), moments)
-    for told, moment in zip(facts["times"], moments, strict=True):
+    for told, moment in zip(facts["checkpoints"], moments, strict=True):
         attention = maps[told["attention"]]
         assert "".join(attention.labels["seen"]).replace("▁", " ").strip() == f"{TEXT}</s>"
         assert len(attention.labels["seen"]) == attention.values.shape[-1]

@@ -24,7 +24,7 @@ from dragoman.text.tokenizer import Tokenizer
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
 
-VIEWS = ("walk", "heads", "positions", "masks", "beam", "why", "stream", "times")
+VIEWS = ("walk", "heads", "positions", "masks", "beam", "attribution", "stream", "checkpoints")
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4}
 MODELS = {"post": {**SHAPE, "norm_order": "post"}, "today": {"preset": "tiny", **SHAPE}}
 OPTIONS = DecodeConfig(beam=3, max_length=9)
@@ -129,7 +129,7 @@ def use(tab: Any, view: str) -> None:
         tab.keyboard.press("ArrowUp")
         tab.keyboard.press("Enter")
         playwright.expect(section.locator(".told-node table")).to_have_count(1)
-    if view in ("beam", "why"):
+    if view in ("beam", "attribution"):
         section.locator(".word").nth(1).click()
         playwright.expect(section.locator(".word").nth(1)).to_have_attribute("aria-pressed", "true")
     if view == "stream":
@@ -137,7 +137,7 @@ def use(tab: Any, view: str) -> None:
         tab.keyboard.press("ArrowDown")
         section.locator("summary").first.click()
         playwright.expect(section.locator("details table")).to_have_count(1)
-    if view == "times":
+    if view == "checkpoints":
         assert section.locator(".moment").count() == 2
         assert "<b>not read</b>" in section.inner_text()
         assert "hund </script>␀\\u202e" in section.inner_text()

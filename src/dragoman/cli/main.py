@@ -18,7 +18,7 @@ COMPILER = ("torch._dynamo.", "torch._inductor.")
 # What each of the processes that torchrun starts finds alike: the first on a machine tells it.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
-EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train") | {"captum": "look"}
+EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,38 +11,38 @@ from typing import Any
 
 from torch import Tensor
 
+from dragoman.inspection.attribution import attribute
 from dragoman.inspection.heads import roles
 from dragoman.inspection.lens import logit_lens, norm_statistics
 from dragoman.inspection.look import Array, Inspection
 from dragoman.inspection.times import Moment
-from dragoman.inspection.why import explain
 
 Facts = dict[str, Any]
 
 
 def analyse(inspection: Inspection, times: Sequence[Moment] | None = None) -> tuple[Facts, dict[str, Array]]:
     """The facts and maps of every view; of a run's checkpoints, if `times` tells of them."""
-    why = explain(inspection)
+    attribution = attribute(inspection)
     source, said = inspection.pieces["source"], inspection.pieces["output"]
     maps = {
-        f"why.{name}": _map(way, ("position", "seen"), said, source)
-        for name, way in (("erasure", why.erasure), ("gradient", why.gradient))
+        f"attribution.{name}": _map(way, ("position", "seen"), said, source)
+        for name, way in (("erasure", attribution.erasure), ("gradient", attribution.gradient))
         if way is not None
     }
     for place, moment in enumerate(times or ()):
         if moment.attention is not None:
             attention = _map(moment.attention, ("layer", "position", "seen"), moment.pieces, moment.source)
-            maps[f"times.{place}.attention"] = attention
+            maps[f"checkpoints.{place}.attention"] = attention
     facts: Facts = {
-        "heads": [asdict(role) for role in roles(inspection, why.erasure)],
-        "why": {
-            "attention": {"where": why.where, "head": why.head, "links": why.links},
-            "agreement": {pair: asdict(found) for pair, found in why.agreement.items()},
+        "heads": [asdict(role) for role in roles(inspection, attribution.erasure)],
+        "attribution": {
+            "attention": {"where": attribution.where, "head": attribution.head, "links": attribution.links},
+            "agreement": {pair: asdict(found) for pair, found in attribution.agreement.items()},
         },
         "lens": logit_lens(inspection),
         "norms": [asdict(norm) for norm in norm_statistics(inspection)],
         "initial_gradients": _initial_gradients(),
-        "times": None if times is None else [_moment(place, moment) for place, moment in enumerate(times)],
+        "checkpoints": None if times is None else [_moment(place, moment) for place, moment in enumerate(times)],
     }
     return _short(facts), maps
 
@@ -53,7 +53,7 @@ def _map(values: Tensor, axes: tuple[str, ...], said: tuple[str, ...], source: t
 
 def _moment(place: int, moment: Moment) -> Facts:
     told = {"step": moment.step, "translation": moment.translation, "pieces": moment.pieces}
-    name = None if moment.attention is None else f"times.{place}.attention"
+    name = None if moment.attention is None else f"checkpoints.{place}.attention"
     return told | {"log_prob": moment.log_prob, "attention": name, "problem": moment.problem}
 
 

@@ -38,11 +38,11 @@ class HeadRole:
     """That o; −1 is the previous position, 1 the next."""
     alignment: float | None
     """Of an encoder-decoder attention: the share of the tokens said whose `strongest` source position is also the one
-    without which they lose most (`why.erasure`). None of a self-attention, or where no erasure was given."""
+    without which they lose most (`attribution.erasure`). None of a self-attention, or where no erasure was given."""
 
 
 def roles(inspection: Inspection, erasure: Tensor | None = None) -> tuple[HeadRole, ...]:
-    """The roles of all heads: encoder, then decoder, layer by layer; `erasure` is (T, S), of `why.erasure`."""
+    """The roles of all heads: encoder, then decoder, layer by layer; `erasure` is (T, S), of `attribution.erasure`."""
     found: list[HeadRole] = []
     for where, seen in inspection.seen.items():
         if isinstance(seen, AttentionSeen):

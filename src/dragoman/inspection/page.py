@@ -34,9 +34,9 @@ SCRIPTS = (
     "positions.js",
     "masks.js",
     "beam.js",
-    "why.js",
+    "attribution.js",
     "stream.js",
-    "times.js",
+    "checkpoints.js",
     "main.js",
 )
 LANGUAGES = ("en", "ko")
@@ -59,7 +59,7 @@ def write_page(
 ) -> None:
     """Write the page of `inspection` to `path`.
 
-    Raises DragomanError if the disk refuses, ModuleNotFoundError without captum.
+    Raises DragomanError if the disk refuses.
 
     `name` is the model's, `languages` are the source's and the target's; `layers`, counted from 1, are those to be
     shown in full before others; `times` is what `through_time` tells of a run.

@@ -9,8 +9,8 @@ const ROLES = ["previous", "same", "positional", "alignment"];
 const chosenHead = { path: "", head: 0 };
 
 function startHeads() {
-  chosenHead.path = data.why.attention.where;
-  chosenHead.head = data.why.attention.head;
+  chosenHead.path = data.attribution.attention.where;
+  chosenHead.head = data.attribution.attention.head;
 }
 
 function headsView() {

@@ -6,9 +6,9 @@ const VIEWS = {
   positions: positionsView,
   masks: masksView,
   beam: beamView,
-  why: whyView,
+  attribution: attributionView,
   stream: streamView,
-  times: timesView,
+  checkpoints: checkpointsView,
 };
 const drawn_views = new Set();
 const hash = () => `#${[page.lang, page.view, page.theme].filter(Boolean).join("/")}`;

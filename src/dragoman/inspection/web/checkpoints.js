@@ -1,26 +1,26 @@
 // View 8, the time machine: the same sentence by each checkpoint of a run, side by side.
 
-const timesState = { layer: -1 };
+const checkpointsState = { layer: -1 };
 
-function timesView() {
-  if (!data.times)
+function checkpointsView() {
+  if (!data.checkpoints)
     return [
-      el("p.lead", {}, t("times.none")),
+      el("p.lead", {}, t("checkpoints.none")),
       el("pre", { tabindex: 0 }, el("code", {}, "dragoman look … --run runs/NAME --html page.html")),
     ];
-  const good = data.times.filter((one) => !one.problem);
+  const good = data.checkpoints.filter((one) => !one.problem);
   const maps = good.map((one) => array(one.attention));
   const depth = Math.max(1, ...maps.map((x) => x.shape[0])); // of the run's model, which may be another
-  if (timesState.layer < 0) timesState.layer = depth - 1;
-  const cards = part(() => el("div.moments", {}, data.times.map(moment)));
+  if (checkpointsState.layer < 0) checkpointsState.layer = depth - 1;
+  const cards = part(() => el("div.moments", {}, data.checkpoints.map(moment)));
   return [
-    el("p.lead", {}, t("times.lead", { n: good.length })),
+    el("p.lead", {}, t("checkpoints.lead", { n: good.length })),
     good.length > 1
       ? lines({
-          title: t("times.log_prob"),
+          title: t("checkpoints.log_prob"),
           series: [{ name: "log P / |Y|", values: good.map((one) => one.log_prob / one.pieces.length) }],
           x: good.map((one) => String(one.step)),
-          xTitle: t("times.step"),
+          xTitle: t("checkpoints.step"),
           height: 180,
         })
       : null,
@@ -30,9 +30,9 @@ function timesView() {
       choice(
         t("decoder.layer"),
         Array.from({ length: depth }, (_, i) => [i, String(i + 1)]),
-        timesState.layer,
+        checkpointsState.layer,
         (layer) => {
-          timesState.layer = layer;
+          checkpointsState.layer = layer;
           cards.redraw();
         },
       ),
@@ -42,10 +42,10 @@ function timesView() {
 }
 
 function moment(one) {
-  const title = `${t("times.step")} ${whole(one.step)}`;
+  const title = `${t("checkpoints.step")} ${whole(one.step)}`;
   if (one.problem) return el("article.moment", {}, el("h3", {}, title), el("p.missing", {}, shown(one.problem)));
   const x = array(one.attention),
-    layer = headOf(x, timesState.layer);
+    layer = headOf(x, checkpointsState.layer);
   return el(
     "article.moment",
     {},
@@ -53,7 +53,7 @@ function moment(one) {
     el("p.said", { lang: data.languages.target }, bdi(one.translation || "∅")),
     el("p.hint", {}, `log P = ${number(one.log_prob, 3)}`),
     matrix(layer, {
-      name: t("times.attention"),
+      name: t("checkpoints.attention"),
       signed: false,
       top: topOf(x),
       rowTitle: t("axis.said"),

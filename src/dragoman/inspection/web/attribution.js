@@ -6,26 +6,26 @@ const MOST = 32; // bars: of more source words, those that count most
 
 // What a way says, as a matrix (T, S).
 function wayOf(name) {
-  if (name === "attention") return headOf(array(`${data.why.attention.where}.weights`), data.why.attention.head);
-  return array(`why.${name}`);
+  if (name === "attention") return headOf(array(`${data.attribution.attention.where}.weights`), data.attribution.attention.head);
+  return array(`attribution.${name}`);
 }
 
 const known = () => WAYS.filter((name) => wayOf(name));
 
-function whyView() {
-  const { where, head } = data.why.attention;
+function attributionView() {
+  const { where, head } = data.attribution.attention;
   const one = part(oneWord);
-  const missing = WAYS.length > known().length ? note(t("why.long")) : null;
+  const missing = WAYS.length > known().length ? note(t("attribution.long")) : null;
   return [
-    el("p.lead", {}, t("why.lead")),
+    el("p.lead", {}, t("attribution.lead")),
     missing,
     blocks(wayOf("attention")),
     one,
-    el("h3", {}, t("why.alignment")),
-    el("p", {}, t("why.alignment.text", { layer: Number(where.split(".")[1]) + 1, head: head + 1 })),
+    el("h3", {}, t("attribution.alignment")),
+    el("p", {}, t("attribution.alignment.text", { layer: Number(where.split(".")[1]) + 1, head: head + 1 })),
     linksPicture(),
     agreement(),
-    el("h3", {}, t("why.maps")),
+    el("h3", {}, t("attribution.maps")),
     el(
       "div.figures.n3",
       {},
@@ -33,7 +33,7 @@ function whyView() {
         matrix(
           { ...wayOf(name), labels: { position: "output", seen: "source" } },
           {
-            name: t(`why.${name}`),
+            name: t(`attribution.${name}`),
             signed: name === "erasure",
             top: name === "attention" ? topOf(wayOf(name)) : 0,
             rowTitle: t("axis.said"),
@@ -59,13 +59,13 @@ function oneWord(one) {
     return el(
       "div.way",
       {},
-      el("h4", {}, t(`why.${name}`)),
-      el("p.hint", {}, t(`why.${name}.text`)),
+      el("h4", {}, t(`attribution.${name}`)),
+      el("p.hint", {}, t(`attribution.${name}.text`)),
       signedBars(pieces, values, name),
     );
   });
   return [
-    el("p", {}, t("why.choose")),
+    el("p", {}, t("attribution.choose")),
     wordRow(t("translation"), data.pieces.output, asked.word, choose),
     el("div.ways", {}, ways),
   ];
@@ -103,7 +103,7 @@ function signedBars(pieces, values, name) {
 function linksPicture() {
   const source = data.pieces.source,
     said = data.pieces.output,
-    links = data.why.attention.links;
+    links = data.attribution.attention.links;
   const shownLinks = links.slice(0, 400),
     height = 22 * Math.max(source.length, said.length) + 8,
     width = 460;
@@ -111,7 +111,7 @@ function linksPicture() {
     viewBox: `0 0 ${width} ${height}`,
     class: "links",
     role: "img",
-    "aria-label": `${t("why.alignment")}: ${shownLinks.map(([i, j]) => `${isolated(said[i])} – ${isolated(source[j])}`).join("; ")}`,
+    "aria-label": `${t("attribution.alignment")}: ${shownLinks.map(([i, j]) => `${isolated(said[i])} – ${isolated(source[j])}`).join("; ")}`,
   });
   for (const [i, j] of shownLinks)
     picture.append(
@@ -130,15 +130,15 @@ function linksPicture() {
     "figure.links",
     {},
     el("figcaption", {}, `${data.languages.source} → ${data.languages.target}`),
-    el("div.scroll", { tabindex: 0, role: "region", "aria-label": t("why.alignment") }, picture),
+    el("div.scroll", { tabindex: 0, role: "region", "aria-label": t("attribution.alignment") }, picture),
   );
 }
 
 function agreement() {
-  const rows = Object.entries(data.why.agreement).map(([pair, found]) => {
+  const rows = Object.entries(data.attribution.agreement).map(([pair, found]) => {
     const [a, b] = pair.split("-");
     return [
-      `${t(`why.${a}`)} – ${t(`why.${b}`)}`,
+      `${t(`attribution.${a}`)} – ${t(`attribution.${b}`)}`,
       percent(found.top),
       found.spearman === null ? "–" : number(found.spearman, 3),
     ];
@@ -147,9 +147,9 @@ function agreement() {
     ? el(
         "section",
         {},
-        el("h3", {}, t("why.agreement")),
-        table([t("why.pair"), t("why.top"), t("why.spearman")], rows, t("why.agreement")),
-        el("p.hint", {}, t("why.agreement.text")),
+        el("h3", {}, t("attribution.agreement")),
+        table([t("attribution.pair"), t("attribution.top"), t("attribution.spearman")], rows, t("attribution.agreement")),
+        el("p.hint", {}, t("attribution.agreement.text")),
       )
     : null;
 }

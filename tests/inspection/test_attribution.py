@@ -1,6 +1,5 @@
 """Erasure against scoring without a token; gradient × input against single gradients; agreement by hand."""
 
-import sys
 from typing import Any
 
 import pytest
@@ -8,10 +7,10 @@ import torch
 from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
-from dragoman.inspection import why
+from dragoman.inspection import attribution
+from dragoman.inspection.attribution import agree, attribute, erasure, gradient_by_input
 from dragoman.inspection.heads import roles
 from dragoman.inspection.look import Inspection
-from dragoman.inspection.why import agree, erasure, explain, gradient_by_input
 from dragoman.model.attention import padding_mask
 from dragoman.text.tokenizer import BOS, PAD
 
@@ -51,21 +50,48 @@ def test_gradient_by_input_is_the_gradient_times_the_input_token_by_token(inspec
         torch.testing.assert_close(row, (gradient * x)[0].abs().sum(-1), atol=1e-5, rtol=1e-4)
 
 
+@torch.inference_mode()
+def test_gradient_by_input_equals_finite_differences(inspection: Inspection) -> None:
+    """One number of one source vector at a time, by differences of fourth order, in double precision."""
+    found, model = gradient_by_input(inspection), inspection.model.double()
+    x = inspection.seen["source_embedding"].output.double()
+    units = torch.eye(x.numel(), dtype=torch.float64).view(-1, *x.shape[1:])
+    source = torch.tensor([inspection.source_tokens]).expand(len(units), -1)
+    output = torch.tensor([inspection.target_tokens]).expand(len(units), -1)
+    read = torch.cat((torch.full((len(units), 1), BOS), output[:, :-1]), 1)
+
+    def log_p_at(shift: float) -> Tensor:
+        """(S · D, T): with one number of the source moved in each row."""
+        moved = model.source_embedding.register_forward_hook(lambda *_: x + shift * units)
+        double = model.target_embedding.register_forward_hook(lambda _module, _args, y: y.double())
+        logits = model(source, padding_mask(source, PAD), read)
+        moved.remove()
+        double.remove()
+        logits[..., FORBIDDEN_IDS] = -torch.inf
+        return logits.log_softmax(-1).gather(2, output[..., None])[..., 0]
+
+    # ReLU has corners, which only a small step does not cross; rotary positions round to float32: 1e-7 over the step.
+    h = 1e-2 if model.config.positions == "rotary" else 1e-6
+    slope = (8 * (log_p_at(h) - log_p_at(-h)) - (log_p_at(2 * h) - log_p_at(-2 * h))) / (12 * h)
+    expected = (slope.T.view(-1, *x.shape[1:]) * x).abs().sum(-1)
+    torch.testing.assert_close(found.double(), expected, atol=1e-3, rtol=1e-3)
+
+
 def test_many_passes_say_what_one_says(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
     before = erasure(inspection), gradient_by_input(inspection)
     for positions in (1, 30):
-        monkeypatch.setattr(why, "POSITIONS", positions)
+        monkeypatch.setattr(attribution, "POSITIONS_PER_PASS", positions)
         torch.testing.assert_close((erasure(inspection), gradient_by_input(inspection)), before, atol=1e-5, rtol=1e-4)
 
 
 def test_what_explains_leaves_the_model_as_it_was(inspection: Inspection) -> None:
-    explain(inspection)
+    attribute(inspection)
     assert all(weight.grad is None for weight in inspection.model.parameters())
     assert not any(module._forward_hooks for module in inspection.model.modules())
 
 
 def test_the_head_that_agrees_with_erasure_most_is_shown(inspection: Inspection) -> None:
-    told = explain(inspection)
+    told = attribute(inspection)
     aligned = {(role.where, role.head): role.alignment for role in roles(inspection, told.erasure)}
     assert aligned[told.where, told.head] == max(share for share in aligned.values() if share is not None)
     torch.testing.assert_close(told.attention, inspection.seen[told.where].weights[0, told.head])
@@ -81,21 +107,21 @@ def test_agreement_by_hand() -> None:
     assert found.top == 0.0
     # −1 in the first row; in the second, ranks 1, 2.5, 2.5 and 1, 2, 3: 1.5 / √(1.5 · 2)
     assert found.spearman == pytest.approx((-1 + 1.5 / 3**0.5) / 2, abs=1e-6)
-    assert agree(one, 2 * one + 1) == why.Agreement(1.0, pytest.approx(1.0))
+    assert agree(one, 2 * one + 1) == attribution.Agreement(1.0, pytest.approx(1.0))
     assert agree(one[:, 2:], other[:, 2:]).spearman is None
 
 
 @pytest.mark.parametrize(("source", "target"), [("5", "9"), ("5", ""), ("5 6", "")])
 def test_the_shortest_sentences_are_explained(look_at: Any, source: str, target: str) -> None:
-    told = explain(look_at(source, target))
+    told = attribute(look_at(source, target))
     assert told.erasure is not None
     assert told.erasure.shape == told.gradient.shape == told.attention.shape  # type: ignore[union-attr]
     assert len(told.links) == len(target)
 
 
 def test_too_long_a_sentence_has_attention_alone(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(why, "MOST", 90)  # six by seven tokens are 91
-    told = explain(inspection)
+    monkeypatch.setattr(attribution, "MAX_POSITIONS", 90)  # six by seven tokens are 91
+    told = attribute(inspection)
     assert told.erasure is told.gradient is None
     assert told.agreement == {}
     sure = {
@@ -104,19 +130,3 @@ def test_too_long_a_sentence_has_attention_alone(inspection: Inspection, monkeyp
         if "cross" in role.where
     }
     assert (told.where, told.head) == max(sure, key=sure.__getitem__)
-
-
-def test_without_captum_its_extra_is_named(
-    inspection: Inspection,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from dragoman.cli import main
-
-    monkeypatch.delitem(sys.modules, "captum.attr", raising=False)
-    monkeypatch.setitem(sys.modules, "captum", None)
-    with pytest.raises(ModuleNotFoundError) as caught:
-        explain(inspection)
-    assert main._account_for(caught.value) == (
-        'dragoman: captum is not installed; `pip install "dragoman[look]"`',
-        1,
-    )
