@@ -27,7 +27,7 @@ from pathlib import Path
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.bundled import HOME, bundled_model_for, scripts
 from dragoman.evaluation import Score, bleu, chrf
-from dragoman.storage import whole_folder
+from dragoman.storage import atomic_folder
 from dragoman.text.normalise import normalise
 from dragoman.translator import Translator
 
@@ -199,7 +199,7 @@ def install(bundle: Bundle, pair: str) -> bool:
         if before > now:
             print(f"{home} has chrF {before}, more than {now}: it stays")
             return False
-    with whole_folder(home) as partial:
+    with atomic_folder(home) as partial:
         shutil.copytree(bundle.folder, partial, dirs_exist_ok=True)
     return True
 

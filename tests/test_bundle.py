@@ -19,7 +19,7 @@ from dragoman.bundle import add_files, load_tensors, load_weights, open_bundle, 
 from dragoman.config import RunConfig
 from dragoman.errors import DragomanError, ModelError
 from dragoman.model.transformer import Transformer
-from dragoman.storage import storage_error, whole_folder
+from dragoman.storage import atomic_folder, storage_error
 from dragoman.text.tokenizer import Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
@@ -212,7 +212,7 @@ def test_a_write_that_ends_badly_leaves_what_was_there(folder: Path, end: BaseEx
     before = snapshot(folder)
 
     def write_half() -> None:
-        with whole_folder(folder) as partial:
+        with atomic_folder(folder) as partial:
             (partial / "half").write_text("written")
             raise end
 
@@ -279,7 +279,7 @@ def second_rename_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("second_rename_fails")
 def test_the_old_bundle_comes_back_when_the_new_one_cannot_take_its_place(folder: Path) -> None:
     before = snapshot(folder)
-    with pytest.raises(DragomanError, match="Input/output error"), whole_folder(folder) as partial:
+    with pytest.raises(DragomanError, match="Input/output error"), atomic_folder(folder) as partial:
         (partial / "new").write_text("new")
     assert snapshot(folder) == before
 
@@ -288,7 +288,7 @@ def test_a_kill_between_old_and_new_loses_neither(folder: Path, tokenizer: Token
     """As a kill leaves it: the old one moved aside, the new one not yet in its place. Writing again mends it."""
     before = snapshot(folder)
     folder.rename(folder.with_name(".model.old"))
-    with pytest.raises(RuntimeError, match="killed again"), whole_folder(folder):
+    with pytest.raises(RuntimeError, match="killed again"), atomic_folder(folder):
         raise RuntimeError("killed again")
     assert snapshot(folder) == before
 
@@ -297,7 +297,7 @@ def test_what_a_killed_write_left_is_not_part_of_the_next(folder: Path) -> None:
     partial = folder.with_name(".model.partial")
     partial.mkdir()
     (partial / "torn").write_text("torn")
-    with whole_folder(folder) as fresh:
+    with atomic_folder(folder) as fresh:
         (fresh / "whole").write_text("whole")
     assert snapshot(folder) == {"whole": b"whole"}
 

@@ -12,7 +12,6 @@ Reading checks format, names, sizes and hashes before anything is used. Opening 
 its weights does.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.config import RunConfig
 from dragoman.config.file import build_config, dump_config, portable
 from dragoman.errors import ConfigError, ModelError
-from dragoman.storage import restore, whole_folder
+from dragoman.storage import atomic_folder, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def write_bundle(
 
     Raises DragomanError if the disk refuses; an earlier bundle is then still there.
     """
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         (partial / "tokenizer").mkdir()
         tokenizer.save(partial / "tokenizer")
         save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
@@ -122,7 +121,7 @@ def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Pa
     is written anew, never into: it may be another name of the one there was.
     """
     folder, inside = folder.resolve(), bundle.folder  # of a link the folder behind it
-    with whole_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         manifest = _read_manifest(inside)  # as it is now: another process may have added to it
         listed = set(manifest["files"])
         own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
@@ -209,8 +208,7 @@ def _name_again(source: Path, destination: Path) -> None:
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    return {"bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

@@ -1,61 +1,111 @@
-"""Files written whole or not at all: a process killed at any instant leaves what was there, or what was meant."""
+"""Atomic files and folders, locks and hashes: one of each, on Linux, macOS and Windows.
+
+Input: a path and what to write there. Output: the complete file or folder, or the one that was there before, even if
+the process is killed while it writes. Nothing here follows a symbolic link that somebody else planted: partial files
+have random names and are created exclusively.
+"""
 
 import errno
-import fcntl
+import hashlib
 import os
+import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
+
+from filelock import FileLock, Timeout
 
 from dragoman.errors import DragomanError
 
 
-def restore(folder: Path) -> None:
-    """Undo what a process killed between the two renames of `whole_folder` left."""
-    # Asked first: "." and "/" are there, and have no name to go by.
-    if not folder.exists() and folder.with_name(f".{folder.name}.old").exists():
-        with _alone_in(folder.parent):  # who is between the two renames right now is not disturbed
-            _restore(folder)
-
-
-def _restore(folder: Path) -> None:
-    old = folder.with_name(f".{folder.name}.old")
-    if old.exists() and not folder.exists():
-        old.rename(folder)
-
-
-def partial_of(folder: Path) -> Path:
-    """Where `whole_folder` fills what is to be `folder`."""
-    return folder.with_name(f".{folder.name}.partial")
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
-def whole_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
-    """A new folder to fill, which takes the place of `folder` when the block ends well, and else vanishes.
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock file `path`, so that other processes wait for it.
 
-    A process killed at any instant leaves what was there before. Raises DragomanError if the disk refuses, with
-    `also` at the end of its message.
+    The operating system releases the lock when the process ends, however it ends. Raises BlockingIOError if another
+    process holds it and `wait` is false, OSError if the file cannot be created.
+    """
+    lock = FileLock(path, blocking=wait)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK)) from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # while the lock is held, so that no other process has the file; Windows refuses
+            path.unlink()
+        lock.release()
+
+
+# --- folders -------------------------------------------------------------------------------------------------------
+
+
+def restore(folder: Path) -> None:
+    """Move `folder` back if a process was killed between the two renames of `atomic_folder`."""
+    # `exists` is checked first because "." and "/" exist and have no name.
+    if not folder.exists() and _old(folder).exists():
+        try:
+            with locked(_lock_file(folder)):  # a concurrent writer between its two renames must not be disturbed
+                _restore(folder)
+        except OSError as error:
+            raise storage_error(folder, error) from None
+
+
+def _restore(folder: Path) -> None:
+    if _old(folder).exists() and not folder.exists():
+        _old(folder).rename(folder)
+
+
+def partial_folder(folder: Path) -> Path:
+    """Where `atomic_folder` prepares `folder`: a fixed name, because several processes may write into it."""
+    return folder.with_name(f".{folder.name}.partial")
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
+
+
+@contextmanager
+def atomic_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
+    """A new empty folder to fill, which replaces `folder` when the block ends without an exception.
+
+    If the block raises or the process is killed, `folder` keeps what it held. Raises DragomanError if the disk
+    refuses, with `also` at the end of its message.
     """
     folder = Path(os.path.abspath(folder))  # "." has no name
-    partial, old = partial_of(folder), folder.with_name(f".{folder.name}.old")
     try:
-        with _alone_in(folder.parent):
-            yield from _replacing(folder, partial, old)
+        if folder.parent.exists() and not folder.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with locked(_lock_file(folder)):
+            yield from _replacing(folder, partial_folder(folder), _old(folder))
     except OSError as error:
         raise storage_error(folder, error, f"; {also}") from None
 
 
 def _replacing(folder: Path, partial: Path, old: Path) -> Iterator[Path]:
-    """What `whole_folder` does while nobody else does it beside this folder."""
+    """The body of `atomic_folder`, under its lock."""
     try:
         _restore(folder)
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
+        _remove(partial)
+        partial.mkdir()  # fails if the name is taken, and so follows no link
         yield partial
         for path in partial.rglob("*"):
             _flush(path)
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
         if folder.exists():
             folder.rename(old)
         try:
@@ -65,69 +115,116 @@ def _replacing(folder: Path, partial: Path, old: Path) -> Iterator[Path]:
                 old.rename(folder)
             raise
         _flush(folder.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        _remove(partial)
 
 
-@contextmanager
-def _alone_in(parent: Path) -> Iterator[None]:
-    """Other processes that replace a folder below `parent` wait their turn.
-
-    The lock is the system's, on the parent since that stays where it is, and goes with the process, however it ends.
-    """
-    if not parent.exists():
-        parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def _remove(folder: Path) -> None:
+    """Remove a folder, or a link in its place but not what the link names."""
+    if folder.is_symlink():
+        folder.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def refuse_unwritable_folder(folder: Path) -> None:
-    """Before long work that `whole_folder` is to keep: raises DragomanError where it may not make a folder."""
-    place = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
-    if not os.access(place, os.W_OK | os.X_OK):
+    """Raise DragomanError, before long work, if `atomic_folder` could not create `folder`."""
+    parent = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
+    if not os.access(parent, os.W_OK | os.X_OK):
         raise storage_error(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
-def whole_text(path: Path, text: str) -> None:
-    """Write a text file in place of an older one, or leave that as it is. Raises DragomanError."""
-    with whole_file(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write `text` in UTF-8 to `path`, or leave the file as it was. Raises DragomanError if the disk refuses."""
+    with atomic_file(path) as file:
+        file.write(text.encode())
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A new file to write, which takes the place of `path` when the block ends well, and else vanishes.
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, open for writing, which replaces `path` when the block ends without an exception.
 
-    A device or a pipe that is there is written to, never replaced; and of a link what it leads to is replaced. Raises
-    DragomanError if the disk refuses.
+    A device or a pipe is written to directly; if `path` is a symbolic link, the file that it names is replaced.
+    Raises DragomanError if the disk refuses.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        try:
-            yield path
-        except OSError as error:
-            raise storage_error(path, error) from None
-        return
-    path = path.resolve() if path.is_symlink() else path
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        yield partial
-        _flush(partial)
-        partial.replace(path)
+        if _is_special(path):
+            with path.open("wb") as file:
+                yield file
+            return
+        path = path.resolve() if path.is_symlink() else path
+        with _partial_files([path]) as [partial]:
+            with partial.open("xb") as file:
+                yield file
+            _flush(partial)
+            partial.replace(path)
+    except BrokenPipeError:  # the reader of a pipe went away, as `head` does
+        raise
     except OSError as error:
         raise storage_error(path, error) from None
+
+
+@contextmanager
+def atomic_new_files(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
+    """Files that do not exist yet, open for writing: all get their names when the block ends well, otherwise none.
+
+    Raises OSError if the disk refuses.
+    """
+    named: list[Path] = []
+    with _partial_files(paths) as partials:
+        with ExitStack() as stack:
+            yield [stack.enter_context(partial.open("xb")) for partial in partials]
+        try:
+            for path, partial in zip(paths, partials, strict=True):
+                _flush(partial)
+                partial.rename(path)
+                named.append(path)
+        except BaseException:
+            for path in named:
+                path.unlink(missing_ok=True)
+            raise
+
+
+def refuse_unwritable_file(path: Path) -> None:
+    """Raise DragomanError, before long work, if `atomic_file` could not write `path`."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not _is_special(path):
+            with _partial_files([path]) as [trial]:
+                trial.touch(exist_ok=False)
+    except OSError as error:
+        raise storage_error(path, error) from None
+
+
+def _is_special(path: Path) -> bool:
+    """Whether `path` is a device or a pipe, which is written to and never replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+@contextmanager
+def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Random names next to `paths`, whose files are removed at the end if they still exist.
+
+    No other process uses such a name, and nobody can plant a link under it.
+    """
+    partials = [path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial") for path in paths]
+    try:
+        yield partials
     finally:
-        with suppress(OSError):
-            partial.unlink()
+        for partial in partials:
+            with suppress(OSError):
+                partial.unlink()
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
 
 
 def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
-    """What the disk refused, and what to do, for a person."""
+    """A DragomanError that says what the disk refused and what to do."""
     remedy = {
         errno.ENOSPC: "free some space and try again",
         errno.EDQUOT: "free some of your quota and try again",
@@ -138,7 +235,11 @@ def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
 
 
 def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """Have the operating system write a file or a folder to the disk."""
+    windows = os.name == "nt"
+    if windows and path.is_dir():  # which opens no folder, and flushes only files open for writing
+        return
+    descriptor = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -55,9 +55,9 @@ def at_update(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], No
 def test_a_run_leaves_what_it_promises(trained: Path) -> None:
     run = trained / "runs/toy"
     assert {path.name for path in run.iterdir()} == {
-        ".lock", "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "tokenizer"
+        "checkpoints", "config.toml", "data.json", "metrics.jsonl", "model", "tokenizer"
     }  # fmt: skip
-    assert list(run.rglob(".*")) == [run / ".lock"]
+    assert list(run.rglob(".*")) == []
 
 
 def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path) -> None:

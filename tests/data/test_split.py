@@ -160,9 +160,13 @@ def test_a_split_whose_files_cannot_all_be_named_leaves_none(tmp_path: Path, mon
     assert files_in(tmp_path / "data") == []
 
 
-def test_a_split_leaves_its_parts_and_nothing_beside_them(tmp_path: Path) -> None:
+def test_a_split_writes_its_parts_and_touches_nothing_else(tmp_path: Path) -> None:
     named = parts(tmp_path / "data")
     (tmp_path / "data").mkdir()
-    (tmp_path / "data/.train.ko.partial").write_text("what a killed split left")
+    other = tmp_path / "data/.train.ko.partial"
+    other.write_text("mine")
     split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
-    assert sorted(files_in(tmp_path / "data")) == sorted(path for part in named.values() for path in part.files)
+    assert other.read_text() == "mine"
+    assert sorted(files_in(tmp_path / "data")) == sorted(
+        [other, *(path for part in named.values() for path in part.files)]
+    )

@@ -15,7 +15,7 @@ from dragoman.config import CorpusConfig
 from dragoman.config.file import load_config
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, Interrupted
-from dragoman.storage import storage_error, whole_text
+from dragoman.storage import storage_error, write_text_atomically
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 
@@ -107,8 +107,8 @@ def _write_project(folder: Path, minutes: float) -> Path:
     except OSError as error:
         raise storage_error(folder, error) from None
     for path, text in texts.items():
-        whole_text(path, text)
-    whole_text(config, CONFIG.format(minutes=minutes))
+        write_text_atomically(path, text)
+    write_text_atomically(config, CONFIG.format(minutes=minutes))
     return config
 
 

@@ -9,7 +9,6 @@ OUTPUT/distilled.json       hashes of teacher and text, and of the files that ar
 the rest                    see `dragoman.cli.train`
 """
 
-import hashlib
 import json
 import os
 import time
@@ -29,7 +28,7 @@ from dragoman.config.file import build_config, differences, load_config
 from dragoman.data.check import CorpusReport, check_data
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import ConfigError, Interrupted, ResumeError
-from dragoman.storage import storage_error, whole_text
+from dragoman.storage import sha256, storage_error, write_text_atomically
 from dragoman.text.normalise import normalise
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
@@ -202,7 +201,7 @@ class _Note:
     def is_finished(self, path: Path) -> bool:
         """Whether `path` is whole. Raises ResumeError if it was altered since."""
         expected = self.content["finished"].get(path.name)
-        if expected and not (path.is_file() and expected == {**expected, "sha256": _sha256(path)}):
+        if expected and not (path.is_file() and expected == {**expected, "sha256": sha256(path)}):
             raise ResumeError(f"{path}: was altered after it was finished; restore it, or choose another train.output")
         return bool(expected)
 
@@ -212,7 +211,7 @@ class _Note:
             lines = sum(1 for _ in file)
         if lines != pairs:
             raise ResumeError(f"{path}: {lines:,} lines for {pairs:,} pairs; the text changed meanwhile, start anew")
-        self.content["finished"][path.name] = {"pairs": pairs, "sha256": _sha256(path)}
+        self.content["finished"][path.name] = {"pairs": pairs, "sha256": sha256(path)}
         self._write()
 
     def _read(self) -> dict[str, Any]:
@@ -225,16 +224,11 @@ class _Note:
         return dict(content)
 
     def _write(self) -> None:
-        whole_text(self.path, json.dumps(self.content, indent=2) + "\n")
+        write_text_atomically(self.path, json.dumps(self.content, indent=2) + "\n")
 
 
 def _made_of(teacher: Bundle, reports: Sequence[CorpusReport]) -> dict[str, Any]:
-    return {"teacher": _sha256(teacher.folder / "bundle.json"), "text": [list(report.sha256) for report in reports]}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {"teacher": sha256(teacher.folder / "bundle.json"), "text": [list(report.sha256) for report in reports]}
 
 
 @contextmanager

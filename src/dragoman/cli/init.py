@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.cli.console import program, say
 from dragoman.errors import ConfigError
-from dragoman.storage import storage_error, whole_text
+from dragoman.storage import storage_error, write_text_atomically
 
 TEMPLATE = """\
 # A Dragoman run. Check the text with `dragoman data check {file}`, train with `dragoman train {file}`.
@@ -75,7 +75,7 @@ def write_project(folder: Path, pair: str) -> None:
         raise ConfigError(f"{error.filename}: exists already; edit it, or choose another name") from None
     except OSError as error:
         raise storage_error(path, error) from None
-    whole_text(path, text)
+    write_text_atomically(path, text)
     say(f"{path} is written. Put your text into {folder}/data (see [data] in it), or let two files be divided:")
     say(f"  {program()} data split {path} all.{source} all.{target}")
     say(f"  {program()} data check {path}\n  {program()} train {path}")

@@ -32,7 +32,7 @@ from dragoman.exporting.golden import golden_sentences, golden_text
 from dragoman.model.device import keep_few_kernels, keep_freed_memory, pick_device
 from dragoman.model.inherit import inherit, may_inherit
 from dragoman.model.transformer import Transformer
-from dragoman.storage import whole_folder
+from dragoman.storage import atomic_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.checkpoint import read_progress, resumable_steps
 from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
@@ -275,7 +275,7 @@ def _save_tokenizer(folder: Path, config: RunConfig, kept: Bundle | None) -> Non
         say("learning the pieces")
         # The same sample whatever train.seed is: models of several seeds share their pieces and translate together.
         tokenizer = learn(sample_pairs(config.data.train, config.tokenizer.sample, seed=1), config.tokenizer)
-    with whole_folder(folder / "tokenizer") as partial:
+    with atomic_folder(folder / "tokenizer") as partial:
         tokenizer.save(partial)
 
 

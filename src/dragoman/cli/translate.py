@@ -1,13 +1,10 @@
 """`dragoman translate`: lines in, as many lines out, in order."""
 
-import errno
-import os
-import resource
-import secrets
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +15,7 @@ from dragoman.cli.console import program, say
 from dragoman.config.file import build_section, parse_override
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
-from dragoman.storage import storage_error
+from dragoman.storage import atomic_file, refuse_unwritable_file
 from dragoman.text.glossary import Glossary
 from dragoman.translation import Translation
 from dragoman.translator import WINDOW, Translator
@@ -61,7 +58,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
                 out.flush()
             _warn(number, translation)
             if number % REPORT_EVERY == 0:
-                say(f"{number:,} lines, {_resident_megabytes():,} MB of memory at the most")
+                say(f"{number:,} lines{_peak_memory()}")
 
 
 def _found_in_the_box(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[str]]:
@@ -85,9 +82,14 @@ def _warn(number: int, translation: Translation) -> None:
             say(f"dragoman: line {number}: {term.source!r} is not translated with {term.target!r}; see to it by hand")
 
 
-def _resident_megabytes() -> int:
-    """The most memory that this process has held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+def _peak_memory() -> str:
+    """The most memory that this process has used so far, for a progress line; nothing on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return ""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return f", peak memory {peak:,} MB"
 
 
 def changes(options: Sequence[str] | None, **given: Any) -> dict[str, Any]:
@@ -128,53 +130,22 @@ def _typed(request: Request) -> bool:
 
 
 def refuse_unwritable(output: Path) -> None:
-    """Before an hour is spent on translating. Raises DragomanError where `destination` could not write."""
-    if output == STDOUT:
-        return
-    try:
-        if output.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if _is_ordinary(output):
-            trial = _partial(output)
-            trial.touch(exist_ok=False)
-            trial.unlink()
-    except OSError as error:
-        raise storage_error(output, error) from None
+    """Raise DragomanError, before long work, if `destination` could not write."""
+    if output != STDOUT:
+        refuse_unwritable_file(output)
 
 
 @contextmanager
 def destination(output: Path) -> Iterator[IO[str]]:
-    """Where translations go: stdout, or a file that is there only once it is whole.
+    """Where translations go: stdout, or a file that appears only when it is complete.
 
     Raises DragomanError if the disk refuses.
     """
     if output == STDOUT:
         yield sys.stdout
         return
-    if not _is_ordinary(output):
-        with output.open("w", encoding="utf-8") as file:
-            yield file
-        return
-    partial = _partial(output)
-    try:
-        with partial.open("x", encoding="utf-8") as file:
-            yield file
-        partial.replace(output)
-    except OSError as error:
-        raise storage_error(output, error) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
-
-
-def _is_ordinary(output: Path) -> bool:
-    """Whether a file may take this place: a device or a pipe that is there is written to, never replaced."""
-    return not output.exists() or output.is_file()
-
-
-def _partial(output: Path) -> Path:
-    """A name that nobody has: a file called `OUT.partial` is its owner's, or of another process on its way to OUT."""
-    return output.with_name(f".{output.name}.{secrets.token_hex(4)}.partial")
+    with atomic_file(output) as file, TextIOWrapper(file, encoding="utf-8", newline="\n") as text:
+        yield text
 
 
 def _render(number: int, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:

@@ -4,7 +4,6 @@ What cannot be trained on stops the pass (a DataError from `corpus`: unequal lin
 What can, but probably should not, is counted here with the first place it was seen.
 """
 
-import hashlib
 import html
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from pathlib import Path
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import DataError
+from dragoman.storage import sha256
 from dragoman.text.normalise import folded
 
 # Sentences whose fingerprints are remembered, to find repeats: about 60 bytes each.
@@ -105,7 +105,7 @@ def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, st
 
 
 def _new_report(name: str, corpus: CorpusConfig) -> CorpusReport:
-    return CorpusReport(name, tuple(map(str, corpus.files)), tuple(_sha256(path) for path in corpus.files))
+    return CorpusReport(name, tuple(map(str, corpus.files)), tuple(_hash(path) for path in corpus.files))
 
 
 def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
@@ -149,10 +149,9 @@ def _doubt_repeats(pair: Pair, report: CorpusReport, place: str, seen: set[int],
         report.found(f"source also in {leaked}", place)
 
 
-def _sha256(path: Path) -> str:
+def _hash(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256(path)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except OSError as error:

@@ -98,10 +98,9 @@ def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
         yield text.removesuffix("\n").removesuffix("\r")
 
 
-def create(path: Path, name: str, stack: ExitStack) -> IO[bytes]:
-    """A new file at `path`, open as long as `stack` is, and packed as the ending of `name` says."""
-    file = stack.enter_context(path.open("wb"))
-    if name.endswith(".gz"):  # with neither date nor name in it: the same text gives the same bytes
+def compressed_writer(file: IO[bytes], name: str, stack: ExitStack) -> IO[bytes]:
+    """`file`, or a writer that compresses into it as the ending of `name` asks; `stack` closes the writer."""
+    if name.endswith(".gz"):  # without date and name in it, so that the same text gives the same bytes
         return cast("IO[bytes]", stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
     return cast("IO[bytes]", stack.enter_context(zstd.ZstdFile(file, "w"))) if name.endswith(".zst") else file
 

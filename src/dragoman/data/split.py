@@ -5,14 +5,14 @@ is always split the same way. Nothing is held in memory, and no part is there be
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import create, read_pairs
+from dragoman.data.corpus import compressed_writer, read_pairs
 from dragoman.errors import ConfigError, DataError
+from dragoman.storage import atomic_new_files
 from dragoman.text.normalise import folded
 
 # The size of a held-out part when none is asked for: enough to tell systems apart, never a tenth of the text.
@@ -38,7 +38,11 @@ def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_o
         )
     shares = {name: size / total for name in parts if name != "train"}
     counts = dict.fromkeys(parts, 0)
-    with _all_or_none([path for pair in files.values() for path in pair]) as out:
+    paths = [path for pair in files.values() for path in pair]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_new_files(paths) as opened, ExitStack() as stack:
+        out = {path: compressed_writer(file, path.name, stack) for path, file in zip(paths, opened, strict=True)}
         for pair in read_pairs(corpus):
             part = _part_of(pair.source, shares)
             counts[part] += 1
@@ -72,26 +76,6 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
         if path.resolve() in seen:
             raise ConfigError(f"{path}: named twice in the configuration; give each side of each part its own file")
         seen.add(path.resolve())
-
-
-@contextmanager
-def _all_or_none(paths: Sequence[Path]) -> Iterator[dict[Path, IO[bytes]]]:
-    """Files to write, packed as their endings say; all take their names when the block ends well, or all vanish."""
-    partials = {path: path.with_name(f".{path.name}.partial") for path in paths}
-    named: list[Path] = []
-    try:
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            yield {path: create(partial, path.name, stack) for path, partial in partials.items()}
-        for path, partial in partials.items():
-            partial.rename(path)
-            named.append(path)
-    except BaseException:
-        for path in (*partials.values(), *named):
-            with suppress(OSError):
-                path.unlink()
-        raise
 
 
 def _part_of(source: str, shares: Mapping[str, float]) -> str:

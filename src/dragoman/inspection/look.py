@@ -25,7 +25,7 @@ from dragoman.inspection.beam import Tree, grow_tree
 from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen, FeedForwardSeen, Seen, record
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.storage import whole_file
+from dragoman.storage import atomic_file
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # What each sight tells, and the axes it tells it along: "position" stands for the side's own pieces.
@@ -180,7 +180,7 @@ class Inspection(Mapping[str, Array]):
         arrays = {name: self[name] for name in self}
         axes = {name: {"axes": array.axes, "labels": array.labels} for name, array in arrays.items()}
         values: dict[str, Any] = {name: array.values for name, array in arrays.items()}
-        with whole_file(path) as partial, partial.open("wb") as file:
+        with atomic_file(path) as file:
             np.savez_compressed(file, **values, axes=json.dumps(axes, ensure_ascii=False))
 
 

@@ -18,7 +18,7 @@ from dragoman.inspection.analyses import analyse
 from dragoman.inspection.look import Inspection
 from dragoman.inspection.payload import Payload, gather
 from dragoman.inspection.times import Moment
-from dragoman.storage import whole_text
+from dragoman.storage import write_text_atomically
 
 SCRIPTS = (
     "arrays.js",
@@ -77,7 +77,7 @@ def write_page(
         analyses=facts,
         maps=maps,
     )
-    whole_text(path, render(payload))
+    write_text_atomically(path, render(payload))
 
 
 def render(payload: Payload) -> str:

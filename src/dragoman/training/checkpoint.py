@@ -29,7 +29,7 @@ from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 from dragoman.bundle import load_tensors, read_weights, save_tensors
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
-from dragoman.storage import partial_of, restore, storage_error, whole_folder
+from dragoman.storage import atomic_folder, partial_folder, restore, storage_error
 from dragoman.training.distributed import ProcessGroup, gather_full_state, is_sharded, load_parameters
 from dragoman.training.ema import MovingAverage
 from dragoman.training.optimizer import empty_state, load_state_tensors, state_tensors
@@ -86,7 +86,7 @@ def save_checkpoint(
     in_parts = any(map(is_sharded, moments.values()))
     final = checkpoint(folder, progress.step)
     also = GO_ON if resumable_steps(folder) else "nothing had been saved before, start anew"
-    with whole_folder(final, also) if group.is_main else nullcontext(partial_of(final)) as partial:
+    with atomic_folder(final, also) if group.is_main else nullcontext(partial_folder(final)) as partial:
         group.barrier()  # the folder is there
         if in_parts:
             _save_parts(moments, partial / "optimizer", final, also)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dragoman.errors import ConfigError
-from dragoman.storage import storage_error, whole_text
+from dragoman.storage import storage_error, write_text_atomically
 from dragoman.training.validation import TranslationScores
 
 
@@ -91,7 +91,7 @@ class MetricsLog:
         if path.exists():
             lines = path.read_bytes().split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
             kept = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
-            whole_text(path, "".join(f"{line.decode()}\n" for line in kept))
+            write_text_atomically(path, "".join(f"{line.decode()}\n" for line in kept))
 
     def on_step(self, report: StepReport) -> None:
         """Append a step."""

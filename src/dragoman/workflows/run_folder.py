@@ -7,16 +7,14 @@ data.json       the hashes of its text and of its tokenizer
 import json
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, differences, dump_config, portable
 from dragoman.data.check import CorpusReport
 from dragoman.errors import ConfigError, ResumeError
-from dragoman.storage import storage_error, whole_text
+from dragoman.storage import locked, storage_error, write_text_atomically
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint_steps, resumable_steps
 
@@ -44,17 +42,16 @@ def lock_run(folder: Path) -> Iterator[None]:
 
     The operating system releases the lock when the process ends, however it ends.
     """
-    lock = FileLock(folder / ".lock", blocking=False)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout:
-        raise ConfigError(
-            f"{folder}: another process trains here; wait for it, or choose another train.output"
-        ) from None
-    except OSError as error:
-        raise storage_error(folder, error) from None
-    with lock:
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder / ".lock", wait=False))
+        except BlockingIOError:
+            raise ConfigError(
+                f"{folder}: another process trains here; wait for it, or choose another train.output"
+            ) from None
+        except OSError as error:
+            raise storage_error(folder, error) from None
         yield
 
 
@@ -130,9 +127,9 @@ def record_inputs(
         _check_text(learned, before)
         for name, now in tokenizer.sha256.items():
             _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
-    whole_text(folder / "config.toml", dump_config(config))
+    write_text_atomically(folder / "config.toml", dump_config(config))
     inputs = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
-    whole_text(note, json.dumps(inputs, indent=2) + "\n")
+    write_text_atomically(note, json.dumps(inputs, indent=2) + "\n")
 
 
 def _check_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:
