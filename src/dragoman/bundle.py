@@ -15,7 +15,6 @@ its weights does.
 import json
 import os
 import shutil
-import tomllib
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from dragoman.config import RunConfig
-from dragoman.config.file import build_config, dump_config, portable
+from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError
 from dragoman.storage import atomic_folder, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
@@ -70,13 +69,10 @@ def open_bundle(folder: Path) -> Bundle:
     manifest = _read_manifest(folder)
     for name, expected in manifest["files"].items():
         _verify(folder, name, expected)
-    where = folder / "config.toml"
     try:
-        config = build_config(tomllib.loads(where.read_text(encoding="utf-8")), str(where), folder)
+        config = read_run_config(folder)
     except ConfigError as error:
-        raise ModelError(f"{error}; it was written by another version of dragoman") from None
-    except ValueError as error:
-        raise ModelError(f"{where}: not TOML: {error}; copy the bundle again") from None
+        raise ModelError(f"{error}; copy the bundle again, or update dragoman") from None
     return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer"))
 
 

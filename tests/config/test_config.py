@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, RunConfig
-from dragoman.config.file import build_config, build_section, differences, dump_config, load_config, portable
+from dragoman.config.file import (
+    build_config,
+    build_section,
+    changed_keys,
+    differences,
+    dump_config,
+    load_config,
+    portable,
+    read_config,
+    read_run_config,
+)
 from dragoman.config.presets import MODEL_PRESETS
 from dragoman.errors import ConfigError
 
@@ -109,6 +119,52 @@ def test_layers_sets_both_depths_and_each_may_be_given_too() -> None:
     assert (one.encoder_layers, one.decoder_layers) == (3, 1)
     over_preset = ModelConfig.model_validate({"preset": "tiny", "layers": 5})
     assert (over_preset.encoder_layers, over_preset.decoder_layers) == (5, 5)
+    assert (both.layers, one.layers, over_preset.layers) == (3, None, 5)
+
+
+def test_layers_follows_from_equal_depths_however_they_were_given() -> None:
+    sizes = {"d_model": 8, "d_ff": 8, "heads": 2}
+    apart = ModelConfig.model_validate({"encoder_layers": 3, "decoder_layers": 3, **sizes})
+    assert apart == ModelConfig.model_validate({"layers": 3, **sizes})
+
+
+# --- keys that were set --------------------------------------------------------------------------------------------
+
+
+def test_explicit_keys_are_those_of_file_and_overrides(run_toml: Path) -> None:
+    run_toml.write_text(SMALLEST + "[model]\nlayers = 2\npreset = 'tiny'\n", encoding="utf-8")
+    config, given = read_config(run_toml, ["train.accumulate=1"])
+    assert config == load_config(run_toml, ["train.accumulate=1"])
+    assert {key for key in given if not key.startswith(("project.", "data."))} == {
+        "model.layers", "model.preset", "train.accumulate"
+    }  # fmt: skip
+
+
+def test_changed_keys_survive_a_dump(run_toml: Path, tmp_path: Path) -> None:
+    config = load_config(run_toml, ["train.max_steps=5", "model.preset=tiny", "decode.beam=4"])
+    changed = changed_keys(config)
+    assert {"train.max_steps", "model.preset", "model.d_model"} <= changed
+    assert "decode.beam" not in changed  # the default
+    assert "train.accumulate" not in changed
+    (tmp_path / "config.toml").write_text(dump_config(config), encoding="utf-8")
+    assert changed_keys(read_run_config(tmp_path)) == changed
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"\xff", "not TOML"),
+        (b"[[[", "not TOML"),
+        (b"[project]\nwings = 2\n", "another version of dragoman"),
+    ],
+    ids=["missing", "not UTF-8", "not TOML", "unknown key"],
+)
+def test_read_run_config_names_file_and_cause(tmp_path: Path, content: bytes | None, cause: str) -> None:
+    if content is not None:
+        (tmp_path / "config.toml").write_bytes(content)
+    with pytest.raises(ConfigError, match=f"config.toml: .*{cause}"):
+        read_run_config(tmp_path)
 
 
 def test_head_widths_may_be_given_where_they_do_not_divide() -> None:

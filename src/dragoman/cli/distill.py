@@ -12,7 +12,7 @@ the rest                    see `dragoman.cli.train`
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -24,7 +24,7 @@ from dragoman.cli.console import console, program, say
 from dragoman.cli.data import say_reports
 from dragoman.cli.train import train_run
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.config.file import build_config, differences, load_config
+from dragoman.config.file import build_config, differences, read_config
 from dragoman.data.check import CorpusReport, check_data
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import ConfigError, Interrupted, ResumeError
@@ -54,25 +54,25 @@ class Request:
 
 def run_distill(request: Request) -> None:
     """Translate, train, say what to type next."""
-    people = load_config(request.config, request.overrides)
+    people, given = read_config(request.config, request.overrides)
     teacher = open_bundle(request.teacher)
     _refuse_unfit(people, teacher, request.config)
-    student = student_of(people, teacher, request)
+    student = student_of(people, given, teacher, request)
     folder, training = output_of(people), bool(checkpoint_steps(output_of(people) / "checkpoints"))
     _refuse_mix_up(folder, student, request.resume, training)
     reports = check_data(people.data)
     say_reports(reports)
     with lock_run(folder):
         _distil(people, teacher, reports[-len(people.data.train) :], request.resume)
-    if model := train_run(student, resume=training, teacher=teacher):
+    if model := train_run(student, given, resume=training, teacher=teacher):
         say(f"\nThe student is in {model}. Next:")
         say(f'  {program()} translate -m {model} "…"\n  {program()} evaluate -m {model} …')
 
 
-def student_of(people: RunConfig, teacher: Bundle, request: Request) -> RunConfig:
+def student_of(people: RunConfig, given: Collection[str], teacher: Bundle, request: Request) -> RunConfig:
     """The run of the student: the teacher's pieces and translations. Raises ConfigError if a key contradicts."""
     pieces = teacher.config.tokenizer.model_copy(update={"sampling": people.tokenizer.sampling})
-    if odd := [key for key in differences(pieces, people.tokenizer) if key in people.tokenizer.model_fields_set]:
+    if odd := [key for key in differences(pieces, people.tokenizer) if f"tokenizer.{key}" in given]:
         raise ConfigError(
             f"{request.config}: tokenizer.{odd[0]}: differs from {teacher.folder}; "
             "leave [tokenizer] out, the pieces come with the teacher"

@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
@@ -12,11 +11,11 @@ from dragoman.bundle import Bundle, amend, open_bundle
 from dragoman.cli.console import program, say
 from dragoman.cli.data import corpus_of
 from dragoman.config import CorpusConfig
-from dragoman.config.file import build_config
+from dragoman.config.file import read_run_config
 from dragoman.data.corpus import read_pairs
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.errors import ConfigError, DragomanError, QualityError
+from dragoman.errors import ConfigError, QualityError
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import Verdict, verify_float32, verify_quantised
@@ -91,11 +90,9 @@ def _text(bundle: Bundle, given: tuple[Path | None, Path | None], lines: int) ->
 
 
 def _validation_text(bundle: Bundle) -> CorpusConfig:
-    note = bundle.folder.parent / "config.toml"
     try:
-        run = build_config(tomllib.loads(note.read_text(encoding="utf-8")), str(note), note.parent)
-        corpus = run.data.valid
-    except (OSError, ValueError, DragomanError):
+        corpus = read_run_config(bundle.folder.parent).data.valid
+    except ConfigError:
         corpus = None
     if corpus is None or not all(path.exists() for path in corpus.files):
         raise ConfigError(

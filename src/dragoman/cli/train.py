@@ -7,7 +7,7 @@ OUTPUT/metrics.jsonl              numbers over time
 OUTPUT/model/                     the finished bundle
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import islice
@@ -21,7 +21,7 @@ from dragoman.cli.data import say_reports
 from dragoman.cli.evaluate import score_all
 from dragoman.cli.progress import TrainingDisplay
 from dragoman.config import CorpusConfig, DecodeConfig, RunConfig
-from dragoman.config.file import load_config
+from dragoman.config.file import changed_keys, read_config
 from dragoman.data.check import CorpusReport, check_data, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
@@ -48,22 +48,25 @@ from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, 
 
 def train_from_file(path: Path, overrides: Sequence[str], resume: bool) -> None:
     """Run `path` and say what to type next."""
-    config = load_config(path, overrides)
-    model = train_run(config, resume=resume)
+    config, given = read_config(path, overrides)
+    model = train_run(config, given, resume=resume)
     if not model:
         return
     say(f"\nThe model is in {model}. Next:")
     say(f'  {program()} translate -m {model} "…"\n  {program()} model show {model}')
 
 
-def train_run(config: RunConfig, *, resume: bool = False, teacher: Bundle | None = None) -> Path | None:
+def train_run(
+    config: RunConfig, given: Collection[str] | None = None, *, resume: bool = False, teacher: Bundle | None = None
+) -> Path | None:
     """Check, learn pieces, train, score, write the bundle; the bundle's folder.
 
+    `given` are the dotted keys that the user set, from `read_config`; unless known, those that are not the defaults.
     With a `teacher`, whose translations are the training text, its pieces are kept and none learned. Started by
     torchrun, every process trains; the first one does the rest, and the others return None.
     """
     folder = output_of(config)
-    config, start = apply_base_model(config, resume)
+    config, start = apply_base_model(config, given, resume)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
     keep_freed_memory()
@@ -303,7 +306,7 @@ def _without_effect(config: RunConfig, group: ProcessGroup) -> list[str]:
             train.parallel == "fsdp" and group.size == 1
         ),
         'train.accumulate: has no effect with train.batch_tokens = "auto"; train.update_tokens is an update\'s size': (
-            train.batch_tokens == "auto" and "accumulate" in train.model_fields_set
+            train.batch_tokens == "auto" and "train.accumulate" in changed_keys(config)
         ),
         "train.r_drop: with model.dropout = 0 its two passes are one and the same, for twice the time": (
             train.r_drop > 0 and config.model.dropout == 0

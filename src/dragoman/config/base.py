@@ -7,11 +7,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 # Beyond what any run needs, and within what every library below us can count to.
-MOST = 2**31 - 1
-Positive = Annotated[int, Field(gt=0, le=MOST)]
-NonNegative = Annotated[int, Field(ge=0, le=MOST)]
+INT32_MAX = 2**31 - 1
+Positive = Annotated[int, Field(gt=0, le=INT32_MAX)]
+NonNegative = Annotated[int, Field(ge=0, le=INT32_MAX)]
 # Hypotheses of one sentence: each takes memory of its own.
-Several = Annotated[int, Field(gt=0, le=4096)]
+HypothesisCount = Annotated[int, Field(gt=0, le=4096)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 

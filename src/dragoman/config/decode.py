@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import NonNegative, Positive, Section, Several
+from dragoman.config.base import HypothesisCount, NonNegative, Positive, Section
 
 
 class DecodeConfig(Section):
@@ -13,7 +13,7 @@ class DecodeConfig(Section):
     method: Literal["beam", "sample", "mbr"] = "beam"
     """`beam`: the most probable, by beam search. `sample`: drawn at random. `mbr`: of `samples` drawn at random the
     one most like the others by chrF (minimum Bayes risk, Eikema and Aziz 2022)."""
-    beam: Several = 4
+    beam: HypothesisCount = 4
     """Hypotheses kept per sentence; 1 is greedy search."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
     """α of Wu et al. 2016, Eq. (14): scores are log P / ((5 + length) / 6)^α."""
@@ -27,7 +27,7 @@ class DecodeConfig(Section):
     """A translation has at most this many tokens more than its source."""
     max_length: Positive | None = None
     """A translation has at most this many tokens, whatever its source."""
-    n_best: Several = 1
+    n_best: HypothesisCount = 1
     """Hypotheses returned per sentence."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
     """Sampling from P^(1/temperature), normalised: below 1 the likely becomes likelier."""

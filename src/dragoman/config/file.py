@@ -26,11 +26,47 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
     `overrides` are `section.key=value` with the value in TOML (a bare word is a string).
     Raises ConfigError.
     """
+    return read_config(path, overrides)[0]
+
+
+def read_config(path: Path | str, overrides: Sequence[str] = ()) -> tuple[RunConfig, frozenset[str]]:
+    """As `load_config`, with the dotted keys that the file and the overrides set: `train.seed`, `data.valid`, …
+
+    The configuration itself does not remember them: whatever needs them (fine-tuning, distillation, notices about
+    keys without effect) takes them as a second value. Raises ConfigError.
+    """
     path = Path(path)
     tree = _read_toml(path)
     for override in overrides:
         _apply(tree, override)
-    return build_config(tree, where=str(path), folder=path.parent)
+    return build_config(tree, where=str(path), folder=path.parent), explicit_keys(tree)
+
+
+def explicit_keys(tree: Mapping[str, Any]) -> frozenset[str]:
+    """The dotted keys that a configuration's dictionaries set: `section.key`, or `key` outside of any section."""
+    found = set[str]()
+    for name, value in tree.items():
+        found |= {f"{name}.{key}" for key in value} if isinstance(value, Mapping) else {name}
+    return frozenset(found)
+
+
+def changed_keys(config: RunConfig) -> frozenset[str]:
+    """The dotted keys whose values are not the defaults: what was set, for a configuration made without a file."""
+    defaults = RunConfig(project=config.project, data=config.data, model=ModelConfig.model_validate({}))
+    return frozenset(differences(defaults, config))
+
+
+def read_run_config(folder: Path) -> RunConfig:
+    """The `config.toml` that a run or a bundle has in its `folder`. Raises ConfigError that names the file."""
+    path = folder / "config.toml"
+    try:
+        return build_config(tomllib.loads(path.read_text(encoding="utf-8")), str(path), folder)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{error}; another version of dragoman wrote it") from None
+    except ValueError as error:  # of TOML, or of bytes that are not UTF-8
+        raise ConfigError(f"{path}: not TOML: {error}") from None
 
 
 def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig:
@@ -177,7 +213,7 @@ def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel]) -> str:
     for part in loc[:-1]:
         if isinstance(part, str):
             section = _section_of(section.model_fields[part].annotation) or section
-    known = [*section.model_fields, *(["layers"] if section is ModelConfig else [])]
+    known = list(section.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), known, n=1)
     if close:
         return f"; did you mean {_dotted([*loc[:-1], close[0]])}?"

@@ -1,25 +1,28 @@
 """The keys of [model]: the shape of the Transformer, in the names of section 3 and table 3 of the paper."""
 
-from typing import Any, Literal, Self
+from collections.abc import Container
+from typing import Any, Literal
 
-from pydantic import ModelWrapValidatorHandler, model_validator
+from pydantic import model_validator
 
 from dragoman.config.base import Fraction, Positive, Section
-from dragoman.config.presets import MODEL_PRESETS, SHAPE, both_depths
+from dragoman.config.presets import MODEL_PRESETS
+
+# Without a preset all of these must be set (both depths by `layers`); without any of them the preset is `small`.
+SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
 
 
 class ModelConfig(Section):
-    """The shape of the Transformer, section 3. `preset` fills what is not given.
-
-    `model_fields_set` is what was given, with `layers` by this name; not what was filled.
-    """
+    """The shape of the Transformer, section 3. `preset` gives the values of keys that are not set."""
 
     preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big"] | None = None
     """`paper-base` and `paper-big` are exactly 2017; the others are what we recommend today."""
+    layers: Positive | None = None
+    """N, the number of layers of the encoder and of the decoder."""
     encoder_layers: Positive
-    """N of the encoder; `layers` sets both depths at once."""
+    """Number of encoder layers; `layers` unless set."""
     decoder_layers: Positive
-    """N of the decoder."""
+    """Number of decoder layers; `layers` unless set."""
     d_model: Positive
     """Width of embeddings and of every sub-layer's output."""
     d_ff: Positive
@@ -46,30 +49,38 @@ class ModelConfig(Section):
     """`all`: source, target embeddings and the output projection are one matrix (section 3.4);
     `target`: the latter two only; `none`: three matrices."""
 
-    @model_validator(mode="wrap")
+    @model_validator(mode="before")
     @classmethod
-    def _from_what_was_given(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+    def _fill(cls, given: Any) -> Any:
+        """What was given, with the keys that follow from it: those of the preset, the depths, the width of a head."""
         if not isinstance(given, dict):
-            return build(given)
-        config = build(cls._filled(given))
-        object.__setattr__(config, "__pydantic_fields_set__", set(given))
-        return config
-
-    @staticmethod
-    def _filled(given: dict[str, Any]) -> dict[str, Any]:
-        preset = given.get("preset", None if SHAPE & given.keys() else "small")
-        filled = both_depths(MODEL_PRESETS.get(str(preset), {})) | both_depths(given)
-        if preset:
-            filled["preset"] = preset
+            return given
         for key in SHAPE & given.keys():
-            if not isinstance(given[key], int):
+            if given[key] is not None and not isinstance(given[key], int):
                 raise ValueError(f"{key}: input should be a whole number, not {given[key]!r}")
-        d_model, heads = filled.get("d_model"), filled.get("heads")
-        if isinstance(d_model, int) and isinstance(heads, int) and heads > 0:
-            if d_model % heads and not {"d_k", "d_v"} <= set(filled):
-                raise ValueError(
-                    f"heads: {heads} does not divide d_model = {d_model}; "
-                    f"make d_model {d_model // heads * heads or heads} or {(d_model // heads + 1) * heads}"
-                )
-            filled = {"d_k": d_model // heads, "d_v": d_model // heads} | filled
-        return filled
+        preset = given.get("preset", None if SHAPE & given.keys() else "small")
+        filled = _with_depths(MODEL_PRESETS.get(str(preset), {})) | _with_depths(given)
+        filled["preset"] = preset
+        if filled.get("encoder_layers") == filled.get("decoder_layers"):
+            filled["layers"] = filled.get("encoder_layers")
+        else:
+            filled.pop("layers", None)
+        return _head_widths(filled.get("d_model"), filled.get("heads"), filled) | filled
+
+
+def _with_depths(keys: dict[str, Any]) -> dict[str, Any]:
+    """`keys` with both depths if `layers` is among them; a depth of its own comes before it."""
+    layers = keys.get("layers")
+    return keys if layers is None else {"encoder_layers": layers, "decoder_layers": layers} | keys
+
+
+def _head_widths(d_model: Any, heads: Any, given: Container[str]) -> dict[str, int]:
+    """d_k = d_v = d_model / h, section 3.2.2. Raises ValueError if they are needed and h does not divide d_model."""
+    if not (isinstance(d_model, int) and isinstance(heads, int) and heads > 0):
+        return {}
+    if d_model % heads and not ("d_k" in given and "d_v" in given):
+        raise ValueError(
+            f"heads: {heads} does not divide d_model = {d_model}; "
+            f"make d_model {d_model // heads * heads or heads} or {(d_model // heads + 1) * heads}"
+        )
+    return {"d_k": d_model // heads, "d_v": d_model // heads}

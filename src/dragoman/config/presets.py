@@ -40,11 +40,3 @@ MODEL_PRESETS: dict[str, dict[str, Any]] = {
     "base": _today(8, 4, 512, 1408, 8),
     "big": _today(12, 4, 1024, 2752, 16),
 }
-
-SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
-
-
-def both_depths(model: dict[str, Any]) -> dict[str, Any]:
-    """`layers = N` spelled out as the two depths, which win where they are given too."""
-    rest = {key: value for key, value in model.items() if key != "layers"}
-    return {"encoder_layers": model["layers"], "decoder_layers": model["layers"]} | rest if "layers" in model else rest

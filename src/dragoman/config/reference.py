@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig, Section
-from dragoman.config.base import MOST
+from dragoman.config.base import INT32_MAX
 from dragoman.errors import ConfigError
 
 
@@ -111,9 +111,9 @@ def _bounds(metadata: Any) -> str:
             words.append(f"from {limit.ge:,}")
         elif isinstance(limit, Gt):
             words.append(f"above {limit.gt:,}")
-        elif isinstance(limit, Le) and limit.le != MOST:
+        elif isinstance(limit, Le) and limit.le != INT32_MAX:
             words.append(f"to {limit.le:,}")
-        elif isinstance(limit, Lt) and isinstance(limit.lt, int | float) and limit.lt < MOST:
+        elif isinstance(limit, Lt) and isinstance(limit.lt, int | float) and limit.lt < INT32_MAX:
             words.append(f"below {limit.lt:,}")
     return " " + " ".join(words) if words else ""
 

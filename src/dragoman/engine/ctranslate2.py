@@ -16,7 +16,7 @@ from typing import Any
 import ctranslate2
 
 from dragoman.config import DecodeConfig
-from dragoman.config.base import MOST
+from dragoman.config.base import INT32_MAX
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.engine.process import refuse_fork
@@ -251,7 +251,7 @@ def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
 
 def _thread_tokens(folder: Path, device: str, arithmetic: str) -> int:
     if device.startswith("cuda"):
-        return MOST
+        return INT32_MAX
     if (folder / "model.bin").stat().st_size > LARGE:
         return THREAD_TOKENS_OF_LARGE
     return THREAD_TOKENS["int8" if arithmetic.startswith("int8") else "float32"]

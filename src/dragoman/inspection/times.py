@@ -4,7 +4,6 @@ A run's folder enters (`config.toml`, `tokenizer/`, `checkpoints/`), one `Moment
 cannot be read is named, and the others are shown.
 """
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from dragoman.bundle import load_weights
 from dragoman.config import DecodeConfig, RunConfig
-from dragoman.config.file import build_config
+from dragoman.config.file import read_run_config
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.look import inspect_model
 from dragoman.model.transformer import Transformer
@@ -67,15 +66,10 @@ def through_time(
 
 
 def _config(folder: Path) -> RunConfig:
-    where = folder / "config.toml"
     try:
-        return build_config(tomllib.loads(where.read_text(encoding="utf-8")), str(where), folder)
-    except OSError as error:
-        raise ModelError(f"{where}: {error.strerror}; it belongs to the run, copy it again") from None
+        return read_run_config(folder)
     except ConfigError as error:
-        raise ModelError(f"{error}; it was written by another version of dragoman") from None
-    except ValueError as error:
-        raise ModelError(f"{where}: not TOML: {error}; its checkpoints cannot be read without it") from None
+        raise ModelError(f"{error}; the checkpoints cannot be read without it, copy the run again") from None
 
 
 def _spread(steps: Sequence[int], most: int) -> list[int]:

@@ -14,7 +14,7 @@ from dragoman.model.transformer import Transformer
 
 DEPTHS = {"encoder_layers", "decoder_layers"}
 # What touches no weight's shape or meaning.
-FREE = DEPTHS | {"dropout", "preset"}
+FREE = DEPTHS | {"layers", "dropout", "preset"}
 
 
 def may_inherit(student: ModelConfig, teacher: ModelConfig) -> bool:

@@ -4,10 +4,12 @@ Keys of [model] and [tokenizer] that the user gives must agree with the base mod
 tokenizer in its own folder and does not need the base model any more.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.config import ModelConfig, RunConfig, TokenizerConfig
+from dragoman.config.file import changed_keys
 from dragoman.errors import ConfigError
 from dragoman.workflows.run_folder import original_config, output_of
 
@@ -15,17 +17,24 @@ from dragoman.workflows.run_folder import original_config, output_of
 FREE = ("dropout", "sampling")
 
 
-def apply_base_model(config: RunConfig, resume: bool = False) -> tuple[RunConfig, Bundle | None]:
+def apply_base_model(
+    config: RunConfig, given: Collection[str] | None = None, resume: bool = False
+) -> tuple[RunConfig, Bundle | None]:
     """The configuration with the shape and tokenizer of its base model, and that model; None without one.
 
-    On `resume` no model is opened, and the keys that were given stay, to be compared with those the run started with.
-    Raises ConfigError if a key of [model] or [tokenizer] that the user gave differs from the base model.
+    `given` are the dotted keys that the user set, from `read_config`; without them, the keys that differ from the
+    defaults. On `resume` no model is opened, and these keys keep their values, to be compared with those the run
+    started with. Raises ConfigError if such a key of [model] or [tokenizer] differs from the base model.
     """
     if not config.train.start_from:
         return config, None
     start = None if resume else open_bundle(config.train.start_from)
     origin = start.config if start else original_config(output_of(config))
-    model, tokenizer = _explicit_fields(config.model), _explicit_fields(config.tokenizer)
+    given = changed_keys(config) if given is None else given
+    model, tokenizer = (
+        _explicit_fields(config.model, given, "model"),
+        _explicit_fields(config.tokenizer, given, "tokenizer"),
+    )
     if start:
         _check_agreement(model, origin.model, "model", start.folder)
         _check_agreement(tokenizer, origin.tokenizer, "tokenizer", start.folder)
@@ -36,13 +45,14 @@ def apply_base_model(config: RunConfig, resume: bool = False) -> tuple[RunConfig
     return config.model_copy(update=sections), start
 
 
-def _explicit_fields(section: ModelConfig | TokenizerConfig) -> dict[str, tuple[str, object]]:
+def _explicit_fields(
+    section: ModelConfig | TokenizerConfig, given: Collection[str], name: str
+) -> dict[str, tuple[str, object]]:
     """The fields that the user gave, each with the key that set it (`layers`, `preset` set several) and its value."""
-    given = section.model_fields_set
-    keys = {field: field for field in type(section).model_fields if field in given}
-    if "layers" in given:
+    keys = {field: field for field in type(section).model_fields if f"{name}.{field}" in given}
+    if "layers" in keys:
         keys = {"encoder_layers": "layers", "decoder_layers": "layers"} | keys
-    if "preset" in given:
+    if "preset" in keys:
         shape = set(type(section).model_fields) - {*FREE, "d_k", "d_v"}
         keys = dict.fromkeys(sorted(shape), "preset") | keys
     return {field: (key, getattr(section, field)) for field, key in keys.items()}

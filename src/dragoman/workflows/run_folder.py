@@ -5,13 +5,12 @@ data.json       the hashes of its text and of its tokenizer
 """
 
 import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.config.file import build_config, differences, dump_config, portable
+from dragoman.config.file import differences, dump_config, portable, read_run_config
 from dragoman.data.check import CorpusReport
 from dragoman.errors import ConfigError, ResumeError
 from dragoman.storage import locked, storage_error, write_text_atomically
@@ -28,6 +27,7 @@ MAY_CHANGE = (
 )
 # These may change too, unless the learning rate depends on them.
 ENDS = ("train.max_steps", "train.max_minutes")
+INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
 
 def output_of(config: RunConfig) -> Path:
@@ -84,18 +84,10 @@ def original_config(folder: Path) -> RunConfig:
         if checkpoint_steps(folder / "checkpoints"):
             raise ResumeError(f"{folder}: no checkpoint is complete; start a new run with another train.output")
         raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
-    before = folder / "config.toml"
     try:
-        return build_config(tomllib.loads(before.read_text(encoding="utf-8")), str(before), folder)
-    except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
-        raise _unreadable(before, error) from None
-
-
-def _unreadable(path: Path, error: Exception) -> ResumeError:
-    cause = getattr(error, "strerror", None) or str(error)
-    return ResumeError(
-        f"{path}: cannot be read: {cause}; the run cannot be compared with how it started; start a new one"
-    )
+        return read_run_config(folder)
+    except ConfigError as error:
+        raise ResumeError(f"{error}; {INCOMPARABLE}") from None
 
 
 def _value(config: RunConfig, key: str) -> str:
@@ -123,7 +115,8 @@ def record_inputs(
             before = [tuple(hashes[report.name]) for report in learned]
             pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # runs of older versions do not have it
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise _unreadable(note, error) from None
+            cause = getattr(error, "strerror", None) or str(error)
+            raise ResumeError(f"{note}: cannot be read: {cause}; {INCOMPARABLE}") from None
         _check_text(learned, before)
         for name, now in tokenizer.sha256.items():
             _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
