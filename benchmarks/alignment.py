@@ -43,7 +43,7 @@ from dragoman.config import CorpusConfig, DecodeConfig
 from dragoman.data.corpus import sample_pairs
 from dragoman.inspection.attribution import erasure, gradient_by_input
 from dragoman.inspection.heads import strongest
-from dragoman.inspection.look import Inspection, inspect_model
+from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Side, Tokenizer
@@ -102,7 +102,7 @@ def pairs_of(data: Path, name: str, count: int) -> list[Pair]:
 def crossing(inspection: Inspection) -> Tensor:
     """(L, H, T, S): the encoder-decoder attention of every layer."""
     layers = range(len(inspection.model.decoder))
-    return torch.stack([inspection.seen[f"decoder.{layer}.cross_attention"].weights[0] for layer in layers])
+    return torch.stack([inspection.recording[f"decoder.{layer}.cross_attention"].weights[0] for layer in layers])
 
 
 def choose(

@@ -19,7 +19,7 @@ import torch
 
 from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.data.corpus import sample_pairs
-from dragoman.inspection.look import inspect_model
+from dragoman.inspection.inspection import inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn

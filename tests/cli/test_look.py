@@ -55,11 +55,11 @@ def test_every_array_goes_into_a_file_with_its_axes(dragoman: Any, model: Path, 
     arrays = np.load(file)
     axes = json.loads(str(arrays["axes"]))
     weights = arrays["decoder.0.cross_attention.weights"]
-    assert axes["decoder.0.cross_attention.weights"]["axes"] == ["head", "position", "seen"]
+    assert axes["decoder.0.cross_attention.weights"]["axes"] == ["head", "position", "key"]
     labels = axes["decoder.0.cross_attention.weights"]["labels"]
-    assert weights.shape == (2, len(labels["position"]), len(labels["seen"]))
+    assert weights.shape == (2, len(labels["position"]), len(labels["key"]))
     assert labels["position"][0] == "<s>"
-    assert labels["seen"][-1] == "</s>"
+    assert labels["key"][-1] == "</s>"
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
     look_ahead = arrays["decoder.0.self_attention.masked"][0]
     assert (np.isneginf(look_ahead) == np.triu(np.ones_like(look_ahead, bool), 1)).all()

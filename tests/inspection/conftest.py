@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.inspection.look import Inspection, inspect_model
+from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 

@@ -10,7 +10,7 @@ from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection import attribution
 from dragoman.inspection.attribution import agree, attribute, erasure, gradient_by_input
 from dragoman.inspection.heads import roles
-from dragoman.inspection.look import Inspection
+from dragoman.inspection.inspection import Inspection
 from dragoman.model.attention import padding_mask
 from dragoman.text.tokenizer import BOS, PAD
 
@@ -22,7 +22,7 @@ def log_p(inspection: Inspection, source: list[int], shift: Tensor | None = None
     handle = model.source_embedding.register_forward_hook(lambda _module, _args, x: x if shift is None else x + shift)
     state = model.encode(src, padding_mask(src, PAD))
     handle.remove()
-    for token, following in zip((BOS, *inspection.target_tokens), inspection.target_tokens, strict=False):
+    for token, following in zip((BOS, *inspection.target_ids), inspection.target_ids, strict=False):
         logits, state = model.decode(torch.tensor([[token]]), state)
         logits[..., FORBIDDEN_IDS] = -torch.inf
         found.append(logits[0, 0].log_softmax(-1)[following])
@@ -31,7 +31,7 @@ def log_p(inspection: Inspection, source: list[int], shift: Tensor | None = None
 
 @torch.inference_mode()
 def test_erasure_is_what_scoring_without_the_token_loses(inspection: Inspection) -> None:
-    lost, source = erasure(inspection), list(inspection.source_tokens)
+    lost, source = erasure(inspection), list(inspection.source_ids)
     assert lost.shape == (7, 6)
     whole = log_p(inspection, source)
     torch.testing.assert_close(whole, inspection.log_probs, atol=1e-5, rtol=0)
@@ -41,9 +41,9 @@ def test_erasure_is_what_scoring_without_the_token_loses(inspection: Inspection)
 
 
 def test_gradient_by_input_is_the_gradient_times_the_input_token_by_token(inspection: Inspection) -> None:
-    found, source = gradient_by_input(inspection), list(inspection.source_tokens)
+    found, source = gradient_by_input(inspection), list(inspection.source_ids)
     assert not found.requires_grad
-    x = inspection.seen["source_embedding"].output.clone()
+    x = inspection.recording["source_embedding"].output.clone()
     shift = torch.zeros(x.shape, requires_grad=True)
     for row, value in zip(found, log_p(inspection, source, shift), strict=True):
         (gradient,) = torch.autograd.grad(value, shift, retain_graph=True)
@@ -54,10 +54,10 @@ def test_gradient_by_input_is_the_gradient_times_the_input_token_by_token(inspec
 def test_gradient_by_input_equals_finite_differences(inspection: Inspection) -> None:
     """One number of one source vector at a time, by differences of fourth order, in double precision."""
     found, model = gradient_by_input(inspection), inspection.model.double()
-    x = inspection.seen["source_embedding"].output.double()
+    x = inspection.recording["source_embedding"].output.double()
     units = torch.eye(x.numel(), dtype=torch.float64).view(-1, *x.shape[1:])
-    source = torch.tensor([inspection.source_tokens]).expand(len(units), -1)
-    output = torch.tensor([inspection.target_tokens]).expand(len(units), -1)
+    source = torch.tensor([inspection.source_ids]).expand(len(units), -1)
+    output = torch.tensor([inspection.target_ids]).expand(len(units), -1)
     read = torch.cat((torch.full((len(units), 1), BOS), output[:, :-1]), 1)
 
     def log_p_at(shift: float) -> Tensor:
@@ -94,7 +94,7 @@ def test_the_head_that_agrees_with_erasure_most_is_shown(inspection: Inspection)
     told = attribute(inspection)
     aligned = {(role.where, role.head): role.alignment for role in roles(inspection, told.erasure)}
     assert aligned[told.where, told.head] == max(share for share in aligned.values() if share is not None)
-    torch.testing.assert_close(told.attention, inspection.seen[told.where].weights[0, told.head])
+    torch.testing.assert_close(told.attention, inspection.recording[told.where].weights[0, told.head])
     assert told.agreement["attention-erasure"].top == pytest.approx(aligned[told.where, told.head])
     assert told.links == tuple((t, int(told.attention[t, :5].argmax())) for t in range(6))
     assert set(told.agreement) == {"attention-erasure", "attention-gradient", "erasure-gradient"}
@@ -125,7 +125,7 @@ def test_too_long_a_sentence_has_attention_alone(inspection: Inspection, monkeyp
     assert told.erasure is told.gradient is None
     assert told.agreement == {}
     sure = {
-        (role.where, role.head): inspection.seen[role.where].weights[0, role.head, :-1, :-1].amax(-1).mean()
+        (role.where, role.head): inspection.recording[role.where].weights[0, role.head, :-1, :-1].amax(-1).mean()
         for role in roles(inspection)
         if "cross" in role.where
     }

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from dragoman.inspection.attribution import erasure
-from dragoman.inspection.heads import _roles_of, roles
-from dragoman.inspection.look import Inspection
-from dragoman.inspection.record import AttentionSeen
+from dragoman.inspection.heads import attention_roles, roles
+from dragoman.inspection.inspection import Inspection
+from dragoman.inspection.record import AttentionRecord
 
 
 def mean(values: list[float]) -> float:
@@ -22,7 +22,7 @@ def test_roles_are_their_formulas_in_plain_python(inspection: Inspection) -> Non
     wheres += [f"decoder.{layer}.{kind}_attention" for layer in range(2) for kind in ("self", "cross")]
     assert [(role.where, role.head) for role in told] == [(where, head) for where in wheres for head in range(4)]
     for role in told:
-        w = inspection.seen[role.where].weights[0, role.head].tolist()
+        w = inspection.recording[role.where].weights[0, role.head].tolist()
         rows, columns = len(w), len(w[0])
         entropies = [-sum(p * math.log(p) for p in row if p > 0) for row in w]
         assert role.entropy == pytest.approx(mean(entropies), abs=1e-5)
@@ -47,19 +47,19 @@ def test_alignment_is_the_share_of_words_that_erasure_names_too(inspection: Insp
         if not role.where.endswith("cross_attention"):
             assert role.alignment is None
             continue
-        w = inspection.seen[role.where].weights[0, role.head].tolist()
+        w = inspection.recording[role.where].weights[0, role.head].tolist()
         same = [
             max(range(5), key=w[t].__getitem__) == max(range(5), key=lost[t].__getitem__) for t in range(6)
         ]  # five source words and six of the target, end marks aside
         assert role.alignment == pytest.approx(mean(same))
 
 
-def drawn(weights: torch.Tensor, mask: torch.Tensor) -> AttentionSeen:
+def drawn(weights: torch.Tensor, mask: torch.Tensor) -> AttentionRecord:
     """An attention with these weights (T, S), nothing else of it known."""
     scores = torch.where(weights > 0, weights.log(), torch.tensor(-1e4))  # one-hot keys give the scores back
     keys, root = torch.eye(weights.size(1)), math.sqrt(weights.size(1))
     nothing = torch.empty(0)
-    return AttentionSeen(root * scores[None, None], keys[None, None], nothing, mask[None, None], *3 * [nothing])
+    return AttentionRecord(root * scores[None, None], keys[None, None], nothing, mask[None, None], *3 * [nothing])
 
 
 @pytest.mark.parametrize("offset", [-2, -1, 0, 1])
@@ -67,7 +67,7 @@ def test_a_head_that_points_at_a_neighbour_is_known(offset: int) -> None:
     weights = torch.full((6, 6), 0.0)
     for i in range(6):
         weights[i, min(max(i + offset, 0), 5)] = 1.0
-    (role,) = _roles_of("encoder.0.self_attention", drawn(weights, torch.ones(6, 6, dtype=torch.bool)), None)
+    (role,) = attention_roles("encoder.0.self_attention", drawn(weights, torch.ones(6, 6, dtype=torch.bool)), None)
     assert role.offset == offset
     assert role.positional == pytest.approx(1.0)
     assert role.entropy == pytest.approx(0.0, abs=1e-6)
@@ -77,7 +77,7 @@ def test_a_head_that_points_at_a_neighbour_is_known(offset: int) -> None:
 def test_a_head_that_sees_all_alike_has_the_entropy_of_a_coin_with_so_many_sides() -> None:
     mask = torch.ones(5, 5, dtype=torch.bool).tril()
     weights = mask / mask.sum(-1, keepdim=True)
-    (role,) = _roles_of("decoder.0.self_attention", drawn(weights, mask), None)
+    (role,) = attention_roles("decoder.0.self_attention", drawn(weights, mask), None)
     assert role.normalised_entropy == pytest.approx(1.0, abs=1e-5)
     assert role.entropy == pytest.approx(mean([math.log(n) for n in range(1, 6)]), abs=1e-5)
 

@@ -5,15 +5,15 @@ import math
 import pytest
 import torch
 
+from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.lens import logit_lens, norm_statistics
-from dragoman.inspection.look import Inspection
 
 
 def test_after_the_last_layer_the_lens_shows_what_the_model_says(inspection: Inspection) -> None:
     layers = logit_lens(inspection)
     assert len(layers) == 2
-    for position, (step, ranked) in enumerate(zip(inspection.steps(12), layers[-1], strict=True)):
-        everything = sorted([(step.piece, step.probability), *step.instead], key=lambda one: -one[1])
+    for position, (step, ranked) in enumerate(zip(inspection.predictions(12), layers[-1], strict=True)):
+        everything = sorted([(step.piece, step.probability), *step.alternatives], key=lambda one: -one[1])
         assert [piece for piece, _ in ranked] == [piece for piece, _ in everything[:3]], position
         assert [p for _, p in ranked] == pytest.approx([p for _, p in everything[:3]], abs=1e-6)
 
@@ -21,7 +21,7 @@ def test_after_the_last_layer_the_lens_shows_what_the_model_says(inspection: Ins
 def test_a_lower_layer_is_read_as_if_it_were_the_last(inspection: Inspection) -> None:
     model = inspection.model
     with torch.inference_mode():
-        logits = model.decoder_norm(inspection.seen["decoder.0"][0]) @ model.projection.T
+        logits = model.decoder_norm(inspection.recording["decoder.0"][0]) @ model.projection.T
     for row, ranked in zip(logits.tolist(), logit_lens(inspection, 5)[0], strict=True):
         allowed = {token: math.exp(score) for token, score in enumerate(row) if token > 2}
         best = sorted(allowed, key=allowed.__getitem__, reverse=True)[:5]

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.inspection import page, payload
-from dragoman.inspection.look import Inspection, inspect_model
+from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 
@@ -46,7 +46,7 @@ def script(text: str, name: str) -> str:
 @pytest.mark.parametrize("kind", [{"norm_order": "post"}, {"norm_order": "pre", "norm": "rms", "positions": "rotary"}])
 def test_stored_arrays_are_those_recorded(look: Look, kind: dict[str, Any]) -> None:
     found = look(**kind)
-    made = payload.gather(found, name="toy", languages=("en", "de"), room=10**7, options=OPTIONS)
+    made = payload.gather(found, name="toy", languages=("en", "de"), byte_budget=10**7, options=OPTIONS)
     index = made.facts["arrays"]
     assert {name for name in found if name.endswith(".weights")} <= set(index)
     for name in set(index) & set(found) - {"logits"}:
@@ -56,8 +56,8 @@ def test_stored_arrays_are_those_recorded(look: Look, kind: dict[str, Any]) -> N
 
 def test_probabilities_are_the_models(look: Look) -> None:
     found = look()
-    made = payload.gather(found, name="toy", languages=("en", "de"), room=10**7, options=OPTIONS)
-    count = len(found.target_tokens)
+    made = payload.gather(found, name="toy", languages=("en", "de"), byte_budget=10**7, options=OPTIONS)
+    count = len(found.target_ids)
     read = {
         name: np.frombuffer(made.blob, "<f4", offset=made.facts["arrays"][name]["offset"], count=size).reshape(
             count, -1
@@ -66,19 +66,20 @@ def test_probabilities_are_the_models(look: Look) -> None:
     }
     probabilities = np.exp(read["logits"] - read["logsumexp"])
     for step, piece, row, log_prob in zip(
-        made.facts["steps"], found.pieces["output"], probabilities, found.log_probs, strict=True
+        made.facts["predictions"], found.pieces["output"], probabilities, found.log_probs, strict=True
     ):
-        assert step["candidates"][step["said"]] == piece
-        assert row[step["said"]] == pytest.approx(float(log_prob.exp()), abs=1e-6)
+        assert step["candidates"][step["chosen"]] == piece
+        assert row[step["chosen"]] == pytest.approx(float(log_prob.exp()), abs=1e-6)
         assert not {"<pad>", "<unk>", "<s>"} & set(step["candidates"])
 
 
 def test_a_small_room_keeps_the_weights_then_the_layers_asked_for(look: Look) -> None:
     found = look()
-    wide = payload.gather(found, name="toy", languages=("en", "de"), room=10**7, options=OPTIONS)
+    wide = payload.gather(found, name="toy", languages=("en", "de"), byte_budget=10**7, options=OPTIONS)
     assert "decoder.0.cross_attention.q" in wide.facts["arrays"]
     for layers, there, missing in (((1,), "encoder.0", "encoder.1"), ((2,), "encoder.1", "encoder.0")):
-        made = payload.gather(found, name="toy", languages=("en", "de"), room=82_000, layers=layers, options=OPTIONS)
+        keys = {"name": "toy", "languages": ("en", "de"), "options": OPTIONS}
+        made = payload.gather(found, byte_budget=82_000, layers=layers, **keys)
         index = made.facts["arrays"]
         assert all(name in index for name in found if name.endswith(".weights"))
         assert f"{there}.self_attention.q" in index
@@ -89,20 +90,20 @@ def test_a_small_room_keeps_the_weights_then_the_layers_asked_for(look: Look) ->
 def test_a_sentence_too_long_becomes_blocks(look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(" ".join(["red dog cat"] * 60))
     text = write(found, tmp_path)
-    assert len(text.encode()) < page.size_limit(len(found.source_tokens))
+    assert len(text.encode()) < page.size_limit(len(found.source_ids))
     assert "reduced" not in json.loads(script(text, "payload"))["arrays"]["encoder.0.self_attention.weights"]
     small = sum(len(part.encode()) for part in page._static().values()) + 400_000
     monkeypatch.setattr(page, "size_limit", lambda _: small)
     text = write(found, tmp_path)
     assert len(text.encode()) < small
     entry = json.loads(script(text, "payload"))["arrays"]["encoder.0.self_attention.weights"]
-    count, factor = len(found.source_tokens), entry["reduced"]
+    count, factor = len(found.source_ids), entry["reduced"]
     assert factor > 1
     assert entry["shape"] == [4, -(-count // factor), -(-count // factor)]
 
 
 def test_a_room_too_small_for_anything_ends_with_one_block_a_map() -> None:
-    assert payload._factor([(2, 7, 9), (3, 4)], -1) == 9
+    assert payload.block_side([(2, 7, 9), (3, 4)], -1) == 9
 
 
 def test_a_block_is_the_mean_of_what_is_in_it() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen, FeedForwardSeen, record
+from dragoman.inspection.record import AddNormRecord, AttentionRecord, EmbeddingRecord, FeedForwardRecord, record
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD
@@ -14,9 +14,9 @@ TGT = torch.tensor([[BOS, 9, 10, 11]])
 
 
 def test_weights_computed_again_are_those_of_the_fused_kernel(model: Transformer) -> None:
-    with record(model) as seen, torch.inference_mode():
+    with record(model) as recording, torch.inference_mode():
         model(SRC, padding_mask(SRC, PAD), TGT)
-    looks = [sight for sight in seen.values() if isinstance(sight, AttentionSeen)]
+    looks = [activation for activation in recording.values() if isinstance(activation, AttentionRecord)]
     assert len(looks) == 6
     for look in looks:
         everyone = torch.eye(look.k.size(2)).expand(*look.k.shape[:2], -1, -1)
@@ -29,15 +29,15 @@ def test_weights_computed_again_are_those_of_the_fused_kernel(model: Transformer
 
 @torch.inference_mode()
 def test_each_quantity_leads_to_the_next(model: Transformer) -> None:
-    with record(model) as seen, torch.inference_mode():
+    with record(model) as recording, torch.inference_mode():
         logits = model(SRC, padding_mask(SRC, PAD), TGT)
-    stream = seen["source_embedding"].output
-    torch.testing.assert_close(stream, seen["source_embedding"].scaled + seen["source_embedding"].positions)
+    stream = recording["source_embedding"].output
+    torch.testing.assert_close(stream, recording["source_embedding"].scaled + recording["source_embedding"].positions)
     for number in range(2):
         for place, sublayer in enumerate(("self_attention", "feed_forward")):
-            step = seen[f"encoder.{number}.add_norm.{place}"]
+            step = recording[f"encoder.{number}.add_norm.{place}"]
             torch.testing.assert_close(step.x, stream)
-            torch.testing.assert_close(step.added, seen[f"encoder.{number}.{sublayer}"].output)
+            torch.testing.assert_close(step.added, recording[f"encoder.{number}.{sublayer}"].output)
             total = step.x + step.added
             norm = model.get_submodule(f"encoder.{number}.add_norm.{place}.norm")
             torch.testing.assert_close(norm(step.unnormed), step.normed)
@@ -45,30 +45,30 @@ def test_each_quantity_leads_to_the_next(model: Transformer) -> None:
             torch.testing.assert_close(step.unnormed, total if post else step.x)
             torch.testing.assert_close(step.output, step.normed if post else total)
             stream = step.output
-        torch.testing.assert_close(seen[f"encoder.{number}"], stream)
-    torch.testing.assert_close(model.encoder_norm(stream), seen["encoder_norm"])
-    torch.testing.assert_close(model.project(seen["decoder_norm"]), logits)
+        torch.testing.assert_close(recording[f"encoder.{number}"], stream)
+    torch.testing.assert_close(model.encoder_norm(stream), recording["encoder_norm"])
+    torch.testing.assert_close(model.project(recording["decoder_norm"]), logits)
 
 
 def test_a_search_is_recorded_step_by_step(model: Transformer) -> None:
     with record(model) as whole, torch.inference_mode():
         model(SRC, padding_mask(SRC, PAD), TGT)
-    with record(model) as seen, torch.inference_mode():
+    with record(model) as recording, torch.inference_mode():
         state = model.encode(SRC, padding_mask(SRC, PAD))
         for token in TGT.T:
             _, state = model.decode(token[None], state)
-    for name, sight in whole.items():
-        steps = seen.every(name)
+    for name, activation in whole.items():
+        steps = recording.history(name)
         if not name.startswith(("decoder", "target")):
             assert len(steps) == 1
-        elif isinstance(sight, AttentionSeen):
+        elif isinstance(activation, AttentionRecord):
             last = steps[-1]
-            torch.testing.assert_close(last.weights[:, :, 0], sight.weights[:, :, -1])
-            torch.testing.assert_close(steps[0].weights[0, :, 0], sight.weights[0, :, 0, : steps[0].k.size(2)])
-        elif isinstance(sight, EmbeddingSeen | FeedForwardSeen | AddNormSeen):
-            torch.testing.assert_close(torch.cat([step.output for step in steps], 1), sight.output)
+            torch.testing.assert_close(last.weights[:, :, 0], activation.weights[:, :, -1])
+            torch.testing.assert_close(steps[0].weights[0, :, 0], activation.weights[0, :, 0, : steps[0].k.size(2)])
+        elif isinstance(activation, EmbeddingRecord | FeedForwardRecord | AddNormRecord):
+            torch.testing.assert_close(torch.cat([step.output for step in steps], 1), activation.output)
         else:
-            torch.testing.assert_close(torch.cat(steps, 1), sight)
+            torch.testing.assert_close(torch.cat(steps, 1), activation)
 
 
 def test_who_is_not_watched_has_no_hooks(model: Transformer) -> None:
@@ -80,7 +80,7 @@ def test_who_is_not_watched_has_no_hooks(model: Transformer) -> None:
 
 
 def test_what_is_watched_keeps_its_gradients(model: Transformer) -> None:
-    with record(model) as seen:
+    with record(model) as recording:
         model(SRC, padding_mask(SRC, PAD), TGT)
-    seen["encoder.0.self_attention"].weights.square().sum().backward()
+    recording["encoder.0.self_attention"].weights.square().sum().backward()
     assert model.source_embedding.weight.grad.abs().sum() > 0

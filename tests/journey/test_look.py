@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +17,10 @@ from in_numpy import Numpy, softmax
 from dragoman.bundle import load_tensors, open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
-from dragoman.inspection.look import Inspection, inspect
+from dragoman.inspection.checkpoints import CheckpointView
+from dragoman.inspection.inspect import inspect
+from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.page import write_page
-from dragoman.inspection.times import Moment
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 
@@ -58,14 +60,15 @@ def looked(
             parameter.mul_(1.3) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
     write_bundle(tmp_path / "model", config=config, tokenizer=toy_tokenizer, model=model, card="", facts={})
     found = inspect(open_bundle(tmp_path / "model"), sentence(), options=OPTIONS)
-    attention = torch.stack([found.seen[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in (0, 1)])
+    layers = [found.recording[f"decoder.{layer}.cross_attention"] for layer in (0, 1)]
+    attention = torch.stack([layer.weights[0].mean(0) for layer in layers])
     pieces = found.pieces["output"]
-    times = (
-        Moment(4, "hund </script>\x00\u202e", found.pieces["source"], pieces, attention, -9.0),
-        Moment(8, problem="8: <b>not read</b>"),
+    checkpoints = (
+        CheckpointView(4, "hund </script>\x00\u202e", found.pieces["source"], pieces, attention, -9.0),
+        CheckpointView(8, problem="8: <b>not read</b>"),
     )
     page = tmp_path / "page.html"
-    write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, times=times)
+    write_page(found, page, name="toy", languages=("en", "de"), options=OPTIONS, checkpoints=checkpoints)
     return request.param, page, found
 
 
@@ -111,7 +114,7 @@ def use(tab: Any, view: str) -> None:
         field.press("ArrowDown")
         playwright.expect(section.locator("figure output").first).to_contain_text("= ")
     if view == "walk":
-        section.locator(".box", has_text="Softmax").click()
+        section.locator(".box", has_text=re.compile("Softmax|소프트맥스")).click()
         playwright.expect(section.locator("#step-softmax")).to_be_focused()
     if view == "heads":
         before = section.locator(".enlarged figcaption").inner_text()
@@ -128,7 +131,7 @@ def use(tab: Any, view: str) -> None:
         tab.keyboard.press("ArrowDown")
         tab.keyboard.press("ArrowUp")
         tab.keyboard.press("Enter")
-        playwright.expect(section.locator(".told-node table")).to_have_count(1)
+        playwright.expect(section.locator(".node-details table")).to_have_count(1)
     if view in ("beam", "attribution"):
         section.locator(".word").nth(1).click()
         playwright.expect(section.locator(".word").nth(1)).to_have_attribute("aria-pressed", "true")
@@ -138,7 +141,7 @@ def use(tab: Any, view: str) -> None:
         section.locator("summary").first.click()
         playwright.expect(section.locator("details table")).to_have_count(1)
     if view == "checkpoints":
-        assert section.locator(".moment").count() == 2
+        playwright.expect(section.locator(".checkpoint")).to_have_count(2)
         assert "<b>not read</b>" in section.inner_text()
         assert "hund </script>␀\\u202e" in section.inner_text()
 
@@ -229,10 +232,10 @@ def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspect
         name: tensor.double().numpy()
         for name, tensor in load_tensors(page.parent / "model" / "model.safetensors").items()
     }
-    expected = Numpy(weights, found.model.config).run(found.source_tokens, found.target_tokens)
+    expected = Numpy(weights, found.model.config).run(found.source_ids, found.target_ids)
     for name, values in expected.items():
         np.testing.assert_allclose(on_page(name), values, atol=1e-5, rtol=1e-5, err_msg=f"{kind}: {name}")
-    candidates = json.loads(tab.locator("#payload").text_content())["steps"]
+    candidates = json.loads(tab.locator("#payload").text_content())["predictions"]
     ids = [[found.tokenizer.target.processor.PieceToId(piece) for piece in step["candidates"]] for step in candidates]
     logits = expected["features"] @ weights.get("projection", weights.get("source_embedding.weight")).T
     logits[:, FORBIDDEN_IDS] = -np.inf

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dragoman.config import ModelConfig
-from dragoman.model.inherit import inherit, may_inherit, spread
+from dragoman.model.inherit import evenly_spaced, inherit, may_inherit
 from dragoman.model.transformer import Transformer
 
 TEACHER = {"encoder_layers": 4, "decoder_layers": 3, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.1}
@@ -18,7 +18,7 @@ def config(**keys: object) -> ModelConfig:
     ("few", "many", "chosen"), [(1, 4, [0]), (2, 4, [0, 3]), (3, 6, [0, 2, 5]), (4, 4, [0, 1, 2, 3])]
 )
 def test_layers_are_spread_from_the_first_to_the_last(few: int, many: int, chosen: list[int]) -> None:
-    assert spread(few, many) == chosen
+    assert evenly_spaced(few, many) == chosen
 
 
 @pytest.mark.parametrize("tie", ["all", "target", "none"])

@@ -1,7 +1,7 @@
 """`dragoman look`: what a model did with one sentence, told in the terminal, on a page or in a file of arrays."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError
 from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:
-    from dragoman.inspection.look import Inspection
+    from dragoman.inspection.inspection import Inspection
 
 # Other words told for each word.
 IN_TERMINAL, IN_JSON = 3, 10
@@ -36,7 +36,7 @@ class Request:
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
-    """Translate, watch, tell. Raises ConfigError, and as `inspect_model` and `through_time` do."""
+    """Translate, watch, tell. Raises ConfigError, and as `inspect_model` and `across_checkpoints` do."""
     _refuse_outputs(request)
     bundle = open_bundle(resolve_model(request.model))
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
@@ -46,13 +46,13 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     given = {key: value for key, value in changes.items() if value is not None}
     options = build_section(bundle.config.decode, given, "decode")
     network = bundle.load_model()  # says what to install where torch is not
-    from dragoman.inspection.look import inspect_model
+    from dragoman.inspection.inspection import inspect_model
 
     inspection = inspect_model(network, bundle.tokenizer, request.text, request.target, options)
     longest = bundle.config.data.max_length
-    if len(inspection.source_tokens) > longest:
+    if len(inspection.source_ids) > longest:
         say(
-            f"dragoman: {len(inspection.source_tokens)} tokens, and the model was trained on {longest} at the most; "
+            f"dragoman: {len(inspection.source_ids)} tokens, and the model was trained on {longest} at the most; "
             "`translate` would take the sentence in parts"
         )
     if GLOSSARY in bundle.manifest["files"]:
@@ -93,15 +93,15 @@ def numbers(layers: str) -> tuple[int, ...]:
 
 
 def _write_page(request: Request, bundle: Bundle, inspection: "Inspection", options: DecodeConfig) -> None:
+    from dragoman.inspection.checkpoints import across_checkpoints
     from dragoman.inspection.page import write_page
-    from dragoman.inspection.times import through_time
 
     assert request.html
     project = bundle.config.project
-    times = through_time(request.run, request.text, options=options) if request.run else None
-    for moment in times or ():
-        if moment.problem:
-            say(f"dragoman: step {moment.step:,} is left out: {moment.problem}")
+    views = across_checkpoints(request.run, request.text, options=options) if request.run else None
+    for view in views or ():
+        if view.problem:
+            say(f"dragoman: step {view.step:,} is left out: {view.problem}")
     write_page(
         inspection,
         request.html,
@@ -109,7 +109,7 @@ def _write_page(request: Request, bundle: Bundle, inspection: "Inspection", opti
         languages=(project.source, project.target),
         layers=request.layers,
         options=options,
-        times=times,
+        checkpoints=views,
     )
     say(f"{request.html}: {request.html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
 
@@ -123,7 +123,10 @@ def _record(inspection: "Inspection") -> dict[str, Any]:
         "translation": inspection.text,
         "log_prob": float(inspection.log_probs.sum()),
         "pieces": inspection.pieces,
-        "steps": [asdict(step) for step in inspection.steps(IN_JSON)],
+        "steps": [
+            {"piece": each.piece, "probability": each.probability, "instead": each.alternatives}
+            for each in inspection.predictions(IN_JSON)
+        ],
         "hypotheses": [
             {"text": text, "score": hypothesis.score, "log_prob": hypothesis.log_prob}
             for text, hypothesis in zip(texts, hypotheses, strict=True)
@@ -144,8 +147,8 @@ def _tell(inspection: "Inspection") -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("piece", "P", "instead"):
         table.add_column(heading, justify="right" if heading == "P" else "left")
-    for step in inspection.steps(IN_TERMINAL):
-        instead = "  ".join(f"{_shown(piece)} {probability:.3f}" for piece, probability in step.instead)
+    for step in inspection.predictions(IN_TERMINAL):
+        instead = "  ".join(f"{_shown(piece)} {probability:.3f}" for piece, probability in step.alternatives)
         table.add_row(Text(_shown(step.piece)), f"{step.probability:.3f}", Text(instead, style="dim"))
     out.print(table)
     if inspection.tree:

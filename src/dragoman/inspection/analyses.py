@@ -1,6 +1,6 @@
-"""What the page says beyond what was recorded: roles of heads, saliency, the lens, norms, the run's checkpoints.
+"""What the page shows beyond the recorded arrays: head roles, attribution, the logit lens, norms and checkpoints.
 
-Facts that JSON can hold leave, and maps (positions by positions) that go among the arrays.
+Output: facts as JSON values, and maps (positions by positions) for the page's arrays.
 """
 
 import json
@@ -12,27 +12,28 @@ from typing import Any
 from torch import Tensor
 
 from dragoman.inspection.attribution import attribute
+from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.heads import roles
+from dragoman.inspection.inspection import Array, Inspection
 from dragoman.inspection.lens import logit_lens, norm_statistics
-from dragoman.inspection.look import Array, Inspection
-from dragoman.inspection.times import Moment
-
-Facts = dict[str, Any]
+from dragoman.inspection.payload import Facts, rounded
 
 
-def analyse(inspection: Inspection, times: Sequence[Moment] | None = None) -> tuple[Facts, dict[str, Array]]:
-    """The facts and maps of every view; of a run's checkpoints, if `times` tells of them."""
+def analyse(
+    inspection: Inspection, checkpoints: Sequence[CheckpointView] | None = None
+) -> tuple[Facts, dict[str, Array]]:
+    """The facts and maps of every view of the page."""
     attribution = attribute(inspection)
-    source, said = inspection.pieces["source"], inspection.pieces["output"]
+    source, output = inspection.pieces["source"], inspection.pieces["output"]
     maps = {
-        f"attribution.{name}": _map(way, ("position", "seen"), said, source)
-        for name, way in (("erasure", attribution.erasure), ("gradient", attribution.gradient))
-        if way is not None
+        f"attribution.{name}": _map(values, ("position", "key"), output, source)
+        for name, values in (("erasure", attribution.erasure), ("gradient", attribution.gradient))
+        if values is not None
     }
-    for place, moment in enumerate(times or ()):
-        if moment.attention is not None:
-            attention = _map(moment.attention, ("layer", "position", "seen"), moment.pieces, moment.source)
-            maps[f"checkpoints.{place}.attention"] = attention
+    for index, view in enumerate(checkpoints or ()):
+        if view.attention is not None:
+            attention = _map(view.attention, ("layer", "position", "key"), view.pieces, view.source)
+            maps[f"checkpoints.{index}.attention"] = attention
     facts: Facts = {
         "heads": [asdict(role) for role in roles(inspection, attribution.erasure)],
         "attribution": {
@@ -42,31 +43,22 @@ def analyse(inspection: Inspection, times: Sequence[Moment] | None = None) -> tu
         "lens": logit_lens(inspection),
         "norms": [asdict(norm) for norm in norm_statistics(inspection)],
         "initial_gradients": _initial_gradients(),
-        "checkpoints": None if times is None else [_moment(place, moment) for place, moment in enumerate(times)],
+        "checkpoints": None if checkpoints is None else [_view(*each) for each in enumerate(checkpoints)],
     }
-    return _short(facts), maps
+    return rounded(facts), maps
 
 
-def _map(values: Tensor, axes: tuple[str, ...], said: tuple[str, ...], source: tuple[str, ...]) -> Array:
-    return Array(values.float().numpy(), axes, {"position": said, "seen": source})
+def _map(values: Tensor, axes: tuple[str, ...], output: tuple[str, ...], source: tuple[str, ...]) -> Array:
+    return Array(values.float().numpy(), axes, {"position": output, "key": source})
 
 
-def _moment(place: int, moment: Moment) -> Facts:
-    told = {"step": moment.step, "translation": moment.translation, "pieces": moment.pieces}
-    name = None if moment.attention is None else f"checkpoints.{place}.attention"
-    return told | {"log_prob": moment.log_prob, "attention": name, "problem": moment.problem}
+def _view(index: int, view: CheckpointView) -> Facts:
+    facts = {"step": view.step, "translation": view.translation, "pieces": view.pieces}
+    name = None if view.attention is None else f"checkpoints.{index}.attention"
+    return facts | {"log_prob": view.log_prob, "attention": name, "problem": view.problem}
 
 
 def _initial_gradients() -> Any:
-    """What `reproduce/gradient_norms.py` found."""
-    kept = files("dragoman.inspection").joinpath("initial_gradients.json")
-    return json.loads(kept.read_text(encoding="utf-8"))
-
-
-def _short(value: Any) -> Any:
-    """Five digits of every number with a fraction: more would be half of a long sentence's page."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}")
-    if isinstance(value, dict):
-        return {key: _short(each) for key, each in value.items()}
-    return [_short(each) for each in value] if isinstance(value, list | tuple) else value
+    """The result of `reproduce/gradient_norms.py`."""
+    file = files("dragoman.inspection").joinpath("initial_gradients.json")
+    return json.loads(file.read_text(encoding="utf-8"))

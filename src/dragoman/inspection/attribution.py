@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.decode.scoring import log_probabilities
 from dragoman.inspection.heads import HeadRole, roles, strongest
-from dragoman.inspection.look import Inspection
+from dragoman.inspection.inspection import Inspection
 from dragoman.model.attention import padding_mask
 from dragoman.text.tokenizer import BOS, PAD
 
@@ -71,7 +71,7 @@ def attribute(inspection: Inspection) -> Attribution:
     if is_affordable(inspection):
         erased, gradient = erasure(inspection), gradient_by_input(inspection)
     where, head = _aligning_head(inspection, erased)
-    attention = inspection.seen[where].weights[0, head]
+    attention = inspection.recording[where].weights[0, head]
     methods = {"attention": attention, "erasure": erased, "gradient": gradient}
     known = [(name, values) for name, values in methods.items() if values is not None and len(values) > 1]
     agreement = {f"{one}-{other}": agree(a, b) for (one, a), (other, b) in combinations(known, 2)}
@@ -81,7 +81,7 @@ def attribute(inspection: Inspection) -> Attribution:
 
 def is_affordable(inspection: Inspection) -> bool:
     """Whether erasure and gradients take seconds: their cost grows with the square of the sentence's length."""
-    source, target = len(inspection.source_tokens), len(inspection.target_tokens)
+    source, target = len(inspection.source_ids), len(inspection.target_ids)
     return max(source, target) * (source + target) <= MAX_POSITIONS
 
 
@@ -92,7 +92,7 @@ def erasure(inspection: Inspection) -> Tensor:
     vector that training never touched, because unknown characters are spelled in bytes. EOS is removed like any other
     token. One pass through the model computes as many erasures as `POSITIONS_PER_PASS` allows.
     """
-    source, target = torch.tensor(inspection.source_tokens), torch.tensor(inspection.target_tokens)
+    source, target = torch.tensor(inspection.source_ids), torch.tensor(inspection.target_ids)
     others = ~torch.eye(len(source), dtype=torch.bool)
     without = source.expand(len(source), -1)[others].view(len(source), -1)
     read = torch.cat((torch.tensor([BOS]), target[:-1]))
@@ -112,7 +112,7 @@ def gradient_by_input(inspection: Inspection) -> Tensor:
     reads the target up to the last token that its pass asks for.
     """
     model, found = inspection.model, []
-    source, target = torch.tensor([inspection.source_tokens]), torch.tensor(inspection.target_tokens)
+    source, target = torch.tensor([inspection.source_ids]), torch.tensor(inspection.target_ids)
     read = torch.cat((torch.tensor([BOS]), target[:-1]))
     with torch.inference_mode(False), torch.enable_grad():
         for positions in torch.arange(len(target)).split(_rows_per_pass(inspection)):
@@ -164,12 +164,12 @@ def _ranks(values: Tensor) -> Tensor:
 
 
 def _rows_per_pass(inspection: Inspection) -> int:
-    return max(1, POSITIONS_PER_PASS // (len(inspection.source_tokens) + len(inspection.target_tokens)))
+    return max(1, POSITIONS_PER_PASS // (len(inspection.source_ids) + len(inspection.target_ids)))
 
 
 def _aligning_head(inspection: Inspection, erased: Tensor | None) -> tuple[str, int]:
     def merit(role: HeadRole) -> tuple[float, float]:
-        weights = inspection.seen[role.where].weights[0, role.head, :-1, :-1]
+        weights = inspection.recording[role.where].weights[0, role.head, :-1, :-1]
         return role.alignment or 0.0, float(weights.amax(-1).mean()) if weights.numel() else 0.0
 
     cross = [role for role in roles(inspection, erased) if role.where.endswith("cross_attention")]

@@ -1,12 +1,13 @@
-"""A payload → one HTML file that shows it: no network, no build step; `web/` holds the template, styles and scripts.
+"""An inspection → one HTML file, without network or build step; `web/` holds its template, styles and scripts.
 
-The scripts are plain and share one scope, in the order of `SCRIPTS`. What came from a sentence or a vocabulary enters
-the page as JSON in which "<" is escaped, and reaches the document as text only.
+The scripts are plain JavaScript and share one scope, in the order of `SCRIPTS`. Text from a sentence or a vocabulary is
+put into the page as JSON in which "<" is escaped, and into the document as text nodes only.
 """
 
 import base64
 import html
 import json
+import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,9 +16,9 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.inspection.analyses import analyse
-from dragoman.inspection.look import Inspection
+from dragoman.inspection.checkpoints import CheckpointView
+from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.payload import Payload, gather
-from dragoman.inspection.times import Moment
 from dragoman.storage import write_text_atomically
 
 SCRIPTS = (
@@ -43,41 +44,39 @@ LANGUAGES = ("en", "ko")
 
 
 def size_limit(tokens: int) -> int:
-    """The bytes a page may have: 3 MB up to a sentence of 24 tokens, then in proportion, 14 MB at most."""
+    """The largest size of a page in bytes: 3 MB up to 24 tokens, then in proportion to the tokens, up to 14 MB."""
     return min(14_000_000, max(2_950_000, 120_000 * tokens))
 
 
 def write_page(
     inspection: Inspection,
-    path: Path,
+    path: str | os.PathLike[str],
     *,
     name: str,
     languages: tuple[str, str],
     layers: Sequence[int] = (),
     options: DecodeConfig | None = None,
-    times: Sequence[Moment] | None = None,
+    checkpoints: Sequence[CheckpointView] | None = None,
 ) -> None:
-    """Write the page of `inspection` to `path`.
+    """Write the page of `inspection` to `path`. Raises DragomanError if the file cannot be written.
 
-    Raises DragomanError if the disk refuses.
-
-    `name` is the model's, `languages` are the source's and the target's; `layers`, counted from 1, are those to be
-    shown in full before others; `times` is what `through_time` tells of a run.
+    `name` is the name of the model, `languages` are source and target (BCP-47). `layers`, counted from 1, are shown in
+    full before the others. `checkpoints` comes from `across_checkpoints`.
     """
-    facts, maps = analyse(inspection, times)
-    tokens = max(len(inspection.source_tokens), len(inspection.target_tokens))
-    room = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), _json(_texts())))
+    facts, maps = analyse(inspection, checkpoints)
+    tokens = max(len(inspection.source_ids), len(inspection.target_ids))
+    byte_budget = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), _json(_texts())))
     payload = gather(
         inspection,
         name=name,
         languages=languages,
-        room=room,
+        byte_budget=byte_budget,
         layers=layers,
         options=options,
         analyses=facts,
         maps=maps,
     )
-    write_text_atomically(path, render(payload))
+    write_text_atomically(Path(path), render(payload))
 
 
 def render(payload: Payload) -> str:
@@ -94,14 +93,14 @@ def render(payload: Payload) -> str:
     }
     before, *pieces = parts["template.html"].split("{{")
     page = [before]
-    for piece in pieces:  # not one replacement after another: what is filled in may hold a mark itself
+    for piece in pieces:  # in one pass: a value may itself contain "{{"
         key, _, rest = piece.partition("}}")
         page += [filled[key], rest]
     return "".join(page)
 
 
 def _json(value: Any) -> str:
-    """JSON that may stand in a <script>: no tag or comment can begin in it."""
+    """JSON that is safe inside <script>: it contains no "<" and so no tag or comment."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -1,9 +1,9 @@
-"""An inspection → what its page is made of: facts that JSON can hold, and arrays in the order of their worth.
+"""An inspection → the contents of its page: facts as JSON values, and arrays in order of priority.
 
-A page has room for so many bytes. The weights of every attention come first, then what the walk needs of one encoder
-and one decoder layer, then the other layers, until the room is full. What follows from arrays that are there is not
-stored: the page computes Q Kᵀ from Q and K, the sum from its terms. Of a sentence too long for its weights, arrays
-hold the means of blocks of neighbouring positions.
+A page has a byte budget. The weights of every attention come first, then what the walk through the paper needs of one
+encoder and one decoder layer, then the other layers, until the budget is used up. What can be computed from stored
+arrays is not stored: the page computes Q Kᵀ from Q and K, and a sum from its terms. If the sentence is too long for all
+weights, arrays hold the means of blocks of neighbouring positions.
 """
 
 import json
@@ -18,18 +18,18 @@ import torch
 
 from dragoman.config import DecodeConfig
 from dragoman.inspection.beam import thinned
-from dragoman.inspection.look import Array, Inspection
+from dragoman.inspection.inspection import Array, Inspection
 from dragoman.inspection.record import record
 from dragoman.model.attention import padding_mask
 from dragoman.text.tokenizer import PAD
 
 CANDIDATES = 24
-"""Of so many words per position the page knows the logits."""
+"""Pieces per position whose logits the page has."""
 PADDED = 40
-"""So many tokens of the source, at most, are shown beside padding."""
+"""The most source tokens in the example of a padded sentence, and the padding after them."""
 PADDING = 4
 NODES = 20_000
-"""Of so many nodes, as near as may be, the page has the tree of a search."""
+"""About so many nodes of the search tree are on the page."""
 
 Facts = dict[str, Any]
 Floats = np.ndarray[Any, np.dtype[np.float32]]
@@ -37,11 +37,11 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 @dataclass(frozen=True)
 class Payload:
-    """What a page is made of."""
+    """The contents of a page."""
 
     facts: Facts
     blob: bytes
-    """Arrays, float32 little-endian one after the other; `facts["arrays"]` tells where each begins."""
+    """The arrays in float32, little-endian, one after the other; `facts["arrays"]` has the offset of each."""
 
 
 def gather(
@@ -49,17 +49,17 @@ def gather(
     *,
     name: str,
     languages: tuple[str, str],
-    room: int,
+    byte_budget: int,
     layers: Sequence[int] = (),
     options: DecodeConfig | None = None,
     analyses: Facts | None = None,
     maps: Mapping[str, Array] | None = None,
 ) -> Payload:
-    """Everything of `inspection` that fits into `room` bytes of JSON and base64.
+    """Everything of `inspection` that fits into `byte_budget` bytes of JSON and base64.
 
-    `layers`, counted from 1, come before the others of both stacks; unless given, the encoder's first and the
-    decoder's last, which the embeddings and the vocabulary touch. `analyses` and `maps`, arrays of positions by
-    positions, are added.
+    `layers`, counted from 1, come before the others of both stacks. The default is the encoder's first layer and the
+    decoder's last, which are next to the embedding and the projection. `analyses` are further facts, `maps` further
+    arrays of positions by positions.
     """
     top, logits, logsumexp = _candidates(inspection)
     facts: Facts = {
@@ -69,16 +69,25 @@ def gather(
         "translation": inspection.text,
         "forced": inspection.tree is None,
         "pieces": inspection.pieces,
-        "steps": [{"candidates": words, "said": said} for words, said in top],
+        "predictions": [{"candidates": pieces, "chosen": chosen} for pieces, chosen in top],
         "beam": _beam(inspection, options or DecodeConfig()),
         "padding": PADDING,
         "padded_layer": _first(layers, inspection.model.config.encoder_layers, default=0),
         **(analyses or {}),
     }
     parts = {"logits": logits, "logsumexp": logsumexp, "padding.scaled": _padded(inspection, layers)}
-    left = (room - len(json.dumps(facts, ensure_ascii=False).encode()) - 60_000) * 3 // 4
-    index, blob = _pack(inspection, parts, maps or {}, _by_worth(inspection, layers), left)
+    left = (byte_budget - len(json.dumps(facts, ensure_ascii=False).encode()) - 60_000) * 3 // 4
+    index, blob = _pack(inspection, parts, maps or {}, _by_priority(inspection, layers), left)
     return Payload(facts | {"arrays": index}, blob)
+
+
+def rounded(value: Any) -> Any:
+    """Every float with five digits, in nested lists and dictionaries too: all digits would be half of a long page."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _model(inspection: Inspection, name: str) -> Facts:
@@ -91,20 +100,21 @@ def _model(inspection: Inspection, name: str) -> Facts:
 
 
 def _candidates(inspection: Inspection) -> tuple[list[tuple[list[str], int]], Array, Array]:
-    """Per position the likeliest pieces and which of them was said; their logits (T, C), and log Σ exp (T, 1).
+    """Per position the likeliest pieces and the index of the chosen one; their logits (T, C), and log Σ exp (T, 1).
 
-    The marks that no translation contains are left out, as in a search.
+    Special tokens that no translation contains are left out, as in a search.
     """
-    said = torch.tensor(inspection.target_tokens)
+    target = torch.tensor(inspection.target_ids)
     logits = inspection.logits.masked_fill(inspection.distribution.isneginf(), -torch.inf)
     ids = logits.topk(min(CANDIDATES, logits.size(1)), dim=1).indices
-    ids[~(ids == said[:, None]).any(1), -1] = said[~(ids == said[:, None]).any(1)]
-    places = (ids == said[:, None]).int().argmax(1).tolist()
-    words = [inspection.tokenizer.pieces(row, "target") for row in ids.tolist()]
+    missing = ~(ids == target[:, None]).any(1)
+    ids[missing, -1] = target[missing]
+    indices = (ids == target[:, None]).int().argmax(1).tolist()
+    pieces = [inspection.tokenizer.pieces(row, "target") for row in ids.tolist()]
     axes, labels = ("position", "candidate"), {"position": inspection.pieces["input"]}
     chosen = Array(logits.gather(1, ids).float().numpy(), axes, labels)
     total = Array(logits.logsumexp(1, keepdim=True).float().numpy(), ("position", "one"), labels)
-    return list(zip(words, places, strict=True)), chosen, total
+    return list(zip(pieces, indices, strict=True)), chosen, total
 
 
 def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
@@ -118,15 +128,15 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
         "beam": options.beam,
         "alpha": options.length_penalty,
         "nodes": [
-            [node.parent, node.step, piece, _short(node.probability), _short(node.log_prob), node.fate]
+            [node.parent, node.step, piece, rounded(node.probability), rounded(node.log_prob), node.fate]
             for node, piece in zip(nodes, pieces, strict=True)
         ],
-        "left_out": len(tree.nodes) - len(nodes),
+        "omitted": len(tree.nodes) - len(nodes),
         "hypotheses": [
             {
                 "text": text,
-                "score": _short(found.score),
-                "log_prob": _short(found.log_prob),
+                "score": rounded(found.score),
+                "log_prob": rounded(found.log_prob),
                 "length": len(found.tokens),
             }
             for text, found in zip(texts, tree.hypotheses, strict=True)
@@ -134,21 +144,17 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
     }
 
 
-def _short(number: float) -> float:
-    return float(f"{number:.5g}")
-
-
 @torch.inference_mode()
 def _padded(inspection: Inspection, layers: Sequence[int]) -> Array:
-    """Q Kᵀ / √d_k of an encoder layer that reads the sentence with padding behind it, as in a batch (H, S', S')."""
-    tokens = inspection.source_tokens[:PADDED]
+    """Q Kᵀ / √d_k of an encoder layer for the sentence with padding after it, as in a batch: (H, S', S')."""
+    tokens = inspection.source_ids[:PADDED]
     source = torch.tensor([[*tokens, *[PAD] * PADDING]])
-    with record(inspection.model) as seen:
+    with record(inspection.model) as recording:
         inspection.model.encode(source, padding_mask(source, PAD))
     layer = _first(layers, inspection.model.config.encoder_layers, default=0)
-    values = seen[f"encoder.{layer}.self_attention"].scaled[0].float().numpy()
+    values = recording[f"encoder.{layer}.self_attention"].scaled[0].float().numpy()
     pieces = tuple(inspection.tokenizer.pieces(source[0].tolist(), "source"))
-    return Array(values, ("head", "position", "seen"), {"position": pieces, "seen": pieces})
+    return Array(values, ("head", "position", "key"), {"position": pieces, "key": pieces})
 
 
 def _first(layers: Sequence[int], depth: int, default: int) -> int:
@@ -157,21 +163,25 @@ def _first(layers: Sequence[int], depth: int, default: int) -> int:
 
 
 def _pack(
-    inspection: Inspection, parts: Mapping[str, Array], maps: Mapping[str, Array], worth: Iterable[str], room: int
+    inspection: Inspection,
+    parts: Mapping[str, Array],
+    maps: Mapping[str, Array],
+    by_priority: Iterable[str],
+    byte_budget: int,
 ) -> tuple[Facts, bytes]:
-    """`parts` as they are, the weights and `maps` in blocks if they must be, and of `worth` what fits."""
+    """`parts` whole, the weights and `maps` (in blocks if needed), then of the names `by_priority` what fits."""
     weights = {name: inspection[name] for name in inspection if name.endswith(".weights")} | dict(maps)
-    factor = _factor([array.values.shape for array in weights.values()], room // 2)
+    factor = block_side([array.values.shape for array in weights.values()], byte_budget // 2)
     sides = {labels: side for side, labels in inspection.pieces.items()}
     index: Facts = {}
     blob = bytearray()
     reduced = {name: _reduced(array, factor) for name, array in weights.items()}
-    wanted = chain(parts.items(), reduced.items(), ((name, _reduced(inspection[name], factor)) for name in worth))
+    wanted = chain(parts.items(), reduced.items(), ((name, _reduced(inspection[name], factor)) for name in by_priority))
     for name, array in wanted:
-        if len(blob) + array.values.nbytes > room and name not in weights and name not in parts:
+        if len(blob) + array.values.nbytes > byte_budget and name not in weights and name not in parts:
             continue
         if name.endswith(".active") and factor == 1 and inspection.model.config.feed_forward == "relu":
-            continue  # which follows from `inner`; but means of blocks do not
+            continue  # computed from `inner`, which block means do not allow
         entry: Facts = {"shape": list(array.values.shape), "axes": list(array.axes), "offset": len(blob)}
         entry["labels"] = {axis: sides.get(labels, labels) for axis, labels in array.labels.items()}
         index[name] = entry | ({"reduced": factor} if factor > 1 and name not in parts else {})
@@ -179,13 +189,13 @@ def _pack(
     return index, bytes(blob)
 
 
-def _factor(shapes: Iterable[tuple[int, ...]], room: int) -> int:
-    """The smallest side of a block at which all these maps fit; if none does, that of one block a map."""
+def block_side(shapes: Iterable[tuple[int, ...]], byte_budget: int) -> int:
+    """The smallest block side at which all these maps fit, or the side at which each map is a single block."""
     sizes = [(math.prod(shape[:-2]), *shape[-2:]) for shape in shapes]
     factor, longest = 1, max(max(rows, columns) for _, rows, columns in sizes)
     while (
         factor < longest
-        and sum(4 * h * -(-rows // factor) * -(-columns // factor) for h, rows, columns in sizes) > room
+        and sum(4 * h * -(-rows // factor) * -(-columns // factor) for h, rows, columns in sizes) > byte_budget
     ):
         factor += 1
     return factor
@@ -194,25 +204,23 @@ def _factor(shapes: Iterable[tuple[int, ...]], room: int) -> int:
 def _reduced(array: Array, factor: int) -> Array:
     values = array.values
     for axis, kind in enumerate(array.axes):
-        if kind in ("position", "seen"):
+        if kind in ("position", "key"):
             values = block_means(values, axis, factor)
     return Array(values, array.axes, array.labels)
 
 
 def block_means(values: Floats, axis: int, factor: int) -> Floats:
-    """The mean of every `factor` neighbours along `axis`; of what remains, in the last block."""
+    """The mean of every `factor` neighbours along `axis`; the last block may have fewer."""
     if factor == 1:
         return values
     starts = np.arange(0, values.shape[axis], factor)
-    counts = np.diff([*starts, values.shape[axis]]).reshape(
-        [-1 if place == axis else 1 for place in range(values.ndim)]
-    )
+    counts = np.diff([*starts, values.shape[axis]]).reshape([-1 if dim == axis else 1 for dim in range(values.ndim)])
     means: Floats = (np.add.reduceat(values, starts, axis=axis) / counts).astype(np.float32)
     return means
 
 
-def _by_worth(inspection: Inspection, layers: Sequence[int]) -> Iterator[str]:
-    """Names of what the walk needs and cannot compute, the first layers of `layers` before the others."""
+def _by_priority(inspection: Inspection, layers: Sequence[int]) -> Iterator[str]:
+    """Names of what the walk needs and cannot compute, the given `layers` before the others."""
     config = inspection.model.config
     yield from ("source_embedding.scaled", "target_embedding.scaled")
     encoder = _order(layers, config.encoder_layers, default=0)
@@ -220,23 +228,23 @@ def _by_worth(inspection: Inspection, layers: Sequence[int]) -> Iterator[str]:
     yield from _layer(f"encoder.{encoder[0]}", ("self_attention",))
     yield from _layer(f"decoder.{decoder[0]}", ("self_attention", "cross_attention"))
     yield from ("memory", "features")
-    for place in range(1, max(len(encoder), len(decoder))):
-        if place < len(encoder):
-            yield from _layer(f"encoder.{encoder[place]}", ("self_attention",))
-        if place < len(decoder):
-            yield from _layer(f"decoder.{decoder[place]}", ("self_attention", "cross_attention"))
+    for index in range(1, max(len(encoder), len(decoder))):
+        if index < len(encoder):
+            yield from _layer(f"encoder.{encoder[index]}", ("self_attention",))
+        if index < len(decoder):
+            yield from _layer(f"decoder.{decoder[index]}", ("self_attention", "cross_attention"))
 
 
 def _order(layers: Sequence[int], depth: int, default: int) -> list[int]:
-    asked = [layer - 1 for layer in layers if 1 <= layer <= depth] or [default]
-    return list(dict.fromkeys([*asked, *range(depth)]))
+    first = [layer - 1 for layer in layers if 1 <= layer <= depth] or [default]
+    return list(dict.fromkeys([*first, *range(depth)]))
 
 
 def _layer(layer: str, attentions: Sequence[str]) -> Iterator[str]:
     yield f"{layer}.add_norm.0.x"
-    for place, attention in enumerate(attentions):
+    for index, attention in enumerate(attentions):
         yield from (f"{layer}.{attention}.{leaf}" for leaf in ("q", "k", "v", "heads", "output"))
-        yield f"{layer}.add_norm.{place}.normed"
+        yield f"{layer}.add_norm.{index}.normed"
     yield f"{layer}.feed_forward.output"
     yield f"{layer}.add_norm.{len(attentions)}.normed"
     yield from (f"{layer}.feed_forward.inner", f"{layer}.feed_forward.active")

@@ -1,11 +1,11 @@
-"""What passes through a model, watched from outside: the quantities of sections 3.1–3.5, by the name of their module.
+"""The quantities of sections 3.1–3.5 inside a model, recorded from outside by forward hooks, by module name.
 
-    with record(model) as seen:
+    with record(model) as recording:
         model(src, src_mask, tgt)
-    seen["decoder.5.cross_attention"].weights
+    recording["decoder.5.cross_attention"].weights
 
-Hooks stand on the modules only within the `with`: a model that nobody watches computes nothing more. Where the fused
-kernel keeps a step to itself (scores, weights), it is computed again from the same queries and keys.
+The hooks exist only inside the `with`, so that a model that is not recorded computes nothing more. The fused attention
+kernel does not return scores and weights: they are computed again from the same queries and keys.
 """
 
 import math
@@ -27,20 +27,20 @@ from dragoman.model.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class EmbeddingSeen:
+class EmbeddingRecord:
     """Sections 3.4 and 3.5: E[token] · √d_model + PE(pos)."""
 
     ids: Int[Tensor, "B T"]
     scaled: Float[Tensor, "B T D"]
     """E[token] · √d_model."""
     positions: Float[Tensor, "T D"]
-    """PE(pos); zeros where attention itself knows of positions."""
+    """PE(pos); zeros in a model with rotary positions."""
     output: Float[Tensor, "B T D"]
 
 
 @dataclass(frozen=True)
-class AttentionSeen:
-    """Sections 3.2.1 and 3.2.2, every head at once. Queries and keys are as they meet: turned, where rotary."""
+class AttentionRecord:
+    """Sections 3.2.1 and 3.2.2, all heads at once. With rotary positions, queries and keys are already rotated."""
 
     q: Float[Tensor, "B H T K"]
     k: Float[Tensor, "B H S K"]
@@ -48,7 +48,7 @@ class AttentionSeen:
     mask: Bool[Tensor, "#B 1 #T S"]
     """True: may be seen."""
     heads: Float[Tensor, "B H T W"]
-    """head_i, as the fused kernel computed it."""
+    """head_i, as computed by the fused kernel."""
     concat: Float[Tensor, "B T HW"]
     output: Float[Tensor, "B T D"]
     """Concat(head_1, …, head_h) W^O."""
@@ -65,7 +65,7 @@ class AttentionSeen:
 
     @property
     def masked(self) -> Float[Tensor, "B H T S"]:
-        """Q Kᵀ / √d_k, −∞ where nothing may be seen."""
+        """Q Kᵀ / √d_k, −∞ where the mask is False."""
         return self.scaled.masked_fill(~self.mask, -math.inf)
 
     @cached_property
@@ -75,7 +75,7 @@ class AttentionSeen:
 
 
 @dataclass(frozen=True)
-class FeedForwardSeen:
+class FeedForwardRecord:
     """Section 3.3."""
 
     inner: Float[Tensor, "B T F"]
@@ -86,76 +86,77 @@ class FeedForwardSeen:
 
 
 @dataclass(frozen=True)
-class AddNormSeen:
-    """Section 3.1: a residual connection around a sub-layer, with its norm before (Pre-LN) or after (Post-LN)."""
+class AddNormRecord:
+    """Section 3.1: a residual connection around a sub-layer, with the norm before it (Pre-LN) or after it (Post-LN)."""
 
     x: Float[Tensor, "B T D"]
-    """The residual stream before."""
+    """The residual stream before the sub-layer."""
     added: Float[Tensor, "B T D"]
-    """Sublayer(…): what is added to it."""
+    """Sublayer(…), which is added to it."""
     unnormed: Float[Tensor, "B T D"]
-    """What the norm was given."""
+    """The input of the norm."""
     normed: Float[Tensor, "B T D"]
-    """What the norm made of it."""
+    """The output of the norm."""
     output: Float[Tensor, "B T D"]
-    """The residual stream after."""
+    """The residual stream after the sub-layer."""
 
 
-Sight = EmbeddingSeen | AttentionSeen | FeedForwardSeen | AddNormSeen | Tensor
+Activation = EmbeddingRecord | AttentionRecord | FeedForwardRecord | AddNormRecord | Tensor
 
 
-class Seen(Mapping[str, Any]):
-    """By module name, what passed through it last; `every` tells of all times.
+class Recording(Mapping[str, Any]):
+    """Module name → its latest activation; `history` has all of them.
 
     Names: `source_embedding`, `target_embedding`, `encoder.L`, `encoder.L.self_attention`, `encoder.L.feed_forward`,
-    `encoder.L.add_norm.I`, `encoder_norm` (the memory), and for the decoder too, with `decoder.L.cross_attention` and
-    `decoder_norm` (what is projected onto the vocabulary).
+    `encoder.L.add_norm.I`, `encoder_norm` (the memory); the same for the decoder, with `decoder.L.cross_attention` and
+    `decoder_norm` (the input of the projection onto the vocabulary).
     """
 
     def __init__(self) -> None:
-        self._sights: dict[str, list[Sight]] = {}
+        self._activations: dict[str, list[Activation]] = {}
 
     def __getitem__(self, name: str) -> Any:
-        return self._sights[name][-1]
+        return self._activations[name][-1]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sights)
+        return iter(self._activations)
 
     def __len__(self) -> int:
-        return len(self._sights)
+        return len(self._activations)
 
-    def every(self, name: str) -> tuple[Any, ...]:
-        """What passed through the module, time by time: in a search, step by step."""
-        return tuple(self._sights[name])
+    def history(self, name: str) -> tuple[Any, ...]:
+        """Every activation of the module, in order: in a search, one per step."""
+        return tuple(self._activations[name])
 
-    def _add(self, name: str, sight: Sight) -> None:
-        self._sights.setdefault(name, []).append(sight)
+    def append(self, name: str, activation: Activation) -> None:
+        """Add the latest activation of a module."""
+        self._activations.setdefault(name, []).append(activation)
 
 
 @contextmanager
-def record(model: Transformer) -> Iterator[Seen]:
-    """Within, everything that passes through `model`, in training as in a search. Tensors keep their gradients."""
-    seen = Seen()
+def record(model: Transformer) -> Iterator[Recording]:
+    """Record every activation of `model` while open, in training as in a search. Tensors keep their gradients."""
+    recording = Recording()
     with ExitStack() as hooks:
         for name, module in model.named_modules():
-            for handle in _watch(module, _adder(seen, name)):
+            for handle in _watch(module, _adder(recording, name)):
                 hooks.callback(handle.remove)
         for name in ("encoder_norm", "decoder_norm"):
-            handle = model.get_submodule(name).register_forward_hook(_output(_adder(seen, name)))
+            handle = model.get_submodule(name).register_forward_hook(_output(_adder(recording, name)))
             hooks.callback(handle.remove)
         for stack in ("encoder", "decoder"):
             for number, layer in enumerate(model.get_submodule(stack).children()):
-                add = _adder(seen, f"{stack}.{number}")
+                add = _adder(recording, f"{stack}.{number}")
                 hooks.callback(layer.register_forward_hook(_output(add)).remove)
-        yield seen
+        yield recording
 
 
-Add = Callable[[Sight], None]
+Add = Callable[[Activation], None]
 Handle = torch.utils.hooks.RemovableHandle
 
 
-def _adder(seen: Seen, name: str) -> Add:
-    return lambda sight: seen._add(name, sight)
+def _adder(recording: Recording, name: str) -> Add:
+    return lambda activation: recording.append(name, activation)
 
 
 def _output(add: Callable[[Any], None]) -> Callable[..., None]:
@@ -163,7 +164,7 @@ def _output(add: Callable[[Any], None]) -> Callable[..., None]:
 
 
 def _watch(module: nn.Module, add: Add) -> list[Handle]:
-    """Hooks on a module of the paper; none on others."""
+    """Hooks on a module of the paper; none on other modules."""
     if isinstance(module, Embedding):
         return [_watch_embedding(module, add)]
     if isinstance(module, MultiHeadAttention):
@@ -176,52 +177,52 @@ def _watch(module: nn.Module, add: Add) -> list[Handle]:
 
 
 def _watch_embedding(module: Embedding, add: Add) -> Handle:
-    def look(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+    def keep(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         ids, start = args[0], args[1] if len(args) > 1 else 0
         positions = positional_encoding(start, ids.size(1), output.size(-1)).to(output)
         scaled = F.embedding(ids, module.weight) * module.scale
-        add(EmbeddingSeen(ids, scaled, positions if module.sinusoidal else torch.zeros_like(positions), output))
+        add(EmbeddingRecord(ids, scaled, positions if module.sinusoidal else torch.zeros_like(positions), output))
 
-    return module.register_forward_hook(look)
+    return module.register_forward_hook(keep)
 
 
 def _watch_attention(module: MultiHeadAttention, add: Add) -> list[Handle]:
-    heads: list[Callable[..., AttentionSeen]] = []
+    heads: list[Callable[..., AttentionRecord]] = []
 
-    def look_at_heads(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+    def keep_heads(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         q, k, v, mask = args
         if mask is None:
             mask = torch.ones(1, 1, 1, k.size(2), dtype=torch.bool, device=k.device)
-        # Of a search's room for more positions only what is written; and that is written into no more.
-        heads.append(partial(AttentionSeen, q, k.clone(), v.clone(), mask, output))
+        # In a search, k and v are views of a buffer that later steps write to.
+        heads.append(partial(AttentionRecord, q, k.clone(), v.clone(), mask, output))
 
-    def look(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
+    def keep(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
         add(heads.pop()(args[0], output))
 
-    return [module.attend.register_forward_hook(look_at_heads), module.w_o.register_forward_hook(look)]
+    return [module.attend.register_forward_hook(keep_heads), module.w_o.register_forward_hook(keep)]
 
 
 def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> list[Handle]:
     inner: list[Tensor] = []
 
-    def look(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
-        add(FeedForwardSeen(inner.pop(), args[0], output))
+    def keep(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
+        add(FeedForwardRecord(inner.pop(), args[0], output))
 
-    return [module.w_1.register_forward_hook(_output(inner.append)), module.w_2.register_forward_hook(look)]
+    return [module.w_1.register_forward_hook(_output(inner.append)), module.w_2.register_forward_hook(keep)]
 
 
 def _watch_add_norm(module: AddNorm, add: Add) -> list[Handle]:
     norms: list[tuple[Tensor, Tensor]] = []
     added: list[Tensor] = []
 
-    def look_at_norm(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
+    def keep_norm(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
         norms.append((args[0], output))
 
-    def look(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
-        add(AddNormSeen(args[0], added.pop(), *norms.pop(), output=output))
+    def keep(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+        add(AddNormRecord(args[0], added.pop(), *norms.pop(), output=output))
 
     return [
-        module.norm.register_forward_hook(look_at_norm),
+        module.norm.register_forward_hook(keep_norm),
         module.dropout.register_forward_hook(_output(added.append)),
-        module.register_forward_hook(look),
+        module.register_forward_hook(keep),
     ]

@@ -23,7 +23,7 @@ def may_inherit(student: ModelConfig, teacher: ModelConfig) -> bool:
     return same and all(getattr(student, depth) <= getattr(teacher, depth) for depth in DEPTHS)
 
 
-def spread(few: int, many: int) -> list[int]:
+def evenly_spaced(few: int, many: int) -> list[int]:
     """`few` of the numbers 0 … `many` − 1, evenly spread from the first to the last; the first alone if one."""
     return [round(number * (many - 1) / max(few - 1, 1)) for number in range(few)]
 
@@ -32,7 +32,7 @@ def spread(few: int, many: int) -> list[int]:
 def inherit(student: Transformer, teacher: Transformer) -> None:
     """Fill the student with the teacher's weights; `may_inherit` is true of the two."""
     for ours, theirs in ((student.encoder, teacher.encoder), (student.decoder, teacher.decoder)):
-        for number, layer in zip(spread(len(ours), len(theirs)), ours, strict=True):
+        for number, layer in zip(evenly_spaced(len(ours), len(theirs)), ours, strict=True):
             layer.load_state_dict(theirs[number].state_dict())
     for name in ("source_embedding", "target_embedding", "encoder_norm", "decoder_norm"):
         cast("nn.Module", getattr(student, name)).load_state_dict(getattr(teacher, name).state_dict())

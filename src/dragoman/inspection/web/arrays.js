@@ -1,4 +1,4 @@
-// The numbers of the page: those that are stored, and those that follow from them, by the names of the Python side.
+// The arrays of the page, by the names of the Python side: those stored, and those computed from them.
 
 const data = JSON.parse(document.getElementById("payload").textContent);
 const model = data.model;
@@ -12,12 +12,12 @@ const bytes = (() => {
   return found.buffer;
 })();
 
-const kept = new Map();
+const cache = new Map();
 
-// {shape, values, axes, labels, reduced}: values in rows; null where the page does not hold what it takes.
+// {shape, values, axes, labels, reduced}, values row by row; null if the page lacks an array that it needs.
 function array(name) {
-  if (!kept.has(name)) kept.set(name, stored(name) || derived(name));
-  return kept.get(name);
+  if (!cache.has(name)) cache.set(name, stored(name) || derived(name));
+  return cache.get(name);
 }
 
 function stored(name) {
@@ -48,7 +48,7 @@ function map(x, f) {
   return x && { ...x, values: x.values.map(f) };
 }
 
-// max(0, x); of means it is not the mean of max(0, x), so blocks of it are stored.
+// max(0, x). The mean of max(0, x) over a block is not max(0, mean), so block means are stored.
 function rectified(x) {
   return x && x.reduced === 1 && model.feed_forward === "relu" ? map(x, (value) => Math.max(0, value)) : null;
 }
@@ -68,7 +68,7 @@ function ofAttention(path, leaf) {
   return null;
 }
 
-// Q Kᵀ of every head. Means of blocks multiply to the mean of the products: it is linear in each.
+// Q Kᵀ of every head. With block means the result is the mean of the products, which are linear in each factor.
 function products(q, k) {
   if (!q || !k) return null;
   const [heads, rows, width] = q.shape;
@@ -83,8 +83,8 @@ function products(q, k) {
         for (let c = 0; c < width; c++) sum += q.values[a + c] * k.values[b + c];
         values[(h * rows + i) * columns + j] = sum;
       }
-  const labels = { position: q.labels.position, seen: k.labels.seen };
-  return { ...q, shape: [heads, rows, columns], axes: ["head", "position", "seen"], labels, values };
+  const labels = { position: q.labels.position, key: k.labels.key };
+  return { ...q, shape: [heads, rows, columns], axes: ["head", "position", "key"], labels, values };
 }
 
 function lookAhead(x) {
@@ -121,7 +121,7 @@ function ofEmbedding(path, leaf) {
   return { ...scaled, values };
 }
 
-// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same (section 3.5), one row a position.
+// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same (section 3.5), one row per position.
 function positional(count, d, start = 0) {
   return Array.from({ length: count }, (_, row) =>
     Float32Array.from({ length: d }, (_, c) => {
@@ -136,7 +136,7 @@ function mean(rows) {
   return rows[0].map((_, c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length);
 }
 
-// Of an Add & Norm the norm's answer is stored, and what the first was given.
+// The page stores the output of every norm, and the input of the first Add & Norm of a layer.
 function ofAddNorm(path, leaf) {
   const [stack, layer, , number] = path.split(".");
   const around =
@@ -168,7 +168,7 @@ function headOf(x, head) {
   };
 }
 
-// The pieces along an axis; of blocks, the first and the last.
+// The pieces along an axis; for a block, its first and last piece.
 function labelsOf(x, axis) {
   const found = x.labels[axis];
   if (!found) return null;

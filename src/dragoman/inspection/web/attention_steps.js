@@ -1,6 +1,6 @@
-// The steps of an attention, section 3.2: what each shows, and its numbers at the chosen position.
+// The steps of attention, section 3.2: the matrices of each step, and the numbers at the chosen position.
 
-// The place of a position in an array: that of its block.
+// The row of a position in an array: the index of its block.
 const placed = (x, position) => (x ? Math.min(x.shape[x.shape.length - 2] - 1, Math.floor(position / x.reduced)) : -1);
 
 function picture(name, title, position, options = {}) {
@@ -18,23 +18,23 @@ function moments(values) {
   return { mu, variance: values.reduce((sum, v) => sum + (v - mu) ** 2, 0) / values.length };
 }
 
-// What a norm looks at: mean and variance, or for RMSNorm the root mean square.
+// The statistics that a norm uses: mean and variance, or for RMSNorm the root mean square.
 const inWords = ({ mu, variance }) =>
   model.norm === "rms"
     ? `√mean(x²) = ${number(Math.sqrt(variance + mu * mu), 3)}`
     : `μ = ${number(mu, 3)}, σ² = ${number(variance, 3)}`;
 
-// One attention: its path, and the words at the position that asks and at the one it looks at most.
-function sightOf(path, head, position) {
+// One attention at one query position: its weights, the query's piece and the piece with the largest weight.
+function strongestOf(path, head, position) {
   const weights = headOf(array(`${path}.weights`), head);
   const at = placed(weights, position);
   const row = rowOf(weights, at);
   const best = row.indexOf(Math.max(...row));
-  return { weights, at, best, asks: labelsOf(weights, "position")[at], asked: labelsOf(weights, "seen")[best] };
+  return { weights, at, best, query: labelsOf(weights, "position")[at], key: labelsOf(weights, "key")[best] };
 }
 
 function worked(path, head, position) {
-  const { weights, at, best, asks, asked } = sightOf(path, head, position);
+  const { weights, at, best, query, key } = strongestOf(path, head, position);
   if (weights.reduced > 1) return {}; // a mean of softmaxes is not the softmax of a mean
   const cell = (leaf) => {
     const x = headOf(array(`${path}.${leaf}`), head);
@@ -43,7 +43,7 @@ function worked(path, head, position) {
   const dot = cell("products"),
     scaled = cell("scaled"),
     weight = weights.values[at * weights.shape[1] + best];
-  const pair = [isolated(asks), isolated(asked)];
+  const pair = [isolated(query), isolated(key)];
   return {
     products: dot === null ? "" : `q(${pair[0]}) · k(${pair[1]}) = ${number(dot)}`,
     scaled:
@@ -56,12 +56,12 @@ function worked(path, head, position) {
 
 const AXES = { self: "S × S", masked: "T × T", cross: "T × S" };
 
-// The steps of an attention: `kind` is self (the encoder's), masked (the decoder's own) or cross.
+// The steps of one attention; `kind` is self (encoder), masked (decoder self-attention) or cross.
 function attentionSteps(kind, path, state) {
   const position = kind === "self" ? state.source : state.target;
   const head = state.head,
     sums = worked(path, head, position);
-  const at = { rowTitle: t("axis.asks"), columnTitle: t("axis.asked") };
+  const at = { rowTitle: t("axis.query"), columnTitle: t("axis.key") };
   const rows = kind === "self" ? "S" : "T",
     columns = kind === "masked" ? "T" : rows === "T" ? "S" : "S";
   const show =

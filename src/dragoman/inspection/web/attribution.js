@@ -1,25 +1,25 @@
-// View 6, why this word: three ways to ask which source word a word came from, and how far they agree.
+// View 6, attribution: three methods that measure which source word an output word comes from, and their agreement.
 
-const WAYS = ["attention", "erasure", "gradient"];
-const asked = { word: 0 };
-const MOST = 32; // bars: of more source words, those that count most
+const METHODS = ["attention", "erasure", "gradient"];
+const chosenWord = { index: 0 };
+const MAX_BARS = 32; // of more source words, those with the largest values
 
-// What a way says, as a matrix (T, S).
-function wayOf(name) {
+// The matrix (T, S) of one method.
+function matrixOfMethod(name) {
   if (name === "attention") return headOf(array(`${data.attribution.attention.where}.weights`), data.attribution.attention.head);
   return array(`attribution.${name}`);
 }
 
-const known = () => WAYS.filter((name) => wayOf(name));
+const known = () => METHODS.filter((name) => matrixOfMethod(name));
 
 function attributionView() {
   const { where, head } = data.attribution.attention;
   const one = part(oneWord);
-  const missing = WAYS.length > known().length ? note(t("attribution.long")) : null;
+  const missing = METHODS.length > known().length ? note(t("attribution.long")) : null;
   return [
     el("p.lead", {}, t("attribution.lead")),
     missing,
-    blocks(wayOf("attention")),
+    blocks(matrixOfMethod("attention")),
     one,
     el("h3", {}, t("attribution.alignment")),
     el("p", {}, t("attribution.alignment.text", { layer: Number(where.split(".")[1]) + 1, head: head + 1 })),
@@ -31,12 +31,12 @@ function attributionView() {
       {},
       known().map((name) =>
         matrix(
-          { ...wayOf(name), labels: { position: "output", seen: "source" } },
+          { ...matrixOfMethod(name), labels: { position: "output", key: "source" } },
           {
             name: t(`attribution.${name}`),
             signed: name === "erasure",
-            top: name === "attention" ? topOf(wayOf(name)) : 0,
-            rowTitle: t("axis.said"),
+            top: name === "attention" ? topOf(matrixOfMethod(name)) : 0,
+            rowTitle: t("axis.output"),
             columnTitle: t("axis.source"),
             row: -1,
           },
@@ -48,14 +48,14 @@ function attributionView() {
 
 function oneWord(one) {
   const choose = (i) => {
-    asked.word = i;
+    chosenWord.index = i;
     one.redraw();
     one.querySelector("[aria-pressed=true]").focus();
   };
   const ways = known().map((name) => {
-    const x = wayOf(name),
-      values = [...rowOf(x, placed(x, asked.word))];
-    const pieces = labelsOf({ ...x, labels: { seen: "source" } }, "seen");
+    const x = matrixOfMethod(name),
+      values = [...rowOf(x, placed(x, chosenWord.index))];
+    const pieces = labelsOf({ ...x, labels: { key: "source" } }, "key");
     return el(
       "div.way",
       {},
@@ -66,12 +66,12 @@ function oneWord(one) {
   });
   return [
     el("p", {}, t("attribution.choose")),
-    wordRow(t("translation"), data.pieces.output, asked.word, choose),
+    wordRow(t("translation"), data.pieces.output, chosenWord.index, choose),
     el("div.ways", {}, ways),
   ];
 }
 
-// Bars to the right for what made the word likelier, to the left for what made it less so.
+// Bars to the right for source words that make the word likelier, to the left for those that make it less likely.
 function signedBars(pieces, values, name) {
   const top = Math.max(...values.map(Math.abs), 1e-9),
     least = Math.min(0, ...values);
@@ -79,7 +79,7 @@ function signedBars(pieces, values, name) {
     span = Math.max(...values, 0) - least || top;
   const order = [...values.keys()]
     .sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]))
-    .slice(0, MOST)
+    .slice(0, MAX_BARS)
     .sort((a, b) => a - b);
   return el(
     "ol.bars.signed",
@@ -99,19 +99,19 @@ function signedBars(pieces, values, name) {
   );
 }
 
-// The two texts face each other; a line joins each word with the source word its head looks at most.
+// Two columns of pieces; a line joins each output piece with the source piece that the head attends to most.
 function linksPicture() {
   const source = data.pieces.source,
-    said = data.pieces.output,
+    output = data.pieces.output,
     links = data.attribution.attention.links;
   const shownLinks = links.slice(0, 400),
-    height = 22 * Math.max(source.length, said.length) + 8,
+    height = 22 * Math.max(source.length, output.length) + 8,
     width = 460;
   const picture = svg("svg", {
     viewBox: `0 0 ${width} ${height}`,
     class: "links",
     role: "img",
-    "aria-label": `${t("attribution.alignment")}: ${shownLinks.map(([i, j]) => `${isolated(said[i])} – ${isolated(source[j])}`).join("; ")}`,
+    "aria-label": `${t("attribution.alignment")}: ${shownLinks.map(([i, j]) => `${isolated(output[i])} – ${isolated(source[j])}`).join("; ")}`,
   });
   for (const [i, j] of shownLinks)
     picture.append(
@@ -125,7 +125,7 @@ function linksPicture() {
       picture.append(svg("text", { x, y: 22 * i + 20, class: `end ${side}` }, isolated(cut(piece, 18)))),
     );
   word(source, 152, "left");
-  word(said, 308, "right");
+  word(output, 308, "right");
   return el(
     "figure.links",
     {},

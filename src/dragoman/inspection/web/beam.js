@@ -1,4 +1,4 @@
-// View 5, beam: the tree of hypotheses, what was pruned and when, and what could have been said instead.
+// View 5, beam: the tree of hypotheses, when each was pruned, and the alternatives at each position.
 
 const STEPS = 24; // columns of the tree at once
 const beamState = { from: 1, node: 0, word: 0 };
@@ -12,13 +12,13 @@ function beamView() {
       runners.redraw();
       runners.querySelector("[aria-pressed=true]").focus();
     };
-    const step = data.steps[beamState.word],
+    const step = data.predictions[beamState.word],
       width = array("logits").shape[1];
     const all = array("probabilities").values.subarray(beamState.word * width, beamState.word * width + 11);
     const count = Math.min(11, step.candidates.length);
     return [
       wordRow(t("translation"), data.pieces.output, beamState.word, choose),
-      el("div.card", {}, bars(step.candidates.slice(0, count), [...all].slice(0, count), step.said)),
+      el("div.card", {}, bars(step.candidates.slice(0, count), [...all].slice(0, count), step.chosen)),
     ];
   }
   if (!data.beam) return [el("p.lead", {}, t("beam.forced")), words];
@@ -26,7 +26,7 @@ function beamView() {
   return [
     el("p.lead", {}, t("beam.lead", { beam: data.beam.beam })),
     fates(),
-    data.beam.left_out ? note(t("beam.left_out", { n: whole(data.beam.left_out) })) : null,
+    data.beam.omitted ? note(t("beam.omitted", { n: whole(data.beam.omitted) })) : null,
     tree,
     hypotheses(),
     words,
@@ -60,7 +60,7 @@ function hypotheses() {
   );
 }
 
-// What is drawn of a step: all that went on or ended, and the best of what was pruned.
+// The nodes drawn of a step: all that continued or finished, and the best of the pruned ones.
 function columnOf(step) {
   const all = data.beam.nodes
     .map((node, id) => ({
@@ -83,8 +83,8 @@ function treePart(tree) {
   const last = data.beam.nodes[data.beam.nodes.length - 1][1];
   const to = Math.min(last, beamState.from + STEPS - 1);
   const columns = Array.from({ length: to - beamState.from + 1 }, (_, i) => columnOf(beamState.from + i));
-  const places = new Map();
-  columns.forEach((column, x) => column.forEach((node, y) => places.set(node.id, { x, y, node })));
+  const positionsOf = new Map();
+  columns.forEach((column, x) => column.forEach((node, y) => positionsOf.set(node.id, { x, y, node })));
   const pager =
     last > STEPS
       ? el(
@@ -117,17 +117,17 @@ function treePart(tree) {
           ),
         )
       : null;
-  const told = part(() => nodeTold(), ".told-node");
+  const details = part(() => nodeDetails(), ".node-details");
   return [
     pager,
-    el("div.tree.scroll", { tabindex: 0, role: "region", "aria-label": t("beam.tree") }, drawn(columns, places, told)),
-    told,
+    el("div.tree.scroll", { tabindex: 0, role: "region", "aria-label": t("beam.tree") }, drawn(columns, positionsOf, details)),
+    details,
   ];
 }
 
 const CELL = { width: 124, height: 46 };
 
-function drawn(columns, places, told) {
+function drawn(columns, positionsOf, details) {
   const height = Math.max(...columns.map((column) => column.length)) * CELL.height + 26;
   const field = el("div.nodes");
   field.style.setProperty("--columns", columns.length);
@@ -139,8 +139,8 @@ function drawn(columns, places, told) {
     head.style.left = `${x * CELL.width}px`;
     field.append(head);
   });
-  for (const { x, y, node } of places.values()) {
-    const from = places.get(node.parent),
+  for (const { x, y, node } of positionsOf.values()) {
+    const from = positionsOf.get(node.parent),
       top = 26 + y * CELL.height;
     if (from) {
       const [x1, y1, x2, y2] = [from.x * CELL.width + 104, 26 + from.y * CELL.height + 18, x * CELL.width, top + 18];
@@ -156,7 +156,7 @@ function drawn(columns, places, told) {
         "aria-label": `${isolated(node.piece)}, ${percent(node.probability)}, log P ${number(node.log_prob, 2)}, ${t(`fate.${node.fate}`)}`,
         onclick: () => {
           beamState.node = node.id;
-          told.redraw();
+          details.redraw();
         },
       },
       bdi(node.piece),
@@ -164,18 +164,18 @@ function drawn(columns, places, told) {
     );
     Object.assign(button.style, { left: `${x * CELL.width}px`, top: `${top}px` });
     button.tabIndex = x || y ? -1 : 0;
-    button.addEventListener("keydown", (event) => goFrom(event, x, y, columns, places));
+    button.addEventListener("keydown", (event) => goFrom(event, x, y, columns, positionsOf));
     field.append(button);
   }
   return field;
 }
 
-// Left to the parent, right to the best child, up and down within the step.
-function goFrom(event, x, y, columns, places) {
+// Arrow keys: left to the parent, right to the best child, up and down within the step.
+function goFrom(event, x, y, columns, positionsOf) {
   const node = columns[x][y];
   const child = () => (columns[x + 1] || []).find((one) => one.parent === node.id) || (columns[x + 1] || [])[0];
   const next = {
-    ArrowLeft: () => (places.get(node.parent) || {}).node,
+    ArrowLeft: () => (positionsOf.get(node.parent) || {}).node,
     ArrowRight: child,
     ArrowUp: () => columns[x][y - 1],
     ArrowDown: () => columns[x][y + 1],
@@ -188,8 +188,8 @@ function goFrom(event, x, y, columns, places) {
   button.focus();
 }
 
-// A beginning in full, and all that was looked at after it.
-function nodeTold() {
+// The whole prefix of a node, and all continuations that the search considered.
+function nodeDetails() {
   const path = [];
   for (let id = beamState.node; id > 0; id = data.beam.nodes[id][0]) path.unshift(data.beam.nodes[id][2]);
   if (!path.length) return el("p.hint", {}, t("beam.hint"));

@@ -1,4 +1,4 @@
-// Curves and bars, drawn as SVG with a table of the same numbers for those who read them otherwise.
+// Curves and bars as SVG, each with a table of the same numbers for screen readers.
 
 // series: [{name, values}]; x: the labels or numbers along the bottom; log: a logarithmic ordinate.
 function lines({ title, series, x, xTitle = "", log = false, height = 220, zero = false }) {
@@ -73,7 +73,7 @@ function cut(text, length) {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-// What is opened when asked for, and only then made.
+// A disclosure whose contents are created when it is first opened.
 function folded(title, make) {
   const box = el("details", {}, el("summary", {}, title));
   box.addEventListener("toggle", () => {
@@ -115,7 +115,7 @@ function table(head, rows, caption = "") {
   return el("div.scroll", { tabindex: 0, role: "region", "aria-label": caption || String(head[0]) }, made);
 }
 
-// Probabilities as bars with their words; `chosen` is marked.
+// Probabilities as bars with their pieces; `chosen` is highlighted.
 function bars(words, values, chosen = -1, form = percent) {
   const top = Math.max(...values, 1e-9);
   return el(
@@ -135,7 +135,7 @@ function bars(words, values, chosen = -1, form = percent) {
   );
 }
 
-// Pieces in a row, one of which is chosen: buttons that arrow keys go through.
+// A row of pieces as buttons, one of which is chosen; arrow keys move through them.
 function wordRow(label, pieces, chosen, onchoose) {
   const buttons = pieces.map((piece, i) =>
     el(

@@ -1,4 +1,4 @@
-// View 8, the time machine: the same sentence by each checkpoint of a run, side by side.
+// View 8, checkpoints: the same sentence by each checkpoint of a run, side by side.
 
 const checkpointsState = { layer: -1 };
 
@@ -10,9 +10,9 @@ function checkpointsView() {
     ];
   const good = data.checkpoints.filter((one) => !one.problem);
   const maps = good.map((one) => array(one.attention));
-  const depth = Math.max(1, ...maps.map((x) => x.shape[0])); // of the run's model, which may be another
+  const depth = Math.max(1, ...maps.map((x) => x.shape[0])); // the run may have another number of layers
   if (checkpointsState.layer < 0) checkpointsState.layer = depth - 1;
-  const cards = part(() => el("div.moments", {}, data.checkpoints.map(moment)));
+  const cards = part(() => el("div.checkpoints", {}, data.checkpoints.map(checkpoint)));
   return [
     el("p.lead", {}, t("checkpoints.lead", { n: good.length })),
     good.length > 1
@@ -41,22 +41,22 @@ function checkpointsView() {
   ];
 }
 
-function moment(one) {
+function checkpoint(one) {
   const title = `${t("checkpoints.step")} ${whole(one.step)}`;
-  if (one.problem) return el("article.moment", {}, el("h3", {}, title), el("p.missing", {}, shown(one.problem)));
+  if (one.problem) return el("article.checkpoint", {}, el("h3", {}, title), el("p.missing", {}, shown(one.problem)));
   const x = array(one.attention),
     layer = headOf(x, checkpointsState.layer);
   return el(
-    "article.moment",
+    "article.checkpoint",
     {},
     el("h3", {}, title),
-    el("p.said", { lang: data.languages.target }, bdi(one.translation || "∅")),
+    el("p.translation", { lang: data.languages.target }, bdi(one.translation || "∅")),
     el("p.hint", {}, `log P = ${number(one.log_prob, 3)}`),
     matrix(layer, {
       name: t("checkpoints.attention"),
       signed: false,
       top: topOf(x),
-      rowTitle: t("axis.said"),
+      rowTitle: t("axis.output"),
       columnTitle: t("axis.source"),
     }),
     blocks(x),

@@ -1,4 +1,4 @@
-// Colours of numbers: a sequential map, even to the eye and to colour-blind eyes (after cividis), and a signed one.
+// Colour maps: a sequential one, perceptually uniform and safe for colour blindness (after cividis), and a signed one.
 
 const SEQUENTIAL = [
   "#00224e",
@@ -27,15 +27,15 @@ const SIGNED = [
 ];
 
 function ramp(stops, at) {
-  const place = Math.min(Math.max(at, 0), 1) * (stops.length - 1);
-  const low = Math.min(Math.floor(place), stops.length - 2);
+  const position = Math.min(Math.max(at, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(position), stops.length - 2);
   const [a, b] = [stops[low], stops[low + 1]].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
-  return a.map((x, i) => Math.round(x + (b[i] - x) * (place - low)));
+  return a.map((x, i) => Math.round(x + (b[i] - x) * (position - low)));
 }
 
 const TABLES = [SEQUENTIAL, SIGNED].map((stops) => Array.from({ length: 256 }, (_, i) => ramp(stops, i / 255)));
 
-// value → [r, g, b]. Numbers without a sign run from 0 to the largest, others between ± the largest in size.
+// value → [r, g, b]. Unsigned values run from 0 to the largest, signed ones between ± the largest magnitude.
 function scale(values, signed, top) {
   let largest = top || 0;
   if (!top) for (const x of values) if (Number.isFinite(x) && Math.abs(x) > largest) largest = Math.abs(x);
@@ -45,10 +45,10 @@ function scale(values, signed, top) {
   return { colour, largest: size, signed };
 }
 
-// Where the colours of weights end: at 1, but a mean over a block never comes near it, and ends at the largest.
+// The end of the scale for weights: 1, or the largest value for block means, which are far below 1.
 const topOf = (x) => (x && x.reduced > 1 ? 0 : 1);
 
-// Paint a matrix, one dot a number, into a canvas; −∞ becomes a gap through which the page is seen.
+// Paint a matrix into a canvas, one pixel per number; −∞ is transparent.
 function paint(canvas, values, rows, columns, colours) {
   canvas.width = columns;
   canvas.height = rows;
@@ -62,7 +62,7 @@ function paint(canvas, values, rows, columns, colours) {
   context.putImageData(image, 0, 0);
 }
 
-// The legend of a scale: a strip with its ends.
+// The legend of a scale: a strip with the values at its ends.
 function legend(colours) {
   const strip = document.createElement("canvas");
   const from = colours.signed ? -colours.largest : 0;

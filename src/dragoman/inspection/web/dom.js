@@ -1,19 +1,19 @@
-// Words in the reader's language, elements, numbers. Everything a sentence or a vocabulary says enters as text.
+// Texts in the reader's language, elements, numbers. Text from a sentence or a vocabulary becomes text nodes only.
 
 const texts = JSON.parse(document.getElementById("texts").textContent);
 const page = { lang: "en", view: "walk", theme: "" };
 
-// The text of `key` with its {names} filled, all of them.
+// The text of `key` with all its {names} filled in.
 function t(key, fill = {}) {
   const text = texts[page.lang][key];
   if (text === undefined) throw new Error(`no text ${key}`);
-  return text.replace(/\{(\w+)\}/g, (mark, name) => {
-    if (!(name in fill)) throw new Error(`no ${mark} for ${key}`);
+  return text.replace(/\{(\w+)\}/g, (placeholder, name) => {
+    if (!(name in fill)) throw new Error(`no ${placeholder} for ${key}`);
     return fill[name];
   });
 }
 
-// el("p.note", {id: "x", onclick: f}, "text", child): a tag with classes, attributes and what is in it.
+// el("p.note", {id: "x", onclick: f}, "text", child): an element with classes, attributes and children.
 function el(tag, attributes = {}, ...children) {
   const [name, ...classes] = tag.split(".");
   const made = document.createElement(name);
@@ -34,7 +34,7 @@ function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-// A piece or a text with what cannot be seen made visible: control signs as their pictures, others by number.
+// Text with invisible characters made visible: control characters as control pictures, others as \uXXXX.
 function shown(text) {
   return String(text)
     .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
@@ -45,12 +45,12 @@ function shown(text) {
     );
 }
 
-// Set apart from its surroundings, whichever way it is written.
+// A piece in a <bdi> element: its writing direction does not affect the text around it.
 function bdi(text, classes = "") {
   return el(`bdi.piece${classes}`, {}, shown(text));
 }
 
-// Isolated where no element may stand, as in a label.
+// The same by Unicode isolates, for places without elements, such as a label.
 function isolated(text) {
   return `\u2068${shown(text)}\u2069`;
 }
@@ -71,7 +71,7 @@ function whole(n) {
   return n.toLocaleString(page.lang);
 }
 
-// A list of choices with its label.
+// A labelled drop-down list.
 function choice(label, options, chosen, onchange) {
   const list = el(
     "select",
@@ -83,7 +83,7 @@ function choice(label, options, chosen, onchange) {
   return el("label.choice", {}, el("span", {}, label), list);
 }
 
-// Arrow keys move the focus in a grid of buttons, of which one is in the tab order.
+// Arrow keys move the focus in a grid of buttons; one of them is in the tab order.
 function roving(buttons, columns) {
   buttons.forEach((button, at) => {
     button.tabIndex = at ? -1 : 0;
@@ -101,7 +101,7 @@ function roving(buttons, columns) {
   });
 }
 
-// A part of a view that is drawn again when what it shows changes.
+// A part of a view that can be redrawn by itself.
 function part(draw, classes = "") {
   const box = el(`div${classes}`);
   box.redraw = () => box.replaceChildren(...[draw(box)].flat().filter(Boolean));
@@ -113,7 +113,7 @@ function note(...children) {
   return el("p.note", {}, ...children);
 }
 
-// Where a matrix stands for blocks of positions, the reader is told.
+// A note for matrices whose cells are means over blocks of positions.
 function blocks(x) {
   return x && x.reduced > 1 ? note(t("blocks", { n: x.reduced })) : null;
 }

@@ -1,4 +1,4 @@
-// The equations, as MathML: the paper's, and those of the papers that a model departs with.
+// The equations as MathML: those of the paper, and of later papers where the model differs.
 
 function m(tag, ...children) {
   const made = document.createElementNS("http://www.w3.org/1998/Math/MathML", tag);
@@ -17,7 +17,7 @@ function sign(text) {
   return m(/^[\p{L}\p{M}′∞…]+$/u.test(text) ? "mi" : "mo", text);
 }
 
-// As high as what it embraces, and open to the right.
+// A stretchy left brace.
 function brace() {
   const made = m("mo", "{");
   made.setAttribute("form", "prefix");
@@ -51,7 +51,7 @@ const transposed = (x) => sup(x, "⊤");
 const dK = () => sub("d", "k");
 const scores = () => frac(row("Q", transposed("K")), root(dK()));
 
-// Names of a model's own kinds.
+// The name of the model's norm.
 const normName = model.norm === "rms" ? "RMSNorm" : "LayerNorm";
 
 const EQUATIONS = {

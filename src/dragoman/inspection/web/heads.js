@@ -1,4 +1,4 @@
-// View 2, heads: every head of every layer, enlarged when chosen, with what it does by stated formulas.
+// View 2, heads: every head of every layer, enlarged when chosen, with its roles by their formulas.
 
 const KINDS = [
   ["encoder", "self_attention"],
@@ -79,7 +79,7 @@ function thumb(path, layer, head, choose) {
 
 const roleOf = (path, head) => data.heads.find((one) => one.where === path && one.head === head);
 
-// The role with the highest score, if it is one half or more. "Same" and "previous" are of one text only.
+// The role with the highest score, if that is at least one half. "Same" and "previous" apply to self-attention only.
 function strongest(role) {
   const within = !role.where.endsWith("cross_attention");
   const scores = ROLES.map((name) => [
@@ -99,8 +99,8 @@ function enlarged() {
       name: title,
       signed: false,
       top: topOf(x),
-      rowTitle: t("axis.asks"),
-      columnTitle: t("axis.asked"),
+      rowTitle: t("axis.query"),
+      columnTitle: t("axis.key"),
     }),
     described(roleOf(path, head)),
   ];

@@ -1,4 +1,4 @@
-// The frame: navigation, language, theme. `#ko/heads/dark` keeps all three.
+// The frame: navigation, language, theme. The address, as `#ko/heads/dark`, holds all three.
 
 const VIEWS = {
   walk: walkView,
@@ -40,7 +40,7 @@ function frame() {
         el("h1", {}, t("title")),
         el(
           "p.sentence",
-          data.source.length + data.translation.length > 300 // it may have to be scrolled
+          data.source.length + data.translation.length > 300 // long texts scroll
             ? { tabindex: 0, role: "group", "aria-label": t("title") }
             : {},
           el("span", { lang: data.languages.source, dir: "auto" }, bdi(data.source)),
@@ -147,7 +147,7 @@ function changed() {
     document.getElementById(focused).focus({ preventScroll: true });
 }
 
-// Printed are all views; what was not looked at yet is drawn for it.
+// All views are printed; those not opened yet are drawn first.
 window.addEventListener("beforeprint", () => {
   Object.keys(VIEWS).forEach(draw);
   document.querySelectorAll("details").forEach((box) => {

@@ -1,4 +1,4 @@
-// View 4, masks: padding and look-ahead, before the softmax and after, and what would happen without them.
+// View 4, masks: padding and look-ahead masks before and after the softmax, and the result without them.
 
 const masks = { layer: 0, head: 0 };
 
@@ -39,8 +39,8 @@ function softmaxRows(x) {
   return { ...x, values };
 }
 
-// Scores before, with −∞, after the softmax, and what it would be without the mask. Of blocks only the recorded
-// `weights` are shown: a softmax of means is not the mean of softmaxes.
+// The scores, the masked scores, their softmax, and the softmax without the mask. For blocks only the recorded
+// `weights` are shown, because the softmax of means is not the mean of softmaxes.
 function pairOf(before, hidden, weights = null) {
   const masked = {
     ...before,
@@ -48,7 +48,7 @@ function pairOf(before, hidden, weights = null) {
       hidden(Math.floor(at / before.shape[1]), at % before.shape[1]) ? -Infinity : v,
     ),
   };
-  const axes = { rowTitle: t("axis.asks"), columnTitle: t("axis.asked") };
+  const axes = { rowTitle: t("axis.query"), columnTitle: t("axis.key") };
   const finite = Math.max(...[...before.values].map(Math.abs));
   const without = softmaxRows(before),
     after = weights || softmaxRows(masked);
@@ -74,7 +74,7 @@ function pairOf(before, hidden, weights = null) {
 
 function paddingPart() {
   const x = headOf(array("padding.scaled"), masks.head);
-  const pieces = labelsOf(x, "seen"),
+  const pieces = labelsOf(x, "key"),
     real = pieces.length - data.padding;
   const made = pairOf(x, (_, j) => j >= real);
   return el(
@@ -90,7 +90,7 @@ function paddingPart() {
   );
 }
 
-// Two rows of a batch: the sentence, and what stands behind it where another is longer.
+// Two rows of a batch: the sentence with padding after it, and a longer one.
 function beside(pieces, real) {
   const row = (name, cells) => el("tr", {}, el("th", { scope: "row" }, name), cells);
   return el(
@@ -120,7 +120,7 @@ function beside(pieces, real) {
   );
 }
 
-// Padded = alone: the real positions' weights are those of the sentence by itself.
+// Padded = alone: with padding masked, the weights equal those of the sentence by itself.
 function sameAsAlone(after, real) {
   const alone = array(`encoder.${data.padded_layer}.self_attention.weights`);
   if (alone.reduced > 1 || alone.shape[1] !== real) return null;

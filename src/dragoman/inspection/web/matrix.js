@@ -1,8 +1,8 @@
-// A matrix as a heat map: its name and shape, pieces beside rows and columns, and its values by pointer and keyboard.
+// A matrix as a heat map with name, shape and pieces along its axes; pointer and keyboard show single values.
 
-const CROWDED = 44; // more labels than this on an axis, and only some are written
+const MAX_LABELS = 44; // on one axis; of more, every n-th is written
 
-// matrix(x, {name, signed, top, row}): x as `array` gives it, of two axes. `row` is marked.
+// matrix(x, {name, signed, top, row}): x is a result of `array` with two axes; `row` is highlighted.
 function matrix(
   x,
   { name, signed = true, top, row = -1, shape = "", rowTitle = "", columnTitle = "" } = {},
@@ -25,13 +25,13 @@ function matrix(
       "aria-label": `${name}, ${rows} × ${columns}. ${t("heatmap.keys")}`,
     },
     canvas,
-    mark(row, rows),
+    highlight(row, rows),
     cursor,
   );
 
-  function say() {
+  function showValue() {
     const value = x.values[state.row * columns + state.column];
-    const at = (axis, place) => (labels[axis] ? `${place + 1} ${isolated(labels[axis][place])}` : `${place}`);
+    const at = (axis, index) => (labels[axis] ? `${index + 1} ${isolated(labels[axis][index])}` : `${index}`);
     readout.textContent = `[${at(0, state.row)}, ${at(1, state.column)}] = ${number(value, 5)}`;
     Object.assign(cursor.style, box(state, rows, columns));
     cursor.hidden = false;
@@ -40,16 +40,16 @@ function matrix(
     const area = canvas.getBoundingClientRect();
     state.column = Math.min(columns - 1, Math.max(0, Math.floor(((event.clientX - area.left) / area.width) * columns)));
     state.row = Math.min(rows - 1, Math.max(0, Math.floor(((event.clientY - area.top) / area.height) * rows)));
-    say();
+    showValue();
   }
   field.addEventListener("pointermove", pointed);
   field.addEventListener("pointerdown", pointed);
   field.addEventListener("keydown", (event) => {
     if (!move(state, event, rows, columns)) return;
     event.preventDefault();
-    say();
+    showValue();
   });
-  field.addEventListener("focus", say);
+  field.addEventListener("focus", showValue);
   field.addEventListener("blur", () => {
     cursor.hidden = true;
   });
@@ -78,9 +78,9 @@ function matrix(
   );
 }
 
-// The labels along one side. Where they are crowded only every n-th is written.
+// The labels along one side.
 function axis(labels, count, side) {
-  const every = Math.ceil(count / CROWDED);
+  const every = Math.ceil(count / MAX_LABELS);
   const box = el(`div.labels.${side}`, { "aria-hidden": "true" });
   if (labels) {
     for (let i = 0; i < count; i++) box.append(el("span", {}, i % every ? "" : el("bdi", {}, shown(labels[i]))));
@@ -96,7 +96,7 @@ function axis(labels, count, side) {
   return box;
 }
 
-function mark(row, rows) {
+function highlight(row, rows) {
   if (row < 0 || row >= rows) return null;
   const made = el("div.mark.row");
   made.style.top = `${(100 * row) / rows}%`;
@@ -113,10 +113,10 @@ function box({ row, column }, rows, columns) {
   };
 }
 
-// Arrow keys go cell by cell, with Shift or Page keys by eight, Home and End to the ends of the row.
+// Arrow keys move by one cell, with Shift or the Page keys by eight; Home and End move to the ends of the row.
 function move(state, event, rows, columns) {
   const far = event.shiftKey ? 8 : 1;
-  const before = {
+  const step = {
     ArrowLeft: [0, -far],
     ArrowRight: [0, far],
     ArrowUp: [-far, 0],
@@ -126,13 +126,13 @@ function move(state, event, rows, columns) {
     Home: [0, -columns],
     End: [0, columns],
   }[event.key];
-  if (!before) return false;
-  state.row = Math.min(rows - 1, Math.max(0, state.row + before[0]));
-  state.column = Math.min(columns - 1, Math.max(0, state.column + before[1]));
+  if (!step) return false;
+  state.row = Math.min(rows - 1, Math.max(0, state.row + step[0]));
+  state.column = Math.min(columns - 1, Math.max(0, state.column + step[1]));
   return true;
 }
 
-// A matrix that the page has, or a line that says how to get it.
+// The matrix, or a line with the command that includes it in the page.
 function matrixOf(name, options, head = -1) {
   const found = array(name);
   if (!found)

@@ -1,4 +1,4 @@
-// View 3, positions: PE, how alike two positions are, and that a shift by k is a rotation.
+// View 3, positions: PE, the similarity of two positions, and a shift by k as a rotation.
 
 const turn = { k: 3, pair: 0, position: 4 };
 
@@ -8,11 +8,11 @@ function positionsView() {
   turn.pair = Math.min(turn.pair, half - 1);
   const rotation = part(() => rotationPicture(width));
   const slide = (key, low, high, label) => {
-    const said = el("output", {}, String(turn[key]));
+    const output = el("output", {}, String(turn[key]));
     return el(
       "label.choice",
       {},
-      el("span", {}, label, " ", said),
+      el("span", {}, label, " ", output),
       el("input", {
         type: "range",
         min: low,
@@ -20,7 +20,7 @@ function positionsView() {
         value: turn[key],
         oninput: (event) => {
           turn[key] = Number(event.target.value);
-          said.textContent = String(turn[key]);
+          output.textContent = String(turn[key]);
           rotation.redraw();
         },
       }),
@@ -74,7 +74,7 @@ function angles(count, width) {
   );
 }
 
-// p(i)·p(j) = Σ cos((i − j) θ): it knows only how far apart two positions are.
+// p(i)·p(j) = Σ cos((i − j) θ): it depends only on the distance of the two positions.
 function alike(width) {
   const offsets = Array.from({ length: 2 * COUNT + 1 }, (_, at) => at - COUNT);
   const dots = offsets.map((offset) => {

@@ -1,4 +1,5 @@
-// View 7, the residual stream: what each layer would say, what the norms do, and Post-LN against Pre-LN at birth.
+// View 7, the residual stream: the prediction after each layer, the norms, and gradients of Post-LN and Pre-LN
+// at initialisation.
 
 const streamState = { norm: 0, layer: 0, position: 0 };
 const WINDOW = 60; // positions of the lens at once
@@ -9,7 +10,7 @@ function streamView() {
 
 function lensPart() {
   streamState.layer = data.lens.length - 1;
-  const told = part(lensTold, ".told-node");
+  const details = part(lensDetails, ".node-details");
   const count = Math.min(WINDOW, data.pieces.output.length),
     buttons = [];
   const head = el(
@@ -33,7 +34,7 @@ function lensPart() {
             "aria-label": `${t("layer")} ${l + 1}, ${i + 1}: ${isolated(piece)}, ${percent(p)}`,
             onclick: () => {
               Object.assign(streamState, { layer: l, position: i });
-              told.redraw();
+              details.redraw();
             },
           },
           bdi(piece),
@@ -42,7 +43,7 @@ function lensPart() {
         button.style.setProperty("--p", p);
         button.addEventListener("focus", () => {
           Object.assign(streamState, { layer: l, position: i });
-          told.redraw();
+          details.redraw();
         });
         buttons.push(button);
         return el("td", {}, button);
@@ -60,28 +61,28 @@ function lensPart() {
     el("p", {}, t(post ? "stream.lens.post" : "stream.lens.pre")),
     more,
     el("div.scroll", {}, grid),
-    told,
+    details,
   );
 }
 
-function lensTold() {
+function lensDetails() {
   const top = data.lens[streamState.layer][streamState.position];
-  const said = top.findIndex(([piece]) => piece === data.pieces.output[streamState.position]);
+  const chosen = top.findIndex(([piece]) => piece === data.pieces.output[streamState.position]);
   return [
     el("p", {}, `${t("layer")} ${streamState.layer + 1} · ${streamState.position + 1}`),
     bars(
       top.map(([piece]) => piece),
       top.map(([, p]) => p),
-      said,
+      chosen,
     ),
   ];
 }
 
 function normName_of(where) {
-  const [stack, layer, , place] = where.split(".");
+  const [stack, layer, , index] = where.split(".");
   if (layer === undefined) return t(`stream.${where}`);
   const around = stack === "encoder" ? ["self", "ffn"] : ["masked", "cross", "ffn"];
-  return `${t(stack)} ${Number(layer) + 1} · ${t(`box.${around[place]}`)}`;
+  return `${t(stack)} ${Number(layer) + 1} · ${t(`box.${around[index]}`)}`;
 }
 
 function normsPart() {
@@ -109,7 +110,7 @@ function normsPart() {
   );
 }
 
-// The variance before every norm, its mean over positions: how the stream grows, or does not.
+// The variance before every norm, averaged over positions: whether the stream grows.
 function overLayers() {
   const average = (values) => values.reduce((a, b) => a + b, 0) / values.length;
   const series = [
@@ -159,7 +160,7 @@ function gradientsPart() {
   );
 }
 
-// A stack a picture: Post-LN and Pre-LN, all weights of a layer together.
+// One chart per stack: Post-LN and Pre-LN, all weights of a layer together.
 function gradientCurves(found) {
   const curves = ["encoder", "decoder"].map((stack) =>
     lines({

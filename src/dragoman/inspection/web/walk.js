@@ -1,4 +1,4 @@
-// View 1, the paper, alive: the steps with their equations, and the choice of layer, head and position.
+// View 1, the paper step by step: the steps with their equations, and the choice of layer, head and position.
 
 const walk = { encoder: 0, decoder: 0, head: 0, source: 0, target: 0 };
 
@@ -58,7 +58,7 @@ function walkView() {
   ];
 }
 
-// How this model differs from that of 2017, or that it does not.
+// How this model differs from that of 2017, if it does.
 function kinds() {
   const found = [];
   if (!post) found.push(t("kind.pre"));
@@ -130,7 +130,7 @@ function oneStep(step) {
       el("h4", { id: `title-${step.id}` }, prefix(step), t(`walk.${step.key}.title`, fill)),
     ),
     el(
-      "div.told",
+      "div.step-text",
       {},
       [
         t(`walk.${step.key}.text`, fill),
@@ -154,7 +154,7 @@ function prefix(step) {
   return name ? el("small", {}, `${t(name)} · `) : null;
 }
 
-// Figure 1 of the paper as a table of contents: each box leads to its step.
+// Figure 1 of the paper as a table of contents: each box links to its step.
 function figureOne() {
   const boxes = (steps) =>
     el(

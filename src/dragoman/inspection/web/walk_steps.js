@@ -1,6 +1,6 @@
-// The steps of sections 3.1–3.5 in their order, as this model takes them: what each shows, and its numbers.
+// The steps of sections 3.1–3.5 in order, in the form of this model: the matrices of each step, and its numbers.
 
-// A residual connection: what the norm is given and what it makes of it (before the sub-layer, or after the sum).
+// A residual connection: the input and output of its norm (before the sub-layer, or after the sum).
 function normSteps(path, kind, position, before) {
   const rows = path.startsWith("encoder") ? "S" : "T",
     shape = `${rows} × d_model`;
@@ -100,7 +100,7 @@ function embedSteps(side, position) {
   ];
 }
 
-// All of them: the encoder's, the decoder's, and those after it.
+// All steps: the encoder's, the decoder's, and those after the decoder.
 function walkSteps(state) {
   const e = `encoder.${state.encoder}`,
     d = `decoder.${state.decoder}`;
@@ -133,11 +133,11 @@ function walkSteps(state) {
 }
 
 function outputSteps(state) {
-  const step = data.steps[state.target],
+  const step = data.predictions[state.target],
     width = array("logits").shape[1];
   const at = (name) => [...array(name).values.slice(state.target * width, state.target * width + 10)];
   const ends = array("logsumexp").values[state.target];
-  const said = step.said < 10 ? step.said : -1;
+  const chosen = step.chosen < 10 ? step.chosen : -1;
   return [
     {
       id: "logits",
@@ -149,7 +149,7 @@ function outputSteps(state) {
           el(
             "div.card",
             {},
-            bars(step.candidates.slice(0, 10), at("logits"), said, (x) => number(x, 3)),
+            bars(step.candidates.slice(0, 10), at("logits"), chosen, (x) => number(x, 3)),
           ),
       ],
     },
@@ -158,7 +158,7 @@ function outputSteps(state) {
       key: "softmax",
       section: "3.4",
       equations: "softmax",
-      figures: [() => el("div.card", {}, bars(step.candidates.slice(0, 10), at("probabilities"), said))],
+      figures: [() => el("div.card", {}, bars(step.candidates.slice(0, 10), at("probabilities"), chosen))],
       worked: `P(${isolated(step.candidates[0])}) = e^${number(at("logits")[0])} / e^${number(ends)} = ${number(at("probabilities")[0])}`,
     },
     { id: "word", key: data.forced ? "word.forced" : "word", section: "3.1", figures: [() => wordTrail(state.target)] },

@@ -1,11 +1,12 @@
-"""A sentence through a trained model: its translation, how the search found it, and every quantity on the way.
+"""One sentence and a model in memory → an `Inspection`: the translation, the search and every quantity of the pass.
 
-The search is watched as it goes (`beam`); then the translation it chose, or one that is given, is read through the
-model at once, every position from the ones before it, and recorded (`record`). Cached decoding computes the same
-numbers position by position (`tests/equivalence`), so what is recorded is what the search saw.
+The search is recorded step by step (`beam`). Then the translation that it found, or one that is given, passes through
+the model once, each position reading the positions before it, and every activation is recorded (`record`). Cached
+decoding computes the same numbers position by position (`tests/equivalence`): the record shows what the search used.
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,43 +17,49 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
-from dragoman.inspection.record import AddNormSeen, AttentionSeen, EmbeddingSeen, FeedForwardSeen, Seen, record
+from dragoman.inspection.record import (
+    AddNormRecord,
+    AttentionRecord,
+    EmbeddingRecord,
+    FeedForwardRecord,
+    Recording,
+    record,
+)
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.storage import atomic_file
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
-# What each sight tells, and the axes it tells it along: "position" stands for the side's own pieces.
+# The arrays of each kind of activation and their axes. "position" is the position of the query, "key" of the key.
 FIELDS: dict[type, dict[str, tuple[str, ...]]] = {
-    EmbeddingSeen: {
+    EmbeddingRecord: {
         "scaled": ("position", "d_model"),
         "positions": ("position", "d_model"),
         "output": ("position", "d_model"),
     },
-    AttentionSeen: {
+    AttentionRecord: {
         "q": ("head", "position", "d_k"),
-        "k": ("head", "seen", "d_k"),
-        "v": ("head", "seen", "d_v"),
-        "products": ("head", "position", "seen"),
-        "scaled": ("head", "position", "seen"),
-        "masked": ("head", "position", "seen"),
-        "weights": ("head", "position", "seen"),
+        "k": ("head", "key", "d_k"),
+        "v": ("head", "key", "d_v"),
+        "products": ("head", "position", "key"),
+        "scaled": ("head", "position", "key"),
+        "masked": ("head", "position", "key"),
+        "weights": ("head", "position", "key"),
         "heads": ("head", "position", "d_v"),
         "concat": ("position", "h·d_v"),
         "output": ("position", "d_model"),
     },
-    FeedForwardSeen: {
+    FeedForwardRecord: {
         "inner": ("position", "d_ff"),
         "active": ("position", "d_ff"),
         "output": ("position", "d_model"),
     },
-    AddNormSeen: {
+    AddNormRecord: {
         "x": ("position", "d_model"),
         "added": ("position", "d_model"),
         "unnormed": ("position", "d_model"),
@@ -64,32 +71,32 @@ FIELDS: dict[type, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Array:
-    """Numbers with a name for each axis, and pieces as coordinates along some."""
+    """Numbers with a name for each axis, and with pieces as labels along the axes of positions."""
 
     values: np.ndarray[Any, np.dtype[np.float32]]
     axes: tuple[str, ...]
     labels: Mapping[str, tuple[str, ...]]
-    """For an axis of positions, the piece at each."""
+    """For each axis of positions, the piece at each position."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A piece of a translation, and what the model would have said instead."""
+class Prediction:
+    """A piece of the translation, and the likeliest other pieces at its position."""
 
     piece: str
     probability: float
-    instead: tuple[tuple[str, float], ...]
-    """The likeliest other pieces and their probabilities, likeliest first."""
+    alternatives: tuple[tuple[str, float], ...]
+    """Pieces and their probabilities, likeliest first."""
 
 
 @dataclass(frozen=True)
 class Inspection(Mapping[str, Array]):
-    """What a model did with a sentence; a mapping of arrays, by names as `decoder.5.cross_attention.weights`.
+    """What a model computes for a sentence: a mapping of names, as `decoder.5.cross_attention.weights`, to arrays.
 
     An attention's `weights`, `q`, `k`, `v`, `products` (Q Kᵀ), `scaled` (/ √d_k), `masked`, `heads`, `concat` and
     `output` (W^O); a feed-forward network's `inner`, `active` and `output`; an Add & Norm's `x`, `added`, `unnormed`,
     `normed` and `output`; an embedding's `scaled`, `positions` and `output`; `encoder.L` and `decoder.L`, the residual
-    stream after a layer; `memory`; `features`, what the decoder ends with; and `logits`.
+    stream after a layer; `memory`; `features`, the decoder's output; and `logits`.
     """
 
     model: Transformer
@@ -97,31 +104,31 @@ class Inspection(Mapping[str, Array]):
     source: str
     text: str
     """The translation."""
-    source_tokens: tuple[int, ...]
-    """With the end mark, as the encoder reads them."""
-    target_tokens: tuple[int, ...]
-    """With the end mark, as the decoder says them; it reads the begin mark and all but the last."""
+    source_ids: tuple[int, ...]
+    """The encoder's input, EOS included."""
+    target_ids: tuple[int, ...]
+    """The decoder's output, EOS included. Its input is BOS and all but the last."""
     tree: Tree | None
-    """The search; None for a translation that was given."""
-    seen: Seen
+    """The search; None if the translation was given."""
+    recording: Recording
 
     @property
     def pieces(self) -> dict[str, tuple[str, ...]]:
-        """The pieces that the encoder reads (`source`), the decoder reads (`input`) and says (`output`)."""
-        source = self.tokenizer.pieces(self.source_tokens, "source")
-        output = self.tokenizer.pieces(self.target_tokens, "target")
+        """The pieces of the encoder's input (`source`), the decoder's input (`input`) and output (`output`)."""
+        source = self.tokenizer.pieces(self.source_ids, "source")
+        output = self.tokenizer.pieces(self.target_ids, "target")
         first = self.tokenizer.pieces([BOS], "target")
         return {"source": tuple(source), "input": (*first, *output[:-1]), "output": tuple(output)}
 
     @cached_property
     def logits(self) -> Tensor:
-        """(T, V): what follows each position, before the softmax (section 3.4)."""
+        """(T, V): the scores of the next token at each position, before the softmax (section 3.4)."""
         with torch.inference_mode():
-            return self.model.project(self.seen["decoder_norm"][0])
+            return self.model.project(self.recording["decoder_norm"][0])
 
     @cached_property
     def distribution(self) -> Tensor:
-        """(T, V): log P in nats of what may follow each position; the marks that no translation contains may not."""
+        """(T, V): log P of the next token at each position, in nats; −∞ for tokens that no translation contains."""
         with torch.inference_mode():
             disallowed = torch.isin(torch.arange(self.logits.size(1)), torch.tensor(FORBIDDEN_IDS))
             return self.logits.masked_fill(disallowed, -torch.inf).log_softmax(-1)
@@ -129,35 +136,35 @@ class Inspection(Mapping[str, Array]):
     @property
     def log_probs(self) -> Tensor:
         """(T): log P in nats of each token of the translation."""
-        return self.distribution.gather(1, torch.tensor(self.target_tokens)[:, None])[:, 0]
+        return self.distribution.gather(1, torch.tensor(self.target_ids)[:, None])[:, 0]
 
-    def steps(self, count: int) -> tuple[Step, ...]:
-        """Each piece of the translation, with its probability and the `count` likeliest others in its place."""
+    def predictions(self, count: int) -> tuple[Prediction, ...]:
+        """Each piece of the translation, with its probability and the `count` likeliest alternatives."""
         values, tokens = self.distribution.exp().topk(min(count + 1, self.logits.size(1)))
         likeliest = [
             [(piece, value) for piece, value in zip(self.tokenizer.pieces(row, "target"), each, strict=True)]
             for row, each in zip(tokens.tolist(), values.tolist(), strict=True)
         ]
-        said = zip(self.pieces["output"], self.log_probs.exp().tolist(), likeliest, strict=True)
+        chosen = zip(self.pieces["output"], self.log_probs.exp().tolist(), likeliest, strict=True)
         return tuple(
-            Step(piece, probability, tuple(other for other in others if other[0] != piece)[:count])
-            for piece, probability, others in said
+            Prediction(piece, probability, tuple(other for other in others if other[0] != piece)[:count])
+            for piece, probability, others in chosen
         )
 
     def __getitem__(self, name: str) -> Array:
         path, _, leaf = name.rpartition(".")
         if name == "logits":
             return self._array(self.logits[None], ("position", "vocabulary"), "decoder")
-        if name in _WHOLE or isinstance(self.seen.get(name), Tensor):
-            return self._array(self.seen[_WHOLE.get(name, name)], ("position", "d_model"), name)
-        sight = self.seen[path]
-        axes = FIELDS[type(sight)][leaf]
-        return self._array(getattr(sight, leaf), axes, path)
+        if name in _WHOLE or isinstance(self.recording.get(name), Tensor):
+            return self._array(self.recording[_WHOLE.get(name, name)], ("position", "d_model"), name)
+        activation = self.recording[path]
+        axes = FIELDS[type(activation)][leaf]
+        return self._array(getattr(activation, leaf), axes, path)
 
     def __iter__(self) -> Iterator[str]:
-        for name, sight in self.seen.items():
-            if not isinstance(sight, Tensor):
-                yield from (f"{name}.{leaf}" for leaf in FIELDS[type(sight)])
+        for name, activation in self.recording.items():
+            if not isinstance(activation, Tensor):
+                yield from (f"{name}.{leaf}" for leaf in FIELDS[type(activation)])
             elif name not in _WHOLE.values():
                 yield name
         yield from (*_WHOLE, "logits")
@@ -167,62 +174,57 @@ class Inspection(Mapping[str, Array]):
 
     def _array(self, values: Tensor, axes: Sequence[str], where: str) -> Array:
         own = "source" if where.startswith(("source", "encoder", "memory")) else "input"
-        sides = {"position": own, "seen": "source" if where.endswith("cross_attention") else own}
+        sides = {"position": own, "key": "source" if where.endswith("cross_attention") else own}
         values = values[0] if values.dim() > len(axes) else values
         labels = {axis: self.pieces[sides[axis]] for axis in axes if axis in sides}
         return Array(values.float().numpy(), tuple(axes), labels)
 
-    def to_npz(self, path: Path) -> None:
-        """Every array into one compressed file; `axes` there is JSON: by name, the axes and their labels.
+    def to_npz(self, path: str | os.PathLike[str]) -> None:
+        """Write every array to one compressed file, and `axes`: JSON with the axes and labels of each array by name.
 
-        Raises DragomanError if the disk refuses.
+        Raises DragomanError if the file cannot be written.
         """
         arrays = {name: self[name] for name in self}
         axes = {name: {"axes": array.axes, "labels": array.labels} for name, array in arrays.items()}
         values: dict[str, Any] = {name: array.values for name, array in arrays.items()}
-        with atomic_file(path) as file:
+        with atomic_file(Path(path)) as file:
             np.savez_compressed(file, **values, axes=json.dumps(axes, ensure_ascii=False))
 
 
 _WHOLE = {"memory": "encoder_norm", "features": "decoder_norm"}
 
 
-def inspect(bundle: Bundle, text: str, target: str | None = None, *, options: DecodeConfig | None = None) -> Inspection:
-    """Translate `text` with the bundle's weights, or have it say `target`, and tell everything.
-
-    The text is taken whole, by beam search. Raises DataError if it is blank or `target` holds what the vocabulary
-    cannot spell, ModelError if the bundle has no weights for torch.
-    """
-    return inspect_model(bundle.load_model(), bundle.tokenizer, text, target, options or bundle.config.decode)
-
-
 @torch.inference_mode()
 def inspect_model(
     model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, options: DecodeConfig
 ) -> Inspection:
-    """As `inspect`, for a model that is in memory, as a checkpoint's."""
+    """Translate `text`, or force the translation `target`, and record everything.
+
+    The text is translated as a whole by beam search. Raises DataError if it is empty, or if `target` contains what the
+    vocabulary cannot spell.
+    """
     ids = tokenizer.encode([text], "source")[0]
     if not ids:
-        raise DataError("the sentence is empty; give one with a word in it")
+        raise DataError("the sentence is empty; give at least one word")
     source = torch.tensor([[*ids, EOS]])
     if target is None:
         tree = _search(model, source, options)
-        said = list(tree.hypotheses[0].tokens)
+        target_ids = list(tree.hypotheses[0].tokens)
     else:
-        tree, said = None, _sayable(tokenizer, target)
-    read = torch.tensor([[BOS, *said]])
-    with record(model) as seen:
-        model.decode_features(read, model.encode(source, padding_mask(source, PAD)))
-    text_said = tokenizer.decode([said], "target")[0]
-    return Inspection(model, tokenizer, text, text_said, (*ids, EOS), (*said, EOS), tree, seen)
+        tree, target_ids = None, _forced_ids(tokenizer, target)
+    decoder_input = torch.tensor([[BOS, *target_ids]])
+    with record(model) as recording:
+        model.decode_features(decoder_input, model.encode(source, padding_mask(source, PAD)))
+    translation = tokenizer.decode([target_ids], "target")[0]
+    return Inspection(model, tokenizer, text, translation, (*ids, EOS), (*target_ids, EOS), tree, recording)
 
 
-def _sayable(tokenizer: Tokenizer, target: str) -> list[int]:
-    """The tokens of a translation that is given. Raises DataError for one that no model with this tokenizer can say."""
+def _forced_ids(tokenizer: Tokenizer, target: str) -> list[int]:
+    """The tokens of a given translation. Raises DataError if a word needs UNK, which no translation contains."""
     for word in (*target.split(), target):
         if UNK in tokenizer.encode([word], "target")[0]:
             raise DataError(
-                f"{word!r}: the model's vocabulary cannot spell it, so it is never said; write it otherwise"
+                f"{word!r}: the model's vocabulary cannot spell it, so no translation contains it; write it differently"
             )
     return tokenizer.encode([target], "target")[0]
 

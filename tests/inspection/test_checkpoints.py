@@ -16,7 +16,7 @@ from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.search import beam_search
 from dragoman.errors import DataError, ModelError
 from dragoman.inspection.analyses import analyse
-from dragoman.inspection.times import through_time
+from dragoman.inspection.checkpoints import across_checkpoints
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import EOS, Tokenizer
 from dragoman.training.loop import Trainer
@@ -41,70 +41,70 @@ def run(
 
 
 def test_each_checkpoint_says_what_its_weights_say(run: Path, toy_tokenizer: Tokenizer, toy_run: object) -> None:
-    moments = through_time(run, TEXT)
-    assert [moment.step for moment in moments] == [4, 8, 12]
+    views = across_checkpoints(run, TEXT)
+    assert [view.step for view in views] == [4, 8, 12]
     config = toy_run(average_count=3)  # type: ignore[operator]
     model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target)).eval()
     source = [*toy_tokenizer.encode([TEXT], "source")[0], EOS]
-    for moment in moments:
-        load_weights(model, run / f"checkpoints/{moment.step:08d}/model.safetensors")
+    for view in views:
+        load_weights(model, run / f"checkpoints/{view.step:08d}/model.safetensors")
         options = config.decode
         constraints = Constraints([options.limit(len(source) - 1)])
         with torch.inference_mode():
             found = beam_search(Ensemble([model]), torch.tensor([source]), constraints, beam=options.beam, alpha=0.6)[
                 0
             ][0]
-        assert moment.translation == toy_tokenizer.decode([found.tokens], "target")[0]
-        assert moment.log_prob == pytest.approx(found.log_prob, abs=1e-3)
-        assert moment.pieces[-1] == "</s>"
-        assert moment.attention is not None
-        assert moment.attention.shape == (1, len(moment.pieces), len(source))
-        torch.testing.assert_close(moment.attention.sum(-1), torch.ones(1, len(moment.pieces)))
-    assert len({moment.log_prob for moment in moments}) == 3
+        assert view.translation == toy_tokenizer.decode([found.tokens], "target")[0]
+        assert view.log_prob == pytest.approx(found.log_prob, abs=1e-3)
+        assert view.pieces[-1] == "</s>"
+        assert view.attention is not None
+        assert view.attention.shape == (1, len(view.pieces), len(source))
+        torch.testing.assert_close(view.attention.sum(-1), torch.ones(1, len(view.pieces)))
+    assert len({view.log_prob for view in views}) == 3
 
 
 def test_a_damaged_checkpoint_is_named_and_passed_over(run: Path) -> None:
-    whole = through_time(run, TEXT)
+    whole = across_checkpoints(run, TEXT)
     torn = run / "checkpoints/00000008/model.safetensors"
     torn.write_bytes(torn.read_bytes()[:500])
     (run / "checkpoints/00000010").mkdir()
-    moments = through_time(run, TEXT)
-    assert [moment.step for moment in moments] == [4, 8, 10, 12]
-    assert [moment.problem is None for moment in moments] == [True, False, False, True]
-    assert "00000008/model.safetensors: cannot be read" in str(moments[1].problem)
-    assert "00000010/model.safetensors" in str(moments[2].problem)
-    assert moments[3].translation == whole[2].translation
-    assert moments[1].attention is None
+    views = across_checkpoints(run, TEXT)
+    assert [view.step for view in views] == [4, 8, 10, 12]
+    assert [view.problem is None for view in views] == [True, False, False, True]
+    assert "00000008/model.safetensors: cannot be read" in str(views[1].problem)
+    assert "00000010/model.safetensors" in str(views[2].problem)
+    assert views[3].translation == whole[2].translation
+    assert views[1].attention is None
 
 
 def test_a_gap_stays_one_and_of_many_some_are_shown(run: Path) -> None:
     shutil.rmtree(run / "checkpoints/00000008")
-    assert [moment.step for moment in through_time(run, TEXT)] == [4, 12]
+    assert [view.step for view in across_checkpoints(run, TEXT)] == [4, 12]
     for step in range(13, 20):
         shutil.copytree(run / "checkpoints/00000012", run / f"checkpoints/{step:08d}")
-    assert [moment.step for moment in through_time(run, TEXT, most=3)] == [4, 15, 19]
+    assert [view.step for view in across_checkpoints(run, TEXT, limit=3)] == [4, 15, 19]
 
 
 def test_its_own_pieces_stand_beside_the_attention_of_a_run_that_cuts_the_sentence_otherwise(
     run: Path, look_at: Any
 ) -> None:
-    moments = through_time(run, TEXT)
-    facts, maps = analyse(look_at("5 6", "9"), moments)
-    for told, moment in zip(facts["checkpoints"], moments, strict=True):
+    views = across_checkpoints(run, TEXT)
+    facts, maps = analyse(look_at("5 6", "9"), views)
+    for told, view in zip(facts["checkpoints"], views, strict=True):
         attention = maps[told["attention"]]
-        assert "".join(attention.labels["seen"]).replace("▁", " ").strip() == f"{TEXT}</s>"
-        assert len(attention.labels["seen"]) == attention.values.shape[-1]
-        assert attention.labels["position"] == moment.pieces
+        assert "".join(attention.labels["key"]).replace("▁", " ").strip() == f"{TEXT}</s>"
+        assert len(attention.labels["key"]) == attention.values.shape[-1]
+        assert attention.labels["position"] == view.pieces
 
 
 def test_what_is_no_run_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="holds no checkpoint"):
-        through_time(tmp_path / "nowhere", TEXT)
+        across_checkpoints(tmp_path / "nowhere", TEXT)
     with pytest.raises(DataError, match="the sentence is empty"):
-        through_time(run, " ")
+        across_checkpoints(run, " ")
     (run / "config.toml").write_text("[project", encoding="utf-8")
     with pytest.raises(ModelError, match=r"config\.toml"):
-        through_time(run, TEXT)
+        across_checkpoints(run, TEXT)
     (run / "config.toml").unlink()
     with pytest.raises(ModelError, match="belongs to the run"):
-        through_time(run, TEXT)
+        across_checkpoints(run, TEXT)

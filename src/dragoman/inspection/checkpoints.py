@@ -1,0 +1,86 @@
+"""The same sentence through the saved checkpoints of a run: how its translation and its attention developed.
+
+Input: the folder of a run (`config.toml`, `tokenizer/`, `checkpoints/`). Output: one `CheckpointView` per checkpoint.
+A checkpoint that cannot be read has a `problem`, and the others are still shown.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dragoman.bundle import load_weights
+from dragoman.config import DecodeConfig, RunConfig
+from dragoman.config.file import read_run_config
+from dragoman.errors import ConfigError, ModelError
+from dragoman.inspection.inspection import inspect_model
+from dragoman.model.inherit import evenly_spaced
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.checkpoint import checkpoint, checkpoint_steps
+
+# More do not fit side by side on a page.
+MAX_CHECKPOINTS = 12
+
+
+@dataclass(frozen=True)
+class CheckpointView:
+    """What the model of one step does with the sentence. If there is a `problem`, all else is empty."""
+
+    step: int
+    translation: str = ""
+    source: tuple[str, ...] = ()
+    """The pieces of the sentence: the run's tokenizer may differ from that of the model on the page."""
+    pieces: tuple[str, ...] = ()
+    """The pieces of the translation, EOS last."""
+    attention: Tensor | None = None
+    """(L, T, S): encoder-decoder attention of each layer, averaged over its heads."""
+    log_prob: float = 0.0
+    """log P of the translation, in nats."""
+    problem: str | None = None
+    """Why the checkpoint cannot be read."""
+
+
+def across_checkpoints(
+    folder: str | os.PathLike[str], text: str, *, options: DecodeConfig | None = None, limit: int = MAX_CHECKPOINTS
+) -> tuple[CheckpointView, ...]:
+    """The sentence by the checkpoints of the run in `folder`, in the order of their steps.
+
+    Of more than `limit` checkpoints, evenly spaced ones are taken, the first and the last among them. Raises ModelError
+    if the folder holds no run, DataError if the sentence is empty.
+    """
+    folder = Path(folder)
+    steps = checkpoint_steps(folder / "checkpoints")
+    if not steps:
+        raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
+    config, tokenizer = _config(folder), Tokenizer.load(folder / "tokenizer")
+    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
+    views = []
+    for index in evenly_spaced(min(limit, len(steps)), len(steps)):
+        step = steps[index]
+        try:
+            load_weights(model, checkpoint(folder / "checkpoints", step) / "model.safetensors")
+        except ModelError as error:
+            views.append(CheckpointView(step, problem=str(error)))
+        else:
+            views.append(_view(model, tokenizer, text, options or config.decode, step))
+    return tuple(views)
+
+
+def _config(folder: Path) -> RunConfig:
+    try:
+        return read_run_config(folder)
+    except ConfigError as error:
+        raise ModelError(f"{error}; the checkpoints cannot be read without it, copy the run again") from None
+
+
+def _view(model: Transformer, tokenizer: Tokenizer, text: str, options: DecodeConfig, step: int) -> CheckpointView:
+    inspection = inspect_model(model, tokenizer, text, None, options)
+    layers = range(len(model.decoder))
+    with torch.inference_mode():
+        weights = [inspection.recording[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in layers]
+        log_prob = float(inspection.log_probs.sum())
+    pieces = inspection.pieces
+    return CheckpointView(step, inspection.text, pieces["source"], pieces["output"], torch.stack(weights), log_prob)

@@ -1,0 +1,67 @@
+"""`inspect`: what a model computes for one sentence, as arrays or as a page.
+
+inspection = inspect("runs/legal/model", "A man rides a bicycle.")
+inspection["decoder.5.cross_attention.weights"].values
+inspection.to_html("inspection.html")
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundled import resolve_model
+from dragoman.config import DecodeConfig
+from dragoman.inspection.checkpoints import CheckpointView
+from dragoman.inspection.inspection import Inspection, inspect_model
+from dragoman.inspection.page import write_page
+
+Model = str | os.PathLike[str] | Bundle
+
+
+@dataclass(frozen=True)
+class BundleInspection(Inspection):
+    """An inspection with what a page needs to know about the model."""
+
+    name: str
+    languages: tuple[str, str]
+    """Source and target, BCP-47."""
+    options: DecodeConfig
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        layers: Sequence[int] = (),
+        checkpoints: Sequence[CheckpointView] | None = None,
+    ) -> None:
+        """Write one HTML file that shows every quantity and needs no network.
+
+        `layers`, counted from 1, are shown in full before the others. `checkpoints` comes from `across_checkpoints`.
+        Raises DragomanError if the file cannot be written.
+        """
+        write_page(
+            self,
+            path,
+            name=self.name,
+            languages=self.languages,
+            layers=layers,
+            options=self.options,
+            checkpoints=checkpoints,
+        )
+
+
+def inspect(
+    model: Model, text: str, target: str | None = None, *, options: DecodeConfig | None = None
+) -> BundleInspection:
+    """Translate `text`, or force the translation `target`, and record everything the model computes.
+
+    `model` is the folder of a bundle, the name of a bundled model, or an opened bundle. The text is translated as a
+    whole by beam search, without a glossary. Raises DataError if the text is empty or if `target` contains what the
+    vocabulary cannot spell, ModelError if the bundle has no weights for torch.
+    """
+    bundle = model if isinstance(model, Bundle) else open_bundle(resolve_model(os.fspath(model)))
+    options, project = options or bundle.config.decode, bundle.config.project
+    found = inspect_model(bundle.load_model(), bundle.tokenizer, text, target, options)
+    values = {field.name: getattr(found, field.name) for field in fields(found)}
+    return BundleInspection(**values, name=project.name, languages=(project.source, project.target), options=options)
