@@ -58,6 +58,9 @@ def test_help_loads_nothing_heavy(verb: str) -> None:
         ("dragoman.bundle", {"sentencepiece", "numpy"}),
         ("dragoman.shortlist.file", {"sentencepiece", "numpy"}),
         ("dragoman.cli.shortlist", {"sentencepiece", "numpy"}),
+        ("dragoman.workflows.data", set()),
+        ("dragoman.workflows.evaluate", {"sentencepiece", "numpy"}),
+        ("dragoman.workflows.shortlist", {"sentencepiece", "numpy"}),
         ("dragoman.translator", {"sentencepiece", "numpy"}),
         ("dragoman.evaluation", set()),
         ("dragoman.cli.translate", {"sentencepiece", "numpy"}),
@@ -102,6 +105,22 @@ def test_no_pickle_is_read_or_written(path: Path) -> None:
     imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert not calls & {"torch.load", "torch.save"}
     assert not imports & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}
+
+
+BELOW_CLI = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] not in ("cli", "__main__.py")]
+
+
+@pytest.mark.parametrize("path", BELOW_CLI, ids=[path.relative_to(PACKAGE).as_posix() for path in BELOW_CLI])
+def test_only_the_command_line_prints(path: Path) -> None:
+    """Neither print, nor the standard streams, nor a console of rich, nor the command line's own modules."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    attributes = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert not calls & {"print", "Console", "input"}
+    assert not attributes & {"sys.stdout", "sys.stderr", "sys.argv", "warnings.warn"}
+    assert not [module for module in modules if module.startswith(("dragoman.cli", "rich", "typer"))]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)

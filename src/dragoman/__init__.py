@@ -1,7 +1,15 @@
 """Dragoman: two files of parallel text in, a Transformer translation system of your own out.
 
-The public names are loaded when first used (PEP 562), so that importing the package loads neither torch
-nor ctranslate2.
+    import dragoman
+
+    result = dragoman.train("run.toml")
+    translator = dragoman.Translator.load(result.model_path)
+    print(translator.translate("…").text)
+    print(dragoman.evaluate(translator, "test.ko", "test.en").bleu)
+
+Paths are `str` or `os.PathLike` everywhere. Nothing here prints; progress goes to listeners (`dragoman.Listener`).
+Every mistake of a user raises an error of the family `DragomanError`. The names are loaded when first used (PEP 562),
+so importing the package loads neither torch nor ctranslate2.
 """
 
 from importlib import import_module
@@ -10,27 +18,99 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dragoman.config import RunConfig
+    from dragoman.bundle import Bundle, open_bundle
+    from dragoman.config import DecodeConfig, RunConfig
     from dragoman.config.file import load_config
-    from dragoman.errors import DragomanError
+    from dragoman.errors import (
+        ConfigError,
+        DataError,
+        DistributedError,
+        DivergenceError,
+        DragomanError,
+        Interrupted,
+        ModelError,
+        QualityError,
+        ResourceError,
+        ResumeError,
+    )
+    from dragoman.inspection.look import inspect
+    from dragoman.text.glossary import Glossary
     from dragoman.translation import Translation
     from dragoman.translator import Translator
+    from dragoman.workflows.data import check_data, split_data
+    from dragoman.workflows.distil import distill
+    from dragoman.workflows.evaluate import Evaluation, evaluate
+    from dragoman.workflows.export import ExportResult, export
+    from dragoman.workflows.listener import Listener
+    from dragoman.workflows.train import TrainResult, train
 
-_HOMES = {
-    "DragomanError": "dragoman.errors",
-    "RunConfig": "dragoman.config",
-    "Translation": "dragoman.translation",
-    "Translator": "dragoman.translator",
-    "load_config": "dragoman.config.file",
+_MODULES = {
+    "bundle": ("Bundle", "open_bundle"),
+    "config": ("DecodeConfig", "RunConfig"),
+    "config.file": ("load_config",),
+    "errors": (
+        "ConfigError",
+        "DataError",
+        "DistributedError",
+        "DivergenceError",
+        "DragomanError",
+        "Interrupted",
+        "ModelError",
+        "QualityError",
+        "ResourceError",
+        "ResumeError",
+    ),
+    "text.glossary": ("Glossary",),
+    "translation": ("Translation",),
+    "translator": ("Translator",),
+    "workflows.data": ("check_data", "split_data"),
+    "workflows.distil": ("distill",),
+    "workflows.evaluate": ("Evaluation", "evaluate"),
+    "workflows.export": ("ExportResult", "export"),
+    "inspection.look": ("inspect",),
+    "workflows.listener": ("Listener",),
+    "workflows.train": ("TrainResult", "train"),
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = ["DragomanError", "RunConfig", "Translation", "Translator", "__version__", "load_config"]
+__all__ = [
+    "Bundle",
+    "ConfigError",
+    "DataError",
+    "DecodeConfig",
+    "DistributedError",
+    "DivergenceError",
+    "DragomanError",
+    "Evaluation",
+    "ExportResult",
+    "Glossary",
+    "Interrupted",
+    "Listener",
+    "ModelError",
+    "QualityError",
+    "ResourceError",
+    "ResumeError",
+    "RunConfig",
+    "TrainResult",
+    "Translation",
+    "Translator",
+    "__version__",
+    "check_data",
+    "distill",
+    "evaluate",
+    "export",
+    "inspect",
+    "load_config",
+    "open_bundle",
+    "split_data",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"dragoman.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -64,8 +64,9 @@ class Bundle:
         return [self.folder / name for name in sorted(names, key=lambda name: ("int8" not in name, name))]
 
 
-def open_bundle(folder: Path) -> Bundle:
+def open_bundle(folder: str | os.PathLike[str]) -> Bundle:
     """Read and verify the bundle in `folder`. Raises ModelError, naming the file that is wrong."""
+    folder = Path(folder)
     manifest = _read_manifest(folder)
     for name, expected in manifest["files"].items():
         _verify(folder, name, expected)

@@ -1,17 +1,20 @@
-"""Translations + references → BLEU, chrF and TER by sacreBLEU, each with its signature (Post 2018).
+"""Translations and references → BLEU, chrF and TER by sacreBLEU, with signatures (Post 2018), intervals, paired tests.
 
-The references are scored as they stand in the file: raw text, detokenised output.
+Input: raw references and detokenised translations; sacreBLEU tokenises them itself. Every number is sacreBLEU's own.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+# Resamples of the bootstrap, and trials of approximate randomisation: sacreBLEU's own defaults.
+RESAMPLES, TRIALS = 1000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric of a whole test set, 0–100; `low` and `high` bound its 95 % bootstrap interval if one was drawn."""
+    """One metric of a whole test set, 0 to 100; `low` and `high` bound its 95 % bootstrap interval, NaN without one."""
 
     name: str
     value: float
@@ -20,35 +23,130 @@ class Score:
     high: float = math.nan
 
 
-def bleu(translations: Sequence[str], references: Sequence[str], **options: Any) -> Score:
-    """BLEU (Papineni et al. 2002). `tokenize`, `lowercase`, `bootstrap` (resamples, 0 for none)."""
-    from sacrebleu.metrics.bleu import BLEU
+@dataclass(frozen=True, slots=True)
+class ComparedScore:
+    """One metric of one system, with paired tests of its difference from the first system, the baseline."""
 
-    # Its own warning about text cut into words is three lines that name a parameter of a function.
-    return _score(BLEU, translations, references, force=True, **options)
+    name: str
+    value: float
+    mean: float
+    """Mean over the bootstrap resamples."""
+    half_width: float
+    """Half the width of the 95 % bootstrap interval around `mean`."""
+    p_bootstrap: float | None = None
+    """p-value of the paired bootstrap test (Koehn 2004); None for the baseline."""
+    p_randomisation: float | None = None
+    """p-value of the paired approximate randomisation test (Riezler and Maxwell 2005); None for the baseline."""
 
 
-def chrf(translations: Sequence[str], references: Sequence[str], **options: Any) -> Score:
-    """chrF (Popović 2015): character n-grams, so it needs no tokeniser and suits Korean."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Several systems on one test set; the first is the baseline that the others are tested against."""
+
+    systems: Mapping[str, tuple[ComparedScore, ...]]
+    """The scores of each system by its name, in one order of metrics."""
+    signatures: Mapping[str, tuple[str, str]]
+    """For each metric the signatures of the paired bootstrap and of approximate randomisation."""
+
+
+def bleu(
+    translations: Sequence[str],
+    references: Sequence[str],
+    *,
+    tokenize: str | None = None,
+    lowercase: bool = False,
+    bootstrap: int = 0,
+) -> Score:
+    """BLEU (Papineni et al. 2002) with a tokeniser of sacreBLEU; `bootstrap` resamples, 0 for no interval."""
+    return _score(_bleu(references, tokenize, lowercase), translations, bootstrap)
+
+
+def chrf(translations: Sequence[str], references: Sequence[str], *, word_order: int = 0, bootstrap: int = 0) -> Score:
+    """chrF (Popović 2015): character n-grams, so it needs no tokeniser and suits Korean; `word_order` 2 is chrF++."""
     from sacrebleu.metrics.chrf import CHRF
 
-    return _score(CHRF, translations, references, **options)
+    return _score(CHRF(references=[list(references)], word_order=word_order), translations, bootstrap)
 
 
-def ter(translations: Sequence[str], references: Sequence[str], **options: Any) -> Score:
+def ter(translations: Sequence[str], references: Sequence[str], *, bootstrap: int = 0) -> Score:
     """Translation edit rate (Snover et al. 2006); lower is better."""
     from sacrebleu.metrics.ter import TER
 
-    return _score(TER, translations, references, **options)
+    return _score(TER(references=[list(references)]), translations, bootstrap)
 
 
-def _score(
-    metric: Any, translations: Sequence[str], references: Sequence[str], *, bootstrap: int = 0, **options: Any
-) -> Score:
-    judge = metric(references=[list(references)], **options)
-    if bootstrap:
-        result = judge.corpus_score(list(translations), None, n_bootstrap=bootstrap)
-        low, high = result._mean - result._ci, result._mean + result._ci
-    else:
-        result, low, high = judge.corpus_score(list(translations), None), math.nan, math.nan
-    return Score(result.name, float(result.score), str(judge.get_signature()), low, high)
+def score_all(
+    translations: Sequence[str], references: Sequence[str], *, tokenize: str | None = None, bootstrap: int = 0
+) -> list[Score]:
+    """BLEU, chrF and TER; the first two with intervals if there are `bootstrap` resamples."""
+    return [
+        bleu(translations, references, tokenize=tokenize, bootstrap=bootstrap),
+        chrf(translations, references, bootstrap=bootstrap),
+        ter(translations, references),
+    ]
+
+
+def compare(
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[str],
+    *,
+    tokenize: str | None = None,
+    resamples: int = RESAMPLES,
+    trials: int = TRIALS,
+) -> Comparison:
+    """BLEU, chrF and TER of the translations of several systems, and paired tests against the first of them.
+
+    Both tests are sacreBLEU's (`sacrebleu.significance`), with its seed: paired bootstrap and paired approximate
+    randomisation.
+    """
+    by_bootstrap, bootstrap_signatures = _paired_test(systems, references, tokenize, "bs", resamples)
+    by_randomisation, randomisation_signatures = _paired_test(systems, references, tokenize, "ar", trials)
+    return Comparison(
+        {
+            name: tuple(
+                ComparedScore(
+                    metric,
+                    float(by_bootstrap[metric][index].score),
+                    float(by_bootstrap[metric][index].mean),
+                    float(by_bootstrap[metric][index].ci),
+                    by_bootstrap[metric][index].p_value,
+                    by_randomisation[metric][index].p_value,
+                )
+                for metric in bootstrap_signatures
+            )
+            for index, name in enumerate(systems)
+        },
+        {metric: (found, randomisation_signatures[metric]) for metric, found in bootstrap_signatures.items()},
+    )
+
+
+def _paired_test(
+    systems: Mapping[str, Sequence[str]], references: Sequence[str], tokenize: str | None, kind: str, samples: int
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The results of each metric in the order of the systems, and the metrics' signatures."""
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
+    from sacrebleu.significance import PairedTest
+
+    texts = [list(references)]
+    metrics = {
+        "BLEU": _bleu(references, tokenize, lowercase=False),
+        "chrF": CHRF(references=texts),
+        "TER": TER(references=texts),
+    }
+    test = PairedTest(list(systems.items()), metrics, references=None, test_type=kind, n_samples=samples)
+    signatures, results = test()
+    return dict(results), {metric: str(signature) for metric, signature in signatures.items()}
+
+
+def _bleu(references: Sequence[str], tokenize: str | None, lowercase: bool) -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    # `force` silences a warning about tokenised text that names a parameter of a function.
+    return BLEU(references=[list(references)], tokenize=tokenize, lowercase=lowercase, force=True)
+
+
+def _score(metric: Any, translations: Sequence[str], bootstrap: int) -> Score:
+    result = metric.corpus_score(list(translations), None, n_bootstrap=max(bootstrap, 1))
+    low, high = (result._mean - result._ci, result._mean + result._ci) if bootstrap else (math.nan, math.nan)
+    return Score(result.name, float(result.score), str(metric.get_signature()), low, high)

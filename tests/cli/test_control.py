@@ -102,7 +102,7 @@ def test_log_p_of_given_pairs(dragoman: Any, model: Path, trained: Path) -> None
     said = dragoman("evaluate", "-m", model, *text, "--score")
     totals = [float(line) for line in said.out.splitlines()]
     assert len(totals) == 10
-    assert "nats a token of" in said.err
+    assert "nats per token over" in said.err
     rows = [json.loads(line) for line in dragoman("evaluate", "-m", model, *text, "--score", "--json").out.splitlines()]
     assert [row["log_prob"] for row in rows] == pytest.approx(totals, abs=1e-3)
     assert all(sum(row["log_probs"]) == pytest.approx(row["log_prob"]) for row in rows)

@@ -13,11 +13,11 @@ def trained_on(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """The minutes of each run that a demo began; none is trained."""
     begun: list[float | None] = []
 
-    def stop(config: Any, *, resume: bool) -> None:
+    def stop(config: Any, **_: Any) -> None:
         begun.append(config.train.max_minutes)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo_module, "train_run", stop)
+    monkeypatch.setattr(demo_module, "train", stop)
     return begun
 
 

@@ -11,9 +11,9 @@ import pytest
 from safetensors.torch import load_file
 
 from dragoman.bundle import open_bundle
-from dragoman.cli import distill
 from dragoman.data.corpus import read_lines
 from dragoman.translator import Translator
+from dragoman.workflows import distilled_text
 
 DISTILLED = "runs/toy/distilled.tsv"
 WEIGHTS = "runs/toy/model/model.safetensors"
@@ -22,7 +22,7 @@ WEIGHTS = "runs/toy/model/model.safetensors"
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three hundred sentences in several windows."""
-    monkeypatch.setattr(distill, "WINDOW", 64)
+    monkeypatch.setattr(distilled_text, "WINDOW", 64)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_the_student_learns_the_teachers_translations_with_its_pieces(
     said = dragoman("distill", model, student)
     assert said.code == 0, said.err
     assert said.out == ""
-    assert f"learning from {model}, its pieces kept" in said.err
+    assert f"distilling {model} with its tokenizer" in said.err
     folder = student.parent
     sources = list(read_lines(folder / "data/train.en"))
     rows = [line.split("\t") for line in read_lines(folder / DISTILLED)]
@@ -81,7 +81,7 @@ def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, 
     student.write_text(text, encoding="utf-8")
     said = dragoman("distill", model, student, "train.learning_rate=1e-9", "train.max_steps=2")
     assert said.code == 0, said.err
-    assert f"the student begins with layers of {model}" in said.err
+    assert f"the student is initialised with layers of {model}" in said.err
     teacher, ours = (load_file(where) for where in (model / "model.safetensors", student.parent / WEIGHTS))
     assert all((teacher[name] - ours[name]).abs().max() < 1e-5 for name in teacher), "at a rate of nothing, the same"
 
@@ -117,9 +117,9 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     assert dragoman("distill", model, student).code == 0
     killed(3, KeyboardInterrupt)
     complaint = dragoman("distill", model, other / "run.toml").refused(130)
-    assert complaint == f"{other}/{DISTILLED}: interrupted; what is translated is kept, go on with --resume"
+    assert complaint == f"{other}/{DISTILLED}: interrupted; the translations are kept, continue with --resume"
     monkeypatch.undo()
-    monkeypatch.setattr(distill, "WINDOW", 64)
+    monkeypatch.setattr(distilled_text, "WINDOW", 64)
     content = (other / DISTILLED).read_bytes()
     assert content.count(b"\n") == 3 * 64
     (other / DISTILLED).write_bytes(content[: len(content) - torn])
@@ -162,7 +162,7 @@ def test_a_teacher_of_other_languages_is_told_with_both(dragoman: Any, student: 
     ("change", "complaint"),
     [
         ("tokenizer.vocab_size=99", "tokenizer.vocab_size: differs from {model}; leave [tokenizer] out"),
-        ("train.start_from=x", "train.start_from: a student begins with no weights; leave it out"),
+        ("train.start_from=x", "train.start_from: a student starts without a base model; leave it out"),
         ("model.layer=3", "model.layer: unknown key; did you mean model.layers?"),
     ],
 )
@@ -198,7 +198,7 @@ def test_nothing_is_overwritten_and_nothing_resumed_that_is_not_there(
     assert dragoman("distill", model, student, "train.max_steps=1").code == 0
     before = contents(student.parent)
     complaint = dragoman("distill", model, student).refused(2)
-    assert complaint.startswith(f"{student.parent}/runs/toy: holds distilled text; go on with --resume")
+    assert complaint.startswith(f"{student.parent}/runs/toy: holds distilled text; continue with --resume")
     assert contents(student.parent) == before
     (student.parent / "runs/toy/distilled.json").unlink()
     assert "holds a run at step 1" in dragoman("distill", model, student).refused(2)
@@ -210,7 +210,7 @@ def test_a_student_never_takes_its_teachers_place(
     teacher = Path(shutil.copytree(model, tmp_path / "run/model"))
     before = contents(teacher)
     complaint = dragoman("distill", teacher, student, f"train.output={tmp_path}/run").refused(2)
-    assert complaint == f"{student}: the student would take its teacher's place; choose another train.output"
+    assert complaint == f"{student}: the student would overwrite its teacher; choose another train.output"
     assert contents(teacher) == before
 
 
@@ -233,7 +233,7 @@ def test_a_full_disk_is_told_and_what_is_there_is_gone_on_with(
 ) -> None:
     killed(2, OSError(28, "No space left on device"))  # type: ignore[arg-type]  # raised as it is
     complaint = dragoman("distill", model, student).refused(1)
-    assert "No space left on device; free some space and try again; what is translated is kept" in complaint
+    assert "No space left on device; free some space and try again; the translations are kept" in complaint
     monkeypatch.undo()
     assert dragoman("distill", model, student, "--resume").code == 0
 

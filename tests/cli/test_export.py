@@ -94,12 +94,12 @@ def test_an_export_that_is_there_is_replaced_only_by_force(dragoman: Any, traine
     assert dragoman("export", trained_model, "-q", "float32").code == 0
     before = files_of(trained_model)
     complaint = dragoman("export", trained_model, "-q", "float32").refused(2)
-    assert complaint == (f"{trained_model}/ct2-float32: is there already; --force replaces it, --output goes elsewhere")
+    assert complaint == (f"{trained_model}/ct2-float32: already exists; --force replaces it, --output goes elsewhere")
     assert files_of(trained_model) == before
     assert dragoman("export", trained_model, "-q", "float32", "--force").code == 0
     run = trained_model.parent
     complaint = dragoman("export", trained_model, "-q", "float32", "--force", "-o", run).refused(2)
-    assert complaint == f"{run}: is there already, and no model; choose another folder"
+    assert complaint == f"{run}: already exists and is not a model folder; choose another folder"
 
 
 def test_an_altered_export_is_refused(dragoman: Any, trained_model: Path) -> None:
@@ -115,7 +115,7 @@ def test_an_altered_export_is_refused(dragoman: Any, trained_model: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["-q", "int4"], 2, "--quantization int4: choose among int8, int8_bfloat16, float32"),
+        (["-q", "int4"], 2, "quantization int4: choose one of int8, int8_bfloat16, float32"),
         (["--to", "onnx"], 2, "--to onnx: there is ctranslate2"),
     ],
 )
@@ -177,7 +177,9 @@ def test_a_folder_that_may_not_be_written_is_told_before_anything_is_converted(
     )
 
 
-@pytest.mark.parametrize("where", ["dragoman.exporting.ctranslate2.convert", "dragoman.cli.export._verify", "os.link"])
+@pytest.mark.parametrize(
+    "where", ["dragoman.exporting.ctranslate2.convert", "dragoman.workflows.export._verify", "os.link"]
+)
 def test_an_interrupted_export_leaves_nothing_half_written(
     dragoman: Any, trained_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

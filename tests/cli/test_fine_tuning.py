@@ -23,13 +23,13 @@ def bare(project: Path) -> Path:
 def test_a_finished_model_goes_on_learning_with_its_own_pieces(dragoman: Any, bare: Path, model: Path) -> None:
     said = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.learning_rate=1e-9")
     assert said.code == 0, said.err
-    assert f"starting from {model}, its pieces kept" in said.err
+    assert f"fine-tuning {model} with its tokenizer" in said.err
     grown = bare / "runs/toy/model"
     for path in (model / "tokenizer").iterdir():
         assert (grown / "tokenizer" / path.name).read_bytes() == path.read_bytes()
     before, after = (load_file(folder / "model.safetensors") for folder in (model, grown))
     assert all((before[name] - after[name]).abs().max() < 1e-5 for name in before), "at a rate of nothing, the same"
-    assert "began with the weights of the model `model`" in (grown / "README.md").read_text(encoding="utf-8")
+    assert "training started from the weights of the model `model`" in (grown / "README.md").read_text(encoding="utf-8")
     assert dragoman("translate", "-m", grown, "bird").code == 0
 
 
@@ -47,7 +47,7 @@ def test_another_shape_is_refused_by_its_key(dragoman: Any, project: Path, model
     start = [f"train.start_from={model}", "model.d_ff=32"]
     complaint = dragoman("train", project / "run.toml", *start).refused(2)
     assert complaint == (
-        f"model.d_ff: differs from {model}, with which train.start_from begins; leave it out, it comes with the model"
+        f"model.d_ff: differs from the base model {model} (train.start_from); leave it out, it comes with the model"
     )
     assert not (project / "runs").exists()
 
@@ -67,7 +67,7 @@ def test_the_key_that_was_given_is_named(dragoman: Any, bare: Path, model: Path,
     shape = ["model.d_model=32", "model.d_ff=64"] if "layers" in given or "heads" in given else []
     rest = ["model.layers=1"] if "heads" in given else ["model.heads=2"] if "layers" in given else []
     complaint = dragoman("train", bare / "run.toml", f"train.start_from={model}", *shape, *rest, given).refused(2)
-    assert complaint.startswith(f"{key}: differs from {model}, with which train.start_from begins")
+    assert complaint.startswith(f"{key}: differs from the base model {model} (train.start_from)")
 
 
 def test_dropout_and_the_sampling_of_pieces_are_ones_own(dragoman: Any, bare: Path, model: Path) -> None:

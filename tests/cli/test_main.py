@@ -70,7 +70,7 @@ def test_a_wrong_command_line_is_told_in_a_line(dragoman: Any, arguments: list[s
 def test_ctrl_c_ends_with_130_and_a_line(dragoman: Any, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     from dragoman.cli import data, model, train
 
-    for module, name in ((data, "check"), (model, "show"), (train, "train_from_file")):
+    for module, name in ((data, "check"), (model, "show"), (train, "run_train")):
         monkeypatch.setattr(module, name, raising(KeyboardInterrupt()))
     said = dragoman(*verb.split(), "x")
     assert (said.code, said.out, said.err) == (130, "", "dragoman: interrupted\n")
@@ -130,7 +130,7 @@ def test_what_each_of_several_processes_finds_is_said_once(
 ) -> None:
     from dragoman.cli import train
 
-    monkeypatch.setattr(train, "train_from_file", raising(error))
+    monkeypatch.setattr(train, "run_train", raising(error))
     alone = dragoman("train", "x")
     assert alone.err
     heard = []
@@ -245,7 +245,7 @@ def test_data_and_talk_are_utf8_whatever_the_terminal_says(
         assert done.returncode == 0, done.stderr.decode()
         assert done.stdout.decode()
     done = subprocess.run([*COMMAND, "model", "show", "é한\udce9"], capture_output=True, env=environment, check=False)
-    assert done.stderr.decode() == "dragoman: é한\\udce9: no such model folder; `dragoman train` writes one\n"
+    assert done.stderr.decode() == "dragoman: é한\\udce9: no such model folder; `python -m dragoman train` writes one\n"
 
 
 def without_torch(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -30,7 +30,7 @@ def test_it_is_written_into_the_model_and_vouched_for(dragoman: Any, copy: Path,
     said = dragoman("model", "shortlist", copy, *text, "--per-piece", 3, "--frequent", 4)
     assert said.code == 0, said.err
     assert said.out.startswith("covers ")
-    assert "of the target tokens of 15 pairs it was not learned from" in said.out
+    assert "of the target tokens of 15 held-out pairs" in said.out
     bundle = open_bundle(copy)
     shortlist = Shortlist.of_bundle(bundle)
     assert shortlist is not None
@@ -112,7 +112,7 @@ def test_too_little_text_is_told(dragoman: Any, copy: Path, tmp_path: Path, cont
     before = contents(copy)
     (tmp_path / "one.tsv").write_text("the dog\tder hund\n")
     complaint = dragoman("model", "shortlist", copy, tmp_path / "one.tsv").refused(3)
-    assert complaint == f"{tmp_path}/one.tsv: 1 pair; a shortlist is learned from some and measured on others"
+    assert complaint == f"{tmp_path}/one.tsv: 1 pair; a shortlist is learned from some pairs and measured on others"
     (tmp_path / "none.tsv").write_text("")
     assert "none.tsv: 0 pairs;" in dragoman("model", "shortlist", copy, tmp_path / "none.tsv").refused(3)
     long = f"{'the dog ' * 300}\t{'der hund ' * 300}\n"

@@ -326,12 +326,12 @@ def test_a_tokeniser_sacrebleu_does_not_know_is_refused_with_those_it_does(
     files = trained / "data/test.en", trained / "data/test.de"
     for name in ("nope", "None", ""):
         complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", name).refused(2)
-        assert complaint.startswith(f"--tokenize {name}: there is 13a, ")
+        assert complaint.startswith(f"--tokenize {name}: choose one of 13a, ")
 
 
 def test_a_reference_cut_into_words_is_told_before_it_is_scored(dragoman: Any, model: Path, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("dog .\thund .\n")
-    advice = f"{tmp_path}/t.tsv: looks tokenised, and BLEU cuts words itself; score raw text, or give --tokenize none"
+    advice = f"{tmp_path}/t.tsv: looks pre-tokenised; sacreBLEU tokenises internally; score raw text, or give"
     assert advice in dragoman("evaluate", "-m", model, tmp_path / "t.tsv").err.replace("\n", " ")
     told = dragoman("evaluate", "-m", model, tmp_path / "t.tsv", "--tokenize", "none").err
     assert "tokenised" not in told
@@ -343,7 +343,7 @@ def test_a_tokeniser_that_cannot_be_downloaded_is_told_before_anything_is_transl
     def offline(*_: object, **__: object) -> None:
         raise URLError(OSError(-3, "no name"))
 
-    monkeypatch.setattr("dragoman.cli.evaluate.bleu", offline)
+    monkeypatch.setattr("dragoman.workflows.evaluate.bleu", offline)
     files = trained / "data/test.en", trained / "data/test.de"
     complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", "flores200").refused(2)
     assert complaint.startswith("--tokenize flores200: sacreBLEU cannot download what it needs; go online, or choose")

@@ -1,13 +1,11 @@
-"""Talk goes to stderr, data to stdout. Colours follow the terminal and NO_COLOR."""
+"""Output of the command line: messages to stderr, data to stdout. Colours follow the terminal and NO_COLOR."""
 
 import json
-import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,30 +13,33 @@ from rich.console import Console
 
 @cache
 def console() -> Console:
-    """Where people are spoken to."""
+    """The console that messages go to."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str = "", style: str | None = None) -> None:
-    """One line for a person."""
+    """Print one message."""
     console().print(text, style=style, markup=False, emoji=False)
 
 
-@contextmanager
-def silence(really: bool = True) -> Iterator[None]:
-    """Say nothing within: of several processes only one speaks."""
-    before, console().quiet = console().quiet, really
-    try:
-        yield
-    finally:
-        console().quiet = before
-
-
 def program() -> str:
-    """How this program was called, for hints that can be typed as they are."""
-    if os.path.basename(sys.argv[0]) == "__main__.py":
-        return "python -m dragoman"
-    return "dragoman" if shutil.which("dragoman") else min(sys.argv[0], os.path.relpath(sys.argv[0]), key=len)
+    """How to call this program from any folder, for hints that can be typed as they are.
+
+    `dragoman` where the shell finds this very program by that name, otherwise its absolute path.
+    """
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        python = shutil.which("python")
+        is_this = python and Path(python).resolve() == Path(sys.executable).resolve()
+        return f"{'python' if is_this else sys.executable} -m dragoman"
+    if shutil.which("dragoman"):
+        return "dragoman"
+    return str(called.absolute()) if called.exists() else sys.argv[0]
+
+
+def as_called(text: str) -> str:
+    """A message of the library, in which hints name the program `dragoman`, with the name it was called by."""
+    return text.replace("`dragoman ", f"`{program()} ")
 
 
 def print_json(value: Any) -> None:

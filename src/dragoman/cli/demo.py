@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from dragoman.cli.console import program, say
-from dragoman.cli.train import train_run
+from dragoman.cli.progress import Display
 from dragoman.config import CorpusConfig
 from dragoman.config.file import load_config
 from dragoman.data.corpus import read_pairs
@@ -18,6 +18,7 @@ from dragoman.errors import ConfigError, Interrupted
 from dragoman.storage import storage_error, write_text_atomically
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
+from dragoman.workflows.train import train
 
 # Longest English sentence of the demo, in words: short ones are learned within minutes.
 WORDS = 14
@@ -75,8 +76,8 @@ def run_demo(folder: Path, minutes: float) -> None:
     say(f"Text: sentences of at most {WORDS} words from LibreOffice's help (MPL-2.0), written to {folder / 'data'}.\n")
     begun = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
     try:
-        model = train_run(config, resume=begun)
-        assert model, "a demo is one process"
+        with Display(config.train) as display:
+            model = train(config, resume=begun, listeners=[display]).model_path
     except Interrupted:
         raise Interrupted("stopped and saved; the same command goes on from here") from None
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
+from dragoman.cli.console import as_called
 from dragoman.cli.verbs import app
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
 
@@ -67,7 +68,7 @@ def _account_for(error: BaseException) -> tuple[str, int]:
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without its verb: the help itself is the message
         return str(getattr(error, "message", error)), ConfigError.exit_code
     message, code = _line_for(error)
-    return f"dragoman: {' '.join(message.split())}", code
+    return f"dragoman: {as_called(' '.join(message.split()))}", code
 
 
 def _line_for(error: BaseException) -> tuple[str, int]:

@@ -1,26 +1,37 @@
-"""What a person sees of a training run: a bar with loss, speed and ETA on a terminal, plain lines elsewhere."""
+"""The progress of a workflow on stderr: a bar with speed and remaining time on a terminal, plain lines elsewhere."""
 
+import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
-from dragoman.cli.console import console, say
+from dragoman.cli.console import as_called, console, say
+from dragoman.cli.reports import say_reports
 from dragoman.config import TrainConfig
-from dragoman.training.log import StepReport, ValidationReport
+from dragoman.data.check import CorpusReport
+from dragoman.workflows.listener import Listener, Progress
+
+if TYPE_CHECKING:
+    from dragoman.training.log import StepReport, ValidationReport
 
 LINE = "step {step:,}  epoch {epoch}  loss {loss:.3f}  {speed:,.0f} tokens/s"
+# Seconds between two lines about one task where there is no terminal.
+LINE_EVERY = 30.0
 
 
-class TrainingDisplay:
-    """A listener for a `Trainer`; a context manager for the bar."""
+class Display(Listener):
+    """A listener that prints; a context manager for the bar. `train` has the ends that steps are measured against."""
 
-    def __init__(self, train: TrainConfig) -> None:
+    def __init__(self, train: TrainConfig | None = None) -> None:
         self.train = train
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
         terminal = console().is_terminal
-        self.bar = Progress(*columns, TimeRemainingColumn(), console=console(), transient=True, disable=not terminal)
-        self.task = self.bar.add_task("first steps", total=1.0)
+        self.bar = Bar(*columns, TimeRemainingColumn(), console=console(), transient=True, disable=not terminal)
+        self.tasks: dict[str, TaskID] = {}
+        self.clocks: dict[str, _Clock] = {}
         self.skipped = 0
 
     def __enter__(self) -> Self:
@@ -30,20 +41,25 @@ class TrainingDisplay:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.bar.stop()
 
-    def on_step(self, report: StepReport) -> None:
+    def on_data(self, reports: Sequence[CorpusReport]) -> None:
+        """Sizes and findings."""
+        say_reports(reports)
+
+    def on_step(self, report: "StepReport") -> None:
         """Move the bar, or print a line."""
+        assert self.train
         by_time = report.seconds / (60 * self.train.max_minutes) if self.train.max_minutes else 0.0
         done = min(max(report.step / self.train.max_steps, by_time), 1.0)
         line = LINE.format(step=report.step, epoch=report.epoch + 1, loss=report.loss, speed=report.tokens_per_second)
         if report.utilisation is not None:
             line += f"  {100 * report.utilisation:.0f} % MFU"
-        self.bar.update(self.task, description=line, completed=done, refresh=True)
+        self._move("training", line, done, 1.0)
         if self.bar.disable:
             left = report.seconds / done - report.seconds
             say(f"{line}  {100 * done:.0f} %  {left / 60:.1f} min left")
 
-    def on_validation(self, report: ValidationReport) -> None:
-        """A line with the scores, and a sample translation; once, what is skipped."""
+    def on_validation(self, report: "ValidationReport") -> None:
+        """A line with the scores, and a sample translation; once, the number of skipped pairs."""
         if report.skipped > self.skipped:
             self.skipped = report.skipped
             pairs = "1 pair" if self.skipped == 1 else f"{self.skipped:,} pairs"
@@ -57,4 +73,48 @@ class TrainingDisplay:
 
     def on_notice(self, step: int, text: str) -> None:
         """A line."""
-        say(text, style="yellow" if step else None)
+        say(as_called(text), style="yellow" if step else None)
+
+    def on_warning(self, text: str) -> None:
+        """A line that stands out."""
+        say(as_called(text), style="yellow")
+
+    def on_progress(self, progress: Progress) -> None:
+        """Move the bar; without a terminal print a line now and then."""
+        if progress.done == progress.total:
+            self.clocks.pop(progress.task, None)
+            if progress.task in self.tasks:
+                self.bar.remove_task(self.tasks.pop(progress.task))
+            return
+        clock = self.clocks.setdefault(progress.task, _Clock(progress.done))
+        line = f"{progress.task}: {progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
+        line += f" {progress.unit}"
+        if speed := clock.speed(progress.done):
+            line += f"  {speed:,.0f} {progress.unit}/s"
+        self._move(progress.task, line, progress.done, progress.total)
+        if self.bar.disable and clock.is_due():
+            left = f"  {(progress.total - progress.done) / speed / 60:.1f} min left" if speed and progress.total else ""
+            say(line + left)
+
+    def _move(self, task: str, line: str, done: float, total: float | None) -> None:
+        if task not in self.tasks:
+            self.tasks[task] = self.bar.add_task(line, total=total)
+        self.bar.update(self.tasks[task], description=line, completed=done, refresh=True)
+
+
+class _Clock:
+    """The speed of a task since its first report: what an earlier process did says nothing about this one's speed."""
+
+    def __init__(self, first: int) -> None:
+        self.first, self.started, self.last_line = first, time.monotonic(), time.monotonic()
+
+    def speed(self, done: int) -> float:
+        """Items per second; 0 where it is not known yet."""
+        return (done - self.first) / max(time.monotonic() - self.started, 1e-9)
+
+    def is_due(self) -> bool:
+        """Whether it is time for another line."""
+        if time.monotonic() - self.last_line < LINE_EVERY:
+            return False
+        self.last_line = time.monotonic()
+        return True

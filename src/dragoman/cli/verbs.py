@@ -114,9 +114,9 @@ def train(
 
     Checks the text, learns the pieces, trains, scores, writes the model. Ctrl-C saves; --resume goes on.
     """
-    from dragoman.cli.train import train_from_file
+    from dragoman.cli.train import run_train
 
-    train_from_file(config, overrides or [], resume)
+    run_train(config, overrides or [], resume)
 
 
 @app.command()
@@ -134,10 +134,10 @@ def distill(
 
     The teacher translates the training text, the student learns that, and is tested on people's translations.
     """
-    from dragoman.cli.distill import Request, run_distill
+    from dragoman.cli.distill import run_distill
 
     changes = [*(overrides or []), *([f"model.preset={preset}"] if preset else [])]
-    run_distill(Request(teacher, config, tuple(changes), keep_original, resume))
+    run_distill(teacher, config, changes, keep_original, resume)
 
 
 @app.command()
@@ -226,14 +226,12 @@ def evaluate(
 
     BLEU, chrF and TER by sacreBLEU, with signatures and 95 % intervals, beside copying the source.
     """
-    from dragoman.cli.evaluate import run_evaluate, run_score
+    from dragoman.cli.evaluate import Request, run_evaluate, run_score
     from dragoman.cli.translate import changes
 
     wanted = changes(options, beam=beam, length_penalty=length_penalty)
-    if score:
-        run_score(models, source, reference, wanted, engine, device, as_json)
-    else:
-        run_evaluate(models, source, reference, wanted, tokenize, output, engine, device, as_json)
+    request = Request(models, source, reference, (), False, tokenize, output, engine, device, as_json)
+    (run_score if score else run_evaluate)(request, wanted)
 
 
 @app.command()
@@ -296,6 +294,8 @@ def model_shortlist(
 
     From pairs the model was trained on; written into the model as shortlist.txt.
     """
-    from dragoman.cli.shortlist import Wanted, make_shortlist
+    from dragoman.cli.shortlist import run_shortlist
 
-    make_shortlist(model, source, target, Wanted(per_piece, frequent, pairs), device, as_json)
+    run_shortlist(
+        model, source, target, per_piece=per_piece, frequent=frequent, pairs=pairs, device=device, as_json=as_json
+    )

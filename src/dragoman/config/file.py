@@ -6,6 +6,7 @@ Every error names the file, the key, the cause and the remedy, in one line.
 import difflib
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -20,7 +21,7 @@ CHOICE = "constrained-int"
 Section = TypeVar("Section", bound=BaseModel)
 
 
-def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
+def load_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> RunConfig:
     """Read a run's configuration; relative paths in it start at its folder.
 
     `overrides` are `section.key=value` with the value in TOML (a bare word is a string).
@@ -29,7 +30,7 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> RunConfig:
     return read_config(path, overrides)[0]
 
 
-def read_config(path: Path | str, overrides: Sequence[str] = ()) -> tuple[RunConfig, frozenset[str]]:
+def read_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> tuple[RunConfig, frozenset[str]]:
     """As `load_config`, with the dotted keys that the file and the overrides set: `train.seed`, `data.valid`, …
 
     The configuration itself does not remember them: whatever needs them (fine-tuning, distillation, notices about

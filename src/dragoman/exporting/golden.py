@@ -1,7 +1,7 @@
-"""Golden sentences: what the reference says of a few sentences, in the bundle, so that any engine can be held to it.
+"""Golden sentences: translations and log P of the reference engine, in the bundle, to verify other engines with.
 
-A line of `golden.jsonl` has the `source` text, the ids of the source and of its best `translation`, and `log_probs`,
-log P in nats of each of the translation's tokens and of its end mark.
+A line of `golden.jsonl` has the `source` text, its ids `tokens`, the ids of its best `translation`, and `log_probs`,
+log P in nats of each token of the translation and of its EOS.
 """
 
 import json
@@ -21,7 +21,7 @@ COUNT = 32
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """One sentence and what the reference makes of it."""
+    """One sentence and its translation by the reference engine."""
 
     source: str
     tokens: list[int]
@@ -32,7 +32,7 @@ class Golden:
 def golden_sentences(
     tokenizer: Tokenizer, reference: Engine, options: DecodeConfig, texts: Sequence[str]
 ) -> list[Golden]:
-    """The reference's word on the first texts that are not empty."""
+    """The first `COUNT` texts that are not empty, translated and scored by the reference engine."""
     pairs = [(text, ids) for text, ids in zip(texts, tokenizer.encode(texts, "source"), strict=True) if ids][:COUNT]
     sources = [ids for _, ids in pairs]
     best = [list(found[0].tokens) for found in reference.translate(sources, options)]
@@ -42,12 +42,12 @@ def golden_sentences(
 
 
 def golden_text(sentences: Sequence[Golden]) -> str:
-    """They as the text of `golden.jsonl`."""
+    """The content of `golden.jsonl`."""
     return "".join(json.dumps(asdict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
 
 
 def read_golden(folder: Path, tokenizer: Tokenizer) -> list[Golden]:
-    """Those of a bundle; none if it was made before there were any. Raises ModelError."""
+    """The golden sentences of a bundle; none if the file is missing, as in older bundles. Raises ModelError."""
     path = folder / FILE
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -72,7 +72,7 @@ def _golden(line: str, tokenizer: Tokenizer, where: str) -> Golden:
 
 
 def largest_difference(engine: Engine, sentences: Sequence[Golden]) -> float:
-    """How far the engine's log P of a golden token is from the reference's at the most, in nats."""
+    """The largest difference, in nats, between the log P of a golden token in this engine and in the reference."""
     found = engine.score([s.tokens for s in sentences], [s.translation for s in sentences])
     expected = [s.log_probs for s in sentences]
     differences = (

@@ -1,4 +1,4 @@
-"""An exported network is held to the reference before it is used: nothing that translates otherwise is handed out."""
+"""Verification of an exported network against the reference: one that translates differently is not written."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +9,13 @@ from dragoman.engine import Engine, Ids
 from dragoman.errors import QualityError
 from dragoman.exporting.golden import Golden, largest_difference
 
-# What may differ: a token's log P in nats; the scores of two translations of which either may be the best.
+# Tolerances: of a token's log P, in nats, and of the scores of two translations that count as equally good.
 LOG_PROB, NEAR_TIE = 1e-4, 1e-4
 IDENTICAL = 0.995
 BLEU_DROP = 0.3
 BEAMS = (1, 4)
+# Sentences translated between two reports of progress.
+CHUNK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +31,25 @@ class Verdict:
 
 
 def verify_float32(
-    reference: Engine, candidate: Engine, options: DecodeConfig, sources: Sequence[Ids], golden: Sequence[Golden]
+    reference: Engine,
+    candidate: Engine,
+    options: DecodeConfig,
+    sources: Sequence[Ids],
+    golden: Sequence[Golden],
+    progress: Callable[[int], None] = lambda sentences: None,
 ) -> Verdict:
-    """The same mathematics: log P to 1e-4, translations token for token but for near-ties. Raises QualityError."""
+    """Check for the same results: log P within 1e-4, and the same tokens except in near-ties.
+
+    `progress` is called with the number of sentences translated since its last call. Raises QualityError.
+    """
     difference = largest_difference(candidate, golden)
     if difference > LOG_PROB:
         raise QualityError(f"log P of a golden sentence differs by {difference:.2g}, more than {LOG_PROB:g}")
     identical = {}
     for beam in BEAMS:
         wanted = options.model_copy(update={"beam": beam, "n_best": 1, "method": "beam", "shortlist": False})
-        ours = [found[0].tokens for found in reference.translate(sources, wanted)]
-        theirs = [found[0].tokens for found in candidate.translate(sources, wanted)]
+        ours = _best(reference, sources, wanted, progress)
+        theirs = _best(candidate, sources, wanted, progress)
         other = [n for n, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
         identical[f"beam {beam}"] = len(sources) - len(other)
         if identical[f"beam {beam}"] < IDENTICAL * len(sources):
@@ -59,10 +69,11 @@ def verify_quantised(
     sources: Sequence[Ids],
     golden: Sequence[Golden],
     bleu: Callable[[Sequence[Ids]], float],
+    progress: Callable[[int], None] = lambda sentences: None,
 ) -> Verdict:
-    """As good: `bleu` of its translations at most 0.3 below that of the reference's. Raises QualityError."""
+    """Check the quality: `bleu` of its translations at most 0.3 below that of the reference. Raises QualityError."""
     best = options.model_copy(update={"n_best": 1})
-    scores = [bleu([found[0].tokens for found in engine.translate(sources, best)]) for engine in (reference, candidate)]
+    scores = [bleu(_best(engine, sources, best, progress)) for engine in (reference, candidate)]
     if scores[0] - scores[1] > BLEU_DROP:
         raise QualityError(
             f"BLEU {scores[1]:.2f} is {scores[0] - scores[1]:.2f} below float32, more than {BLEU_DROP}; keep to float32"
@@ -71,10 +82,20 @@ def verify_quantised(
     return Verdict(difference, len(sources), bleu=scores[1], bleu_of_reference=scores[0])
 
 
+def _best(engine: Engine, sources: Sequence[Ids], options: DecodeConfig, progress: Callable[[int], None]) -> list[Ids]:
+    """The tokens of the best translation of each source."""
+    best: list[Ids] = []
+    for start in range(0, len(sources), CHUNK):
+        chunk = sources[start : start + CHUNK]
+        best += [found[0].tokens for found in engine.translate(chunk, options)]
+        progress(len(chunk))
+    return best
+
+
 def _farthest(
     reference: Engine, options: DecodeConfig, sources: Sequence[Ids], pairs: Sequence[tuple[Ids, Ids]]
 ) -> float:
-    """By how much the reference prefers one of two translations to the other, at the most."""
+    """The largest difference of the reference's scores between the two translations of a pair."""
     both = [
         [
             sum(log_probs) / length_penalty(len(log_probs), options.length_penalty)

@@ -1,0 +1,81 @@
+"""Checking and splitting the text of a run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from dragoman.config import CorpusConfig, DataConfig, RunConfig
+from dragoman.config.file import load_config
+from dragoman.data.check import CorpusReport
+from dragoman.data.check import check_data as check_corpora
+from dragoman.data.corpus import read_lines
+from dragoman.data.split import split_corpus
+from dragoman.errors import ConfigError, DataError
+from dragoman.storage import storage_error
+from dragoman.workflows.listener import Listener, Listeners, Progress
+
+
+def check_data(config: RunConfig | str | PathLike[str], listeners: Iterable[Listener] = ()) -> tuple[CorpusReport, ...]:
+    """Read all text of a run and report on it: valid, test if there is one, then the training corpora.
+
+    `config` is a configuration or the path of one. Raises DataError for text that cannot be trained on.
+    """
+    if not isinstance(config, RunConfig):
+        config = load_config(config)
+    return tuple(check_with_progress(config.data, Listeners(listeners)))
+
+
+def check_with_progress(data: DataConfig, listener: Listeners) -> list[CorpusReport]:
+    """The reports on every corpus, with the progress of reading."""
+    total = _count_lines([data.valid, *([data.test] if data.test else []), *data.train])
+
+    def report(pairs: int) -> None:
+        listener.on_progress(Progress("reading", pairs, total, "pairs"))
+
+    report(0)
+    reports = check_corpora(data, report)
+    read = sum(corpus.pairs for corpus in reports)
+    listener.on_progress(Progress("reading", read, read, "pairs"))
+    return reports
+
+
+def _count_lines(corpora: Sequence[CorpusConfig]) -> int | None:
+    """Lines of all corpora; None where one cannot be read, which the check reports in its own words."""
+    try:
+        return sum(1 for corpus in corpora for _ in read_lines(corpus.source))
+    except DataError:
+        return None
+
+
+def split_data(
+    config: RunConfig | str | PathLike[str],
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    held_out: int | None = None,
+) -> Mapping[str, int]:
+    """Split a corpus into the train, valid and test files that a configuration names; how many pairs each got.
+
+    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file; `held_out` is the number
+    of pairs for each of valid and test. Repeats of a sentence stay together. Raises ConfigError or DataError.
+    """
+    if not isinstance(config, RunConfig):
+        config = load_config(config)
+    data = config.data
+    if len(data.train) != 1:
+        raise ConfigError(f"data.train: names {len(data.train)} corpora, but a split fills one; name one")
+    named = {"valid": data.valid, "test": data.test, "train": data.train[0]}
+    parts = {name: part for name, part in named.items() if part}
+    try:
+        return split_corpus(corpus_of(source, target), parts, held_out)
+    except OSError as error:
+        raise storage_error(data.train[0].source.parent, error) from None
+
+
+def corpus_of(source: str | PathLike[str], target: str | PathLike[str] | None = None) -> CorpusConfig:
+    """The corpus of two files of lines, or of one .tsv or .jsonl file. Raises ConfigError."""
+    try:
+        return CorpusConfig(source=Path(source), target=None if target is None else Path(target))
+    except ValueError:
+        if target:
+            raise ConfigError(f"{source}: holds both sides; give it alone") from None
+        raise ConfigError(f"{source}: give the file of the other side too, or one .tsv or .jsonl of both") from None

@@ -1,0 +1,145 @@
+"""Distillation: a student learns from a teacher's translations (Kim and Rush 2016, section 3.2).
+
+Translations by one model are more regular than those of many people, so a small model learns them more easily. Input: a
+trained bundle, the teacher, and the run of the student. The teacher translates the source side of the student's
+training text; the student is trained on the result with the teacher's tokenizer. It is validated and tested on the
+human reference translations. Output: the student's bundle, and these files in the folder of its run:
+
+OUTPUT/distilled.tsv        source, tab, translation; distilled-2.tsv, … for further corpora of data.train
+OUTPUT/distilled.json       hashes of teacher and text, and of the files that are finished
+the rest                    see `dragoman.workflows.train`
+"""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundled import resolve_model
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config.file import build_config, changed_keys, differences, read_config
+from dragoman.data.check import CorpusReport
+from dragoman.errors import ConfigError, Interrupted, ResumeError
+from dragoman.storage import storage_error
+from dragoman.training.checkpoint import checkpoint_steps
+from dragoman.translator import Translator
+from dragoman.workflows.data import check_with_progress
+from dragoman.workflows.distilled_text import NOTE, DistilledNote, inputs_of, translate_corpus
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.run_folder import check_resumable, lock_run, output_of
+from dragoman.workflows.train import TrainResult, train
+
+
+def distill(
+    teacher: str | PathLike[str],
+    config: RunConfig | str | PathLike[str],
+    *,
+    keep_original: bool = False,
+    resume: bool = False,
+    listeners: Iterable[Listener] = (),
+    given: Collection[str] | None = None,
+    where: str = "configuration",
+) -> TrainResult:
+    """Translate the training text with the model `teacher`, and train a student on the translations.
+
+    `config` is the student's configuration or the path of one. With `keep_original` the student learns from the human
+    reference translations too. With `resume` the work continues where it stopped. For a configuration that is not
+    read here, `given` are the dotted keys that the user set, and errors name it `where`. Raises as `train` does, and
+    ModelError if the teacher cannot be used.
+    """
+    if isinstance(config, RunConfig):
+        student_config, given = config, changed_keys(config) if given is None else given
+    else:
+        where = str(config)
+        student_config, given = read_config(config)
+    bundle, listener = open_bundle(resolve_model(Path(teacher))), Listeners(listeners)
+    _check_teacher(student_config, bundle, where)
+    distilled_config = student_of(student_config, given, bundle, where, keep_original)
+    folder = output_of(student_config)
+    training = bool(checkpoint_steps(folder / "checkpoints"))
+    _check_resumable(folder, distilled_config, resume, training)
+    reports = check_with_progress(student_config.data, listener)
+    listener.on_data(reports)
+    with lock_run(folder):
+        _translate(student_config, bundle, reports[-len(student_config.data.train) :], resume, listener)
+    return train(distilled_config, resume=training, listeners=listener.listeners, given=given, teacher=bundle)
+
+
+def student_of(
+    student_config: RunConfig, given: Collection[str], teacher: Bundle, where: str, keep_original: bool
+) -> RunConfig:
+    """The run of the student: the teacher's tokenizer and translations. Raises ConfigError if a key contradicts."""
+    tokenizer = teacher.config.tokenizer.model_copy(update={"sampling": student_config.tokenizer.sampling})
+    changed = differences(tokenizer, student_config.tokenizer)
+    if different := [key for key in changed if f"tokenizer.{key}" in given]:
+        raise ConfigError(
+            f"{where}: tokenizer.{different[0]}: differs from {teacher.folder}; "
+            "leave [tokenizer] out, the tokenizer comes from the teacher"
+        )
+    corpora = student_config.data.train
+    distilled = [
+        CorpusConfig(source=path, weight=corpus.weight)
+        for path, corpus in zip(_files(output_of(student_config), len(corpora)), corpora, strict=True)
+    ]
+    data = student_config.data.model_copy(update={"train": (*distilled, *(corpora if keep_original else ()))})
+    tree = student_config.model_copy(update={"tokenizer": tokenizer, "data": data}).model_dump()
+    return build_config(tree, where, Path())  # checks the keys together
+
+
+def _files(folder: Path, count: int) -> list[Path]:
+    return [folder / ("distilled.tsv" if number == 1 else f"distilled-{number}.tsv") for number in range(1, count + 1)]
+
+
+def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
+    student_pair, teacher_pair = ((run.project.source, run.project.target) for run in (config, teacher.config))
+    if student_pair != teacher_pair:
+        raise ConfigError(
+            f"{where}: translates {' → '.join(student_pair)}, but the teacher {teacher.folder} "
+            f"{' → '.join(teacher_pair)}; give a teacher of the same languages"
+        )
+    if config.train.start_from:
+        raise ConfigError(f"{where}: train.start_from: a student starts without a base model; leave it out")
+    if (output_of(config) / "model").resolve() == teacher.folder.resolve():
+        raise ConfigError(f"{where}: the student would overwrite its teacher; choose another train.output")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError("distill: runs in one process, which writes the translations; start it without torchrun")
+
+
+def _check_resumable(folder: Path, student: RunConfig, resume: bool, training: bool) -> None:
+    """Nothing is overwritten, and nothing resumed that is not there or is another run."""
+    started = (folder / NOTE).exists()
+    if started and not resume:
+        raise ConfigError(f"{folder}: holds distilled text; continue with --resume, or choose another train.output")
+    if resume and not started:
+        raise ResumeError(f"{folder}: holds no distilled text to resume; start without --resume")
+    if training:
+        check_resumable(folder, student, resume)
+
+
+def _translate(
+    config: RunConfig, teacher: Bundle, reports: Sequence[CorpusReport], resume: bool, listener: Listeners
+) -> None:
+    """Translate every corpus that is not translated yet, and note which are finished."""
+    folder = output_of(config)
+    note = DistilledNote(folder / NOTE, inputs_of(teacher, reports), resume)
+    files = zip(_files(folder, len(reports)), config.data.train, reports, strict=True)
+    unfinished = [(path, corpus, report.pairs) for path, corpus, report in files if not note.is_finished(path)]
+    if not unfinished:
+        return
+    if config.train.threads:
+        import torch
+
+        torch.set_num_threads(config.train.threads)
+    # Without a shortlist: quality matters more than speed here.
+    options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
+    translator = Translator.of_bundle(teacher, device=config.train.device, options=options)
+    for path, corpus, pairs in unfinished:
+        listener.notice(f"translating {pairs:,} sentences into {path.name}")
+        try:
+            translate_corpus(corpus, path, translator, pairs, listener)
+        except KeyboardInterrupt:
+            raise Interrupted(f"{path}: interrupted; the translations are kept, continue with --resume") from None
+        except OSError as error:
+            raise storage_error(path, error, "; the translations are kept, continue with --resume") from None
+        note.finish(path, pairs)

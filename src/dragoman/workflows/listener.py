@@ -1,0 +1,101 @@
+"""Listeners: how a workflow reports its progress. A workflow calls them; they print, log or show what they like."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from dragoman.data.check import CorpusReport
+
+if TYPE_CHECKING:  # they need torch, which most workflows do not
+    from dragoman.training.log import StepReport, ValidationReport
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long task is."""
+
+    task: str
+    """What is being done, as "translating"."""
+    done: int
+    total: int | None
+    """None where it is not known."""
+    unit: str
+    """What is counted, as "lines"."""
+
+
+class Listener(Protocol):
+    """Receives the progress of a workflow. Derive from it and define the methods of interest; the others do nothing."""
+
+    def on_data(self, reports: Sequence[CorpusReport]) -> None:
+        """Called once the text of a run has been read and checked."""
+
+    def on_step(self, report: "StepReport") -> None:
+        """Called every `train.log_every` updates."""
+
+    def on_validation(self, report: "ValidationReport") -> None:
+        """Called after each validation."""
+
+    def on_notice(self, step: int, text: str) -> None:
+        """Called with a message about what is done or decided; `step` is 0 before and after the training steps."""
+
+    def on_warning(self, text: str) -> None:
+        """Called with a message about what may not be as intended."""
+
+    def on_progress(self, progress: Progress) -> None:
+        """Called now and then during a task that may take long, and once at its end."""
+
+
+class Listeners(Listener):
+    """Several listeners as one."""
+
+    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+        self.listeners = tuple(listeners)
+
+    def on_data(self, reports: Sequence[CorpusReport]) -> None:
+        """Pass it on."""
+        for listener in self.listeners:
+            listener.on_data(reports)
+
+    def on_step(self, report: "StepReport") -> None:
+        """Pass it on."""
+        for listener in self.listeners:
+            listener.on_step(report)
+
+    def on_validation(self, report: "ValidationReport") -> None:
+        """Pass it on."""
+        for listener in self.listeners:
+            listener.on_validation(report)
+
+    def on_notice(self, step: int, text: str) -> None:
+        """Pass it on."""
+        for listener in self.listeners:
+            listener.on_notice(step, text)
+
+    def on_warning(self, text: str) -> None:
+        """Pass it on."""
+        for listener in self.listeners:
+            listener.on_warning(text)
+
+    def on_progress(self, progress: Progress) -> None:
+        """Pass it on."""
+        for listener in self.listeners:
+            listener.on_progress(progress)
+
+    def notice(self, text: str) -> None:
+        """A message outside the training steps."""
+        self.on_notice(0, text)
+
+    def follow(
+        self, items: Iterable[Item], task: str, unit: str, total: int | None = None, every: int = 1
+    ) -> Iterator[Item]:
+        """The items, with a report of progress after every so many of them, and at the end."""
+        done = 0
+        self.on_progress(Progress(task, 0, total, unit))
+        for item in items:
+            yield item
+            done += 1
+            if done % every == 0 and done != total:
+                self.on_progress(Progress(task, done, total, unit))
+        self.on_progress(Progress(task, done, done, unit))

@@ -1,0 +1,91 @@
+"""A shortlist for a model: which target pieces a source may need, learned from pairs and written into the bundle."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.data.corpus import sample_pairs
+from dragoman.errors import DataError
+from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
+from dragoman.workflows.data import corpus_of
+from dragoman.workflows.listener import Listener, Listeners
+
+# One in so many of the sampled pairs is kept out of learning to measure coverage on; never more than `MEASURED`.
+HELD_OUT, MEASURED = 20, 2000
+
+
+@dataclass(frozen=True)
+class ShortlistResult:
+    """A shortlist that was written."""
+
+    path: Path
+    coverage: Coverage
+    facts: dict[str, Any]
+    """What `bundle.json` has about it: its sizes, the number of pairs, the coverage."""
+
+
+def learn_model_shortlist(
+    model: str | PathLike[str],
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    *,
+    per_piece: int = 50,
+    frequent: int = 1000,
+    pairs: int = 100_000,
+    device: str = "auto",
+    listeners: Iterable[Listener] = (),
+) -> ShortlistResult:
+    """Learn a shortlist from at most `pairs` pairs, measure it on others, and write it into the bundle `model`.
+
+    A source piece adds at most `per_piece` candidates; the `frequent` most frequent target pieces are always allowed.
+    Raises DataError if there is too little text.
+    """
+    corpus, bundle, listener = corpus_of(source, target), open_bundle(Path(model)), Listeners(listeners)
+    listener.notice("reading")
+    sample = sample_pairs([corpus], pairs, bundle.config.train.seed)
+    if len(sample) < 2:
+        count = "1 pair" if sample else "0 pairs"
+        raise DataError(f"{source}: {count}; a shortlist is learned from some pairs and measured on others")
+    shortlist, found = _learn(bundle, sample, per_piece, frequent, device, str(source), listener)
+    sizes = {"per_piece": per_piece, "frequent": frequent, "pairs": len(sample) - found.pairs}
+    facts = {**sizes, "measured": asdict(found)}
+    text = shortlist.text(bundle.tokenizer)
+    exports = {f"{folder.name}/{MAPPING}": text for folder in bundle.exports}
+    add_files(bundle, {NAME: text} | exports, {"shortlist": facts})
+    return ShortlistResult(Path(model) / NAME, found, facts)
+
+
+def _learn(
+    bundle: Bundle,
+    pairs: Sequence[tuple[str, str]],
+    per_piece: int,
+    frequent: int,
+    device: str,
+    where: str,
+    listener: Listeners,
+) -> tuple[Shortlist, Coverage]:
+    """The shortlist learned from all pairs but every n-th, and its coverage of those."""
+    network = bundle.load_model()  # its error tells what to install where torch is missing
+    from dragoman.data.batch import Example
+    from dragoman.model.device import pick_device
+    from dragoman.shortlist.learn import learn_shortlist
+
+    tokenizer = bundle.tokenizer
+    sources = tokenizer.encode([source for source, _ in pairs], "source")
+    targets = tokenizer.encode([target for _, target in pairs], "target")
+    every = max(min(HELD_OUT, len(pairs)), len(pairs) // MEASURED)
+    held_out = [(source, target) for source, target in zip(sources[::every], targets[::every], strict=True) if target]
+    longest = bundle.config.data.max_length
+    examples = [
+        Example(source, target, "")
+        for index, (source, target) in enumerate(zip(sources, targets, strict=True))
+        if index % every and max(len(source), len(target)) <= longest
+    ]
+    if not examples:
+        raise DataError(f"{where}: no pair has at most {longest} tokens a side, data.max_length of the model")
+    listener.notice(f"aligning {len(examples):,} pairs")
+    learned = learn_shortlist(network, tokenizer, examples, pick_device(device), per_piece=per_piece, frequent=frequent)
+    return learned, coverage(learned, held_out, len(tokenizer.target))

@@ -1,0 +1,221 @@
+"""Training, a whole run: text files in, a model bundle out.
+
+OUTPUT/config.toml, data.json     what the run was started with, compared on resume
+OUTPUT/tokenizer/                 the SentencePiece models
+OUTPUT/checkpoints/               see `dragoman.training.checkpoint`
+OUTPUT/metrics.jsonl              losses and scores over time
+OUTPUT/model/                     the finished bundle
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import Bundle, write_bundle
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config.file import changed_keys, read_config
+from dragoman.data.check import CorpusReport, summary
+from dragoman.data.corpus import read_pairs, sample_pairs
+from dragoman.engine.torch import TorchEngine
+from dragoman.evaluation import Score, score_all
+from dragoman.exporting.golden import COUNT as GOLDEN
+from dragoman.exporting.golden import golden_sentences, golden_text
+from dragoman.model.device import keep_few_kernels, keep_freed_memory, pick_device
+from dragoman.storage import atomic_folder
+from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.training.checkpoint import resumable_steps
+from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
+from dragoman.training.log import MetricsLog, Outcome, TensorBoardLog
+from dragoman.training.loop import Trainer
+from dragoman.translator import Translator
+from dragoman.workflows.data import check_with_progress
+from dragoman.workflows.evaluate import translate_all
+from dragoman.workflows.finetune import apply_base_model
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.model_card import model_card
+from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, record_inputs
+from dragoman.workflows.trainer import Run, build_trainer
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A finished run.
+
+    In a run of several processes only the main one has scores, once the model is written; the others return before.
+    """
+
+    model_path: Path
+    """Folder of the model bundle."""
+    outcome: Outcome
+    scores: tuple[Score, ...] = ()
+    """BLEU, chrF and TER on the test set, or on the validation set if there is no test set."""
+    copying: tuple[Score, ...] = ()
+    """The same scores of the source text itself: what a model that translates nothing would get."""
+
+
+def train(
+    config: RunConfig | str | PathLike[str],
+    resume: bool = False,
+    listeners: Iterable[Listener] = (),
+    *,
+    given: Collection[str] | None = None,
+    teacher: Bundle | None = None,
+) -> TrainResult:
+    """Check the text, learn the tokenizer, train, score and write the model bundle.
+
+    `config` is a configuration or the path of one. With `resume` the run continues from its last checkpoint. `given`
+    are the dotted keys that the user set, if `config` comes from `read_config`; otherwise those that are not the
+    defaults count. With a `teacher`, whose translations are the training text, its tokenizer is used and none is
+    learned. When torchrun starts several processes, all of them train and the main one does the rest.
+
+    Raises ConfigError, ResumeError, DataError, DivergenceError, and Interrupted after a signal, with everything saved.
+    """
+    if not isinstance(config, RunConfig):
+        config, given = read_config(config)
+    given = changed_keys(config) if given is None else given
+    folder = output_of(config)
+    config, base = apply_base_model(config, given, resume)
+    if config.train.threads:
+        torch.set_num_threads(config.train.threads)
+    keep_freed_memory()
+    keep_few_kernels(config.model.d_model)
+    group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
+    listener = Listeners(listeners if group.is_main else ())
+    try:
+        with group.raise_if_lost("outside the training steps"):
+            reports = _check_data(config, folder, resume, listener) if group.is_main else ()
+            with lock_run(folder) if group.is_main else nullcontext():
+                return _train(Run(config, given, folder, device, group, listener, reports, base, teacher, resume))
+    finally:
+        leave_process_group()
+
+
+def _check_data(config: RunConfig, folder: Path, resume: bool, listener: Listeners) -> Sequence[CorpusReport]:
+    """The reports on the text; nothing is written before it is known to be usable."""
+    check_resumable(folder, config, resume)
+    reports = check_with_progress(config.data, listener)
+    listener.on_data(reports)
+    return reports
+
+
+def _train(run: Run) -> TrainResult:
+    if run.group.is_main:
+        check_resumable(run.folder, run.config, run.resume)  # another process may have trained here meanwhile
+        if not run.resume:
+            _save_tokenizer(run)
+    run.group.barrier()
+    tokenizer = Tokenizer.load(run.folder / "tokenizer")
+    if run.group.is_main:
+        record_inputs(run.folder, run.config, run.reports, tokenizer, run.resume)
+    trainer = build_trainer(run, tokenizer)
+    _describe(run, tokenizer, trainer)
+    trainer.listeners.append(run.listener)
+    if run.group.is_main:
+        first_step = resumable_steps(run.folder / "checkpoints")[-1] if run.resume else 0
+        trainer.listeners.append(MetricsLog(run.folder / "metrics.jsonl", first_step))
+        if run.config.train.tensorboard:
+            trainer.listeners.append(TensorBoardLog(run.folder / "tensorboard", first_step))
+    if run.resume:
+        trainer.resume()
+        run.listener.notice(f"resumed at step {trainer.step:,}")
+    outcome = trainer.fit()
+    if not run.group.is_main:
+        return TrainResult(run.folder / "model", outcome)
+    run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
+    return _finalise(run, tokenizer, trainer, outcome)
+
+
+def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome) -> TrainResult:
+    """Score the finished model and write its bundle."""
+    config, model = run.config, trainer.final
+    engine = TorchEngine(model, run.device)
+    longest, language = config.data.max_length, config.project.source
+    translator = Translator(tokenizer, engine, config.decode, longest=longest, language=language)
+    scores, copying = _score(translator, config.data.test or config.data.valid, run.listener)
+    for score, copied in zip(scores, copying, strict=True):
+        run.listener.notice(
+            f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}"
+        )
+    watched = [pair.source for pair in islice(read_pairs(config.data.valid), GOLDEN)]
+    write_bundle(
+        run.folder / "model",
+        config=config,
+        tokenizer=tokenizer,
+        model=model,
+        card=model_card(
+            config,
+            model.parameter_count,
+            len(tokenizer.source),
+            outcome,
+            run.reports,
+            scores,
+            copying,
+            teacher=run.teacher.manifest["name"] if run.teacher else None,
+        ),
+        facts={"data": summary(run.reports), "training": asdict(outcome), "scores": _score_facts(config, scores)},
+        golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
+    )
+    return TrainResult(run.folder / "model", outcome, tuple(scores), tuple(copying))
+
+
+def _score(translator: Translator, corpus: CorpusConfig, listener: Listeners) -> tuple[list[Score], list[Score]]:
+    """The model's scores on a corpus, and those of copying the source."""
+    pairs = list(read_pairs(corpus))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    translations = translate_all(translator, sources, listener)
+    return score_all(translations, references), score_all(sources, references)
+
+
+def _score_facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]]:
+    on = "test" if config.data.test else "valid"
+    return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
+
+
+def _save_tokenizer(run: Run) -> None:
+    if kept := run.base or run.teacher:
+        action = "fine-tuning" if run.base else "distilling"
+        run.listener.notice(f"{action} {kept.folder} with its tokenizer")
+        tokenizer = kept.tokenizer
+    else:
+        run.listener.notice("learning the tokenizer")
+        # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
+        pairs = sample_pairs(run.config.data.train, run.config.tokenizer.sample, seed=1)
+        tokenizer = learn(pairs, run.config.tokenizer)
+    with atomic_folder(run.folder / "tokenizer") as partial:
+        tokenizer.save(partial)
+
+
+def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
+    config, shape, group = run.config, run.config.model, run.group
+    pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
+    run.listener.notice(
+        f"{config.project.source} → {config.project.target}: {trainer.final.parameter_count / 1e6:.1f} M parameters, "
+        f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces, "
+        f"{run.device} with {torch.get_num_threads()} threads"
+        + (f" in each of {group.size} processes ({config.train.parallel})" if group.size > 1 else "")
+        + f", seed {config.train.seed}"
+    )
+    for warning in _ignored_keys(config, run.given, group):
+        run.listener.on_warning(warning)
+
+
+def _ignored_keys(config: RunConfig, given: Collection[str], group: ProcessGroup) -> list[str]:
+    """Warnings about keys that the user gave and that have no effect with the others."""
+    train = config.train
+    warnings = {
+        'train.parallel: "fsdp" has no effect in a single process; start several with torchrun': (
+            train.parallel == "fsdp" and group.size == 1
+        ),
+        'train.accumulate: has no effect with train.batch_tokens = "auto"; set train.update_tokens instead': (
+            train.batch_tokens == "auto" and "train.accumulate" in given
+        ),
+        "train.r_drop: with model.dropout = 0 both passes are the same, so it only doubles the time": (
+            train.r_drop > 0 and config.model.dropout == 0
+        ),
+    }
+    return [warning for warning, holds in warnings.items() if holds]

@@ -1,0 +1,139 @@
+"""A `Trainer` for a run: the model, its batches, the validation, and how an update is divided into micro-batches."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import Bundle
+from dragoman.config import DecodeConfig, RunConfig
+from dragoman.data.check import CorpusReport
+from dragoman.data.corpus import read_pairs
+from dragoman.data.stream import BatchStream, validation_batches
+from dragoman.engine.torch import TorchEngine
+from dragoman.evaluation import bleu, chrf
+from dragoman.model.inherit import inherit, may_inherit
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.training.checkpoint import read_progress, resumable_steps
+from dragoman.training.distributed import ProcessGroup
+from dragoman.training.fitting import divide_update, fitting
+from dragoman.training.loop import Trainer
+from dragoman.training.validation import TranslationScores
+from dragoman.translator import Translator
+from dragoman.workflows.listener import Listeners
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run, or one process of it, is made of."""
+
+    config: RunConfig
+    given: Collection[str]
+    """The dotted keys that the user set."""
+    folder: Path
+    device: torch.device
+    group: ProcessGroup
+    listener: Listeners
+    reports: Sequence[CorpusReport]
+    """What the check of the text found; empty in all processes but the main one."""
+    base: Bundle | None
+    """The model that fine-tuning starts from."""
+    teacher: Bundle | None
+    """The model that distillation learns from."""
+    resume: bool
+
+
+def build_trainer(run: Run, tokenizer: Tokenizer) -> Trainer:
+    """The trainer of the run, its weights initialised, before anything is resumed."""
+    config, checkpoints = run.config, run.folder / "checkpoints"
+    model = _initial_model(run, tokenizer)
+    if run.resume:  # the sizes found at the start stay: another choice could give other updates
+        before = read_progress(checkpoints, resumable_steps(checkpoints)[-1])
+        tokens, accumulate = before.batch_tokens, before.accumulate
+    else:
+        tokens, accumulate = _micro_batches(run, model.to(run.device))
+    stream = BatchStream(
+        config.data,
+        tokenizer,
+        batch_tokens=tokens,
+        seed=config.train.seed,
+        sampling=config.tokenizer.sampling,
+        rank=run.group.rank,
+        world=run.group.size,
+        few_shapes=config.train.compile,
+    )
+    valid, skipped = validation_batches(
+        config.data.valid,
+        tokenizer,
+        max_length=config.data.max_length,
+        batch_tokens=tokens,
+    )
+    if skipped.count:
+        run.listener.notice(
+            f"valid: {skipped.count:,} pairs over data.max_length are not used, the first at {skipped.first}"
+        )
+    train = config.train.model_copy(update={"batch_tokens": tokens, "accumulate": accumulate})
+    return Trainer(
+        config.model_copy(update={"train": train}),
+        model,
+        stream,
+        valid,
+        folder=checkpoints,
+        device=run.device,
+        translate=validator(tokenizer, config, run.device) if run.group.is_main else None,
+        group=run.group,
+    )
+
+
+def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
+    """A model with random weights, or with those of the base model, or with layers of the teacher."""
+    config, teacher = run.config, run.teacher
+    torch.manual_seed(config.train.seed)
+    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    if run.base:
+        model.load_state_dict(run.base.load_model().state_dict())
+    if teacher and not run.resume and may_inherit(config.model, teacher.config.model):
+        inherit(model, teacher.load_model())
+        run.listener.notice(f"the student is initialised with layers of {teacher.folder}")
+    return model
+
+
+def validator(
+    tokenizer: Tokenizer, config: RunConfig, device: torch.device
+) -> Callable[[Transformer], TranslationScores] | None:
+    """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines."""
+    pairs = list(islice(read_pairs(config.data.valid), config.train.translate_lines))
+    if not pairs:
+        return None
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    greedy = DecodeConfig(beam=1)  # not [decode]: scores of runs with different searches stay comparable
+
+    def translate(model: Transformer) -> TranslationScores:
+        translations = Translator(tokenizer, TorchEngine(model, device), greedy).translate(sources)
+        texts = [translation.text for translation in translations]
+        sample = len(texts) // 2
+        return TranslationScores(
+            bleu(texts, references).value,
+            chrf(texts, references).value,
+            sources[sample],
+            texts[sample],
+            references[sample],
+        )
+
+    return translate
+
+
+def _micro_batches(run: Run, model: Transformer) -> tuple[int, int]:
+    """Tokens of a micro-batch, and how many of them each process accumulates into an update."""
+    train, group = run.config.train, run.group
+    if train.batch_tokens != "auto":
+        return train.batch_tokens, train.accumulate
+    found = None
+    if group.is_main:
+        found = divide_update(train.update_tokens, group.size, fitting(model, train, run.device))
+        run.listener.notice(f"an update of {train.update_tokens:,} tokens is {found[1]} × {found[0]:,} of each process")
+    tokens, accumulate = group.broadcast(found)
+    return tokens, accumulate
