@@ -29,7 +29,7 @@ from dragoman.data.batching import pack
 from dragoman.model.device import KERNELS, keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import Gradient
+from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.optimizer import build_optimizer
 
 VOCAB, TURN = 16_000, 25
@@ -73,14 +73,17 @@ def work(pipe: Connection, variant: str, batches: list[Batch], threads: int) -> 
         keep_few_kernels(SMALL.d_model)
     model = Transformer(SMALL, VOCAB, VOCAB).train()
     train = TrainConfig.model_validate({"precision": VARIANTS[variant]})
-    gradient, optimizer = Gradient(model, train, ProcessGroup(), torch.device("cpu")), build_optimizer(model, train)
+    gradient, optimizer = (
+        GradientAccumulator(model, train, ProcessGroup(), torch.device("cpu")),
+        build_optimizer(model, train),
+    )
     optimizer.param_groups[0]["lr"] = 1e-4
     left = iter(batches)
     while pipe.recv():
         tokens, start = 0, time.perf_counter()
         for batch in islice(left, TURN):
             count = batch.target_tokens
-            assert gradient.of([batch], count) is not None, "out of memory"
+            gradient.backward([batch], count)
             optimizer.step()
             optimizer.zero_grad()
             tokens += count

@@ -42,7 +42,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.flops import training_flops
-from dragoman.training.gradient import Gradient
+from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.optimizer import build_optimizer
 
 VOCAB, TOKENS = 4000, 2048  # pieces, and target positions of a batch, where tokens are random
@@ -70,7 +70,7 @@ class Variant:
         torch.manual_seed(0)
         model, train = Transformer(self.shape, self.vocab, self.vocab).train(), TrainConfig(precision="float32")
         self.gradient, self.optimizer = (
-            Gradient(model, train, ProcessGroup(), torch.device("cpu")),
+            GradientAccumulator(model, train, ProcessGroup(), torch.device("cpu")),
             build_optimizer(model, train),
         )
         self.optimizer.param_groups[0]["lr"] = 1e-4
@@ -80,7 +80,7 @@ class Variant:
         start, tokens, flops = time.perf_counter(), 0, 0
         for batch in self.batches():
             count = batch.target_tokens
-            assert self.gradient.of([batch], count) is not None, "out of memory"
+            self.gradient.backward([batch], count)
             self.optimizer.step()
             self.optimizer.zero_grad()
             tokens += count

@@ -28,7 +28,7 @@ from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.training import validation
 from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import Gradient
+from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.loss import projected_loss, smoothed_cross_entropy
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.precision import Precision, choose_precision
@@ -87,10 +87,10 @@ class Variant:
     compiled: bool = False
 
     @cached_property
-    def gradient(self) -> Gradient:
+    def gradient(self) -> GradientAccumulator:
         """As a run finds it."""
         train = TrainConfig(r_drop=self.r_drop, compile=self.compiled)
-        gradient = Gradient(self.model, train, ProcessGroup(), torch.device("cpu"))
+        gradient = GradientAccumulator(self.model, train, ProcessGroup(), torch.device("cpu"))
         gradient.divides &= self.rows_apart
         return gradient
 
@@ -100,7 +100,7 @@ class Variant:
         start, tokens = time.perf_counter(), 0
         with patch.object(validation, "projected_loss", self.loss):
             for batch in batches:
-                self.gradient.of([batch], batch.target_tokens)
+                self.gradient.backward([batch], batch.target_tokens)
                 self.optimizer.step()
                 self.optimizer.zero_grad()
                 tokens += batch.target_tokens

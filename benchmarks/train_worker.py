@@ -17,7 +17,7 @@ from dragoman.data.batch import Batch
 from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import Gradient
+from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.precision import choose_precision
 
@@ -57,7 +57,7 @@ def main() -> None:
     device = torch.device("cpu")
     model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()
     train = TrainConfig(precision=args.precision)
-    gradient, optimizer = Gradient(model, train, ProcessGroup(), device), build_optimizer(model, train)
+    gradient, optimizer = GradientAccumulator(model, train, ProcessGroup(), device), build_optimizer(model, train)
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     print(f"dragoman: {model.parameter_count:,} parameters", file=sys.stderr)
@@ -70,8 +70,7 @@ def main() -> None:
         tokens, loss, start = 0, 0.0, time.perf_counter()
         for index in turn:
             count = batches[index].target_tokens
-            summed = gradient.of([batches[index]], count)
-            assert summed is not None, "out of memory"
+            summed = gradient.backward([batches[index]], count)
             optimizer.step()
             optimizer.zero_grad()
             tokens, loss = tokens + count, summed / count

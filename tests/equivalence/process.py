@@ -24,8 +24,8 @@ from dragoman.errors import DragomanError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import learn
 from dragoman.training.distributed import join_process_group, leave_process_group
-from dragoman.training.log import StepReport, ValidationReport
 from dragoman.training.loop import Trainer
+from dragoman.training.reports import StepReport, ValidationReport
 
 
 class Heard:

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from dragoman.data.batch import Batch, Example, collate, split
-from dragoman.model.device import arithmetic
+from dragoman.model.device import autocast
 from dragoman.model.transformer import Transformer
 from dragoman.training.loss import CHUNK as CHUNKS
 from dragoman.training.loss import projected_loss, smoothed_cross_entropy
-from dragoman.training.validation import batch_loss
+from dragoman.training.objective import batch_loss
 
 CHUNK = CHUNKS["cpu"]
 Draw = Callable[..., list[list[int]]]
@@ -51,7 +51,7 @@ def test_in_bfloat16_the_loss_and_its_gradients_differ_by_no_more_than_its_round
     projection = (torch.randn(500, 64) / 8).requires_grad_()
     gold = torch.randint(0, 500, (300,))
     plain = smoothed_cross_entropy(features @ projection.T, gold, 0.1)
-    with arithmetic("bfloat16", torch.device("cpu")):
+    with autocast("bfloat16", torch.device("cpu")):
         rounded = projected_loss(features, projection, gold, 0.1)
     assert rounded.item() == pytest.approx(plain.item(), rel=1e-3)
     for mine, exact in zip(
@@ -95,7 +95,7 @@ def test_in_bfloat16_the_loss_of_two_passes_differs_by_no_more_than_its_rounding
     gold = torch.randint(0, 500, (150,)).repeat(2)
     logits = features.float() @ projection.T
     plain = smoothed_cross_entropy(logits, gold, 0.1) + 5.0 / 2 * both_ways(logits)
-    with arithmetic("bfloat16", torch.device("cpu")):
+    with autocast("bfloat16", torch.device("cpu")):
         rounded = projected_loss(features, projection, gold, 0.1, r_drop=5.0)
     assert rounded.item() == pytest.approx(plain.item(), rel=2e-3)
     for mine, exact in zip(

@@ -13,10 +13,10 @@ from dragoman.data.stream import BatchStream
 from dragoman.errors import Interrupted
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.log import StepReport, ValidationReport
 from dragoman.training.loop import Trainer
 from dragoman.training.optimizer import state_tensors
-from dragoman.training.validation import TranslationScores, validation_loss
+from dragoman.training.reports import StepReport, TranslationScores, ValidationReport
+from dragoman.training.validation import validation_loss
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
@@ -69,7 +69,7 @@ def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     assert part is not None
     assert same_bits(whole, part)
     assert (again.averaged, again.loss) == (outcome.averaged, outcome.loss)
-    assert part.watch == whole.watch
+    assert part.tracker == whole.tracker
 
 
 def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(
@@ -87,7 +87,7 @@ def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(
     torn.translate = ended_meanwhile
     with pytest.raises(Interrupted, match="stopped at step 8, saved"):
         torn.fit()
-    assert torn.watch.waited + torn.watch.best_step >= 8, "the validation was finished"
+    assert torn.tracker.bad_validations + torn.tracker.best_step >= 8, "the validation was finished"
     resumed = toy_trainer(toy_run(), tmp_path / "torn")
     resumed.resume()
     resumed.fit()

@@ -18,7 +18,7 @@ from dragoman.model.attention import ScaledDotProduct, attention_weights, paddin
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.flops import forward_flops, peak_flops, training_flops
-from dragoman.training.gradient import Gradient
+from dragoman.training.gradient import GradientAccumulator
 
 VOCAB = 50
 SHAPES: list[dict[str, Any]] = [
@@ -66,10 +66,12 @@ def test_forward_and_backward_are_what_pytorch_counts(keys: dict[str, Any]) -> N
 @pytest.mark.parametrize("keys", SHAPES)
 def test_an_update_of_the_trainer_is_what_pytorch_counts(keys: dict[str, Any]) -> None:
     shape = ModelConfig.model_validate(keys)
-    gradient = Gradient(countable(shape), TrainConfig(precision="float32"), ProcessGroup(), torch.device("cpu"))
+    gradient = GradientAccumulator(
+        countable(shape), TrainConfig(precision="float32"), ProcessGroup(), torch.device("cpu")
+    )
     batch = collate([Example([5] * 8, [6] * 12, "")] * 4)  # 9 and 13 positions with their marks
 
-    assert counted(lambda: gradient.of([batch], batch.target_tokens)) == training_flops(shape, VOCAB, 4, 9, 13)
+    assert counted(lambda: gradient.backward([batch], batch.target_tokens)) == training_flops(shape, VOCAB, 4, 9, 13)
 
 
 def test_a_token_costs_what_it_costs_by_hand() -> None:

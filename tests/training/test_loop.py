@@ -17,10 +17,11 @@ from dragoman.errors import DivergenceError, ModelError
 from dragoman.training import loop, precision
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps
 from dragoman.training.flops import training_flops
-from dragoman.training.log import MetricsLog, StepReport, TensorBoardLog, ValidationReport
+from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.meter import Meter
-from dragoman.training.validation import TranslationScores, Watch, validation_loss
+from dragoman.training.reports import StepReport, TranslationScores, ValidationReport
+from dragoman.training.validation import BestTracker, validation_loss
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
@@ -101,13 +102,13 @@ def test_training_ends_when_what_is_watched_gets_no_better(
 
 @pytest.mark.parametrize(("kind", "better"), [("loss", 0.5), ("bleu", 1.5), ("chrf", 1.5)])
 def test_lower_is_better_for_a_loss_and_higher_for_a_score(kind: str, better: float) -> None:
-    watch = Watch(kind).after(1.0, step=10)  # type: ignore[arg-type]
-    assert watch.better(better)
-    assert not watch.better(1.0)
-    assert not watch.better(math.nan)
-    assert not watch.better(2.0 - better)
-    assert watch.after(1.0, step=20).waited == 1
-    assert watch.after(better, step=20).best_step == 20
+    tracker = BestTracker(kind).update(1.0, step=10)  # type: ignore[arg-type]
+    assert tracker.improves(better)
+    assert not tracker.improves(1.0)
+    assert not tracker.improves(math.nan)
+    assert not tracker.improves(2.0 - better)
+    assert tracker.update(1.0, step=20).bad_validations == 1
+    assert tracker.update(better, step=20).best_step == 20
 
 
 @pytest.mark.parametrize(("which", "steps"), [("last", (10, 12)), ("best", (4, 12))])

@@ -18,7 +18,7 @@ from dragoman.training import fitting, precision
 from dragoman.training.loop import Trainer
 
 CPU = torch.device("cpu")
-BATCH = fitting.rectangle(64 * 16, 16, 13)
+BATCH = fitting.synthetic_batch(64 * 16, 16, 13)
 Passes = list[tuple[str, int]]
 
 
@@ -111,7 +111,7 @@ def timed(model, batch, kind, device, smoothing):
     return true_pass(model, batch, kind, device, smoothing)
 precision.product_seconds, precision._pass = product, timed
 model = Transformer(ModelConfig(preset="base"), 500, 500)
-chosen, why = precision.choose_precision(model, [fitting.rectangle(1024, 16, 500)], torch.device("cpu"), 0.1)
+chosen, why = precision.choose_precision(model, [fitting.synthetic_batch(1024, 16, 500)], torch.device("cpu"), 0.1)
 print(json.dumps({"slower": seconds["torch.bfloat16"] / seconds["torch.float32"], "passes": passes, "chosen": chosen}))
 """
 

@@ -16,15 +16,15 @@ from dragoman.config import RunConfig, TrainConfig
 from dragoman.data.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.training import fitting, validation
+from dragoman.training import fitting, objective
 from dragoman.training import gradient as gradient_module
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.ema import MovingAverage
-from dragoman.training.fitting import divide_update
-from dragoman.training.gradient import Gradient
+from dragoman.training.fitting import find_micro_batch
+from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.loop import Trainer
 from dragoman.training.loss import smoothed_cross_entropy
-from dragoman.training.validation import SummedLoss, batch_loss, features_and_gold
+from dragoman.training.objective import SummedLoss, batch_loss, features_and_gold
 from dragoman.workflows.run_folder import lock_run
 
 Run = Callable[..., RunConfig]
@@ -125,7 +125,7 @@ def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: Ma
 def test_an_update_is_the_fewest_micro_batches_that_fit(
     update: int, processes: int, room: int, expected: tuple[int, int]
 ) -> None:
-    tokens, pieces = divide_update(update, processes, lambda tokens: tokens <= room)
+    tokens, pieces = find_micro_batch(update, processes, lambda tokens: tokens <= room)
     assert tokens * pieces * processes >= update
     assert tokens <= room
     assert (tokens, pieces) == expected
@@ -133,7 +133,7 @@ def test_an_update_is_the_fewest_micro_batches_that_fit(
 
 def test_a_model_too_large_for_a_sentence_is_told() -> None:
     with pytest.raises(ResourceError, match="choose a smaller model"):
-        divide_update(25_000, 1, lambda tokens: False)
+        find_micro_batch(25_000, 1, lambda tokens: False)
 
 
 def test_a_trial_leaves_no_gradients_and_knows_running_out(
@@ -147,20 +147,20 @@ def test_a_trial_leaves_no_gradients_and_knows_running_out(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return batch_loss(model, batch, smoothing)
 
-    monkeypatch.setattr(validation, "batch_loss", tight)
-    fits = fitting.by_trial(model, TrainConfig(precision="float32"), torch.device("cpu"))
+    monkeypatch.setattr(objective, "batch_loss", tight)
+    fits = fitting.fits_by_trial(model, TrainConfig(precision="float32"), torch.device("cpu"))
     assert [fits(tokens) for tokens in (100, 600, 700, 5000)] == [True, True, False, False]
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
 @pytest.mark.parametrize(
-    ("update", "processes", "told"),
-    [(7, 1, "7 are too few; give 8 at the least"), (28, 4, "28 are too few for 4 processes; give 29 at the least")],
+    ("update", "processes", "message"),
+    [(7, 1, "7 are too few; set at least 8"), (28, 4, "28 are too few for 4 processes; set at least 29")],
 )
-def test_an_update_of_too_few_tokens_is_a_mistake_in_the_configuration(update: int, processes: int, told: str) -> None:
-    with pytest.raises(ConfigError, match=rf"^train\.update_tokens: {told}$"):
-        divide_update(update, processes, lambda tokens: True)
-    assert divide_update(update + 1, processes, lambda tokens: True) == (8, 1)
+def test_update_of_too_few_tokens_is_a_configuration_error(update: int, processes: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^train\.update_tokens: {message}$"):
+        find_micro_batch(update, processes, lambda tokens: True)
+    assert find_micro_batch(update + 1, processes, lambda tokens: True) == (8, 1)
 
 
 def kept_for_backward(act: Callable[[], object]) -> int:
@@ -187,11 +187,11 @@ def test_a_trial_takes_the_memory_that_training_takes(
     train = TrainConfig(precision="float32", r_drop=r_drop, recompute=recompute)
     monkeypatch.setattr(fitting, "LENGTHS", (16,))
     monkeypatch.setattr(fitting, "HEADROOM", 1.0)
-    in_trial = kept_for_backward(lambda: fitting.by_trial(model, train, device)(256))
-    there = fitting.rectangle(256, 16, model.projection.size(0))
+    in_trial = kept_for_backward(lambda: fitting.fits_by_trial(model, train, device)(256))
+    there = fitting.synthetic_batch(256, 16, model.projection.size(0))
     assert not any("forward" in vars(layer) for layer in [*model.encoder, *model.decoder]), "left as it was"
-    gradient = Gradient(model, train, ProcessGroup(), device)
-    assert in_trial == kept_for_backward(lambda: gradient.of([there], there.target_tokens))
+    gradient = GradientAccumulator(model, train, ProcessGroup(), device)
+    assert in_trial == kept_for_backward(lambda: gradient.backward([there], there.target_tokens))
 
 
 def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[list[int]]]) -> None:
@@ -205,7 +205,7 @@ def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[l
 class Smaller:
     """A loss that fits in memory up to so many rows."""
 
-    def __init__(self, gradient: Gradient, rows: int) -> None:
+    def __init__(self, gradient: GradientAccumulator, rows: int) -> None:
         self.loss, self.rows = gradient.summed_loss, rows
 
     def __call__(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
@@ -231,14 +231,14 @@ def test_an_update_that_does_not_fit_is_done_in_pieces_says_so_once_and_is_the_s
     assert notices
     resumed = toy_trainer(config, tmp_path / "tight")
     resumed.resume()
-    assert resumed.gradient.pieces == tight.gradient.pieces > 1
+    assert resumed.gradient.splits == tight.gradient.splits > 1
 
 
 def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.gradient.summed_loss = Smaller(trainer.gradient, rows=0)  # type: ignore[assignment]
     with pytest.raises(
-        ResourceError, match=r"out of memory on 1 pairs of .*; give train\.recompute=true, with --resume "
+        ResourceError, match=r"out of memory on 1 pairs of .*; set train\.recompute=true, with --resume "
     ):
         trainer.fit()
 
@@ -248,11 +248,11 @@ def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: Make
     [
         (
             {},
-            "give train.recompute=true and train.parallel=fsdp, with --resume if there is a checkpoint; or start anew",
+            "set train.recompute=true and train.parallel=fsdp, with --resume if there is a checkpoint; or start again",
         ),
-        ({"recompute": True}, "give train.parallel=fsdp, with --resume if there is a checkpoint; or start anew"),
-        ({"parallel": "fsdp"}, "give train.recompute=true, with --resume if there is a checkpoint; or start anew"),
-        ({"parallel": "fsdp", "recompute": True}, "start anew with a lower train.batch_tokens"),
+        ({"recompute": True}, "set train.parallel=fsdp, with --resume if there is a checkpoint; or start again"),
+        ({"parallel": "fsdp"}, "set train.recompute=true, with --resume if there is a checkpoint; or start again"),
+        ({"parallel": "fsdp", "recompute": True}, "start again with a lower train.batch_tokens"),
     ],
 )
 def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_way(
@@ -260,12 +260,12 @@ def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_w
 ) -> None:
     monkeypatch.setattr(gradient_module, "parallelize", lambda module, *_: module)
     train = TrainConfig(precision="float32", **keys)
-    gradient = Gradient(build().train(), train, ProcessGroup(rank=1, size=2), torch.device("cpu"))
+    gradient = GradientAccumulator(build().train(), train, ProcessGroup(rank=1, size=2), torch.device("cpu"))
     gradient.summed_loss = Smaller(gradient, rows=1)  # type: ignore[assignment]
     gradient.exchanges = 1  # the others are waiting
-    there = fitting.rectangle(64, 16, 13)
+    there = fitting.synthetic_batch(64, 16, 13)
     with pytest.raises(ResourceError, match=rf"^out of memory on 4 pairs of 16 \+ 16 tokens; {re.escape(first)}"):
-        gradient.of([there], there.target_tokens)
+        gradient.backward([there], there.target_tokens)
 
 
 # --- one run a folder --------------------------------------------------------------------------------------------
@@ -293,15 +293,15 @@ from torch._dynamo.utils import counters
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import ProcessGroup
-from dragoman.training.fitting import rectangle
-from dragoman.training.gradient import Gradient
+from dragoman.training.fitting import synthetic_batch
+from dragoman.training.gradient import GradientAccumulator
 
 model = Transformer(ModelConfig(layers=3, d_model=16, d_ff=24, heads=2, dropout=0.0), 50, 50)
 train = TrainConfig(compile=True, recompute={recompute}, precision="float32")
-gradient = Gradient(model, train, ProcessGroup(), torch.device("cpu"))
+gradient = GradientAccumulator(model, train, ProcessGroup(), torch.device("cpu"))
 for width in (8, 16, 8):
-    batch = rectangle(32, width, 50)
-    gradient.of([batch], batch.target_tokens)
+    batch = synthetic_batch(32, width, 50)
+    gradient.backward([batch], batch.target_tokens)
 print(counters["stats"]["unique_graphs"])
 """
     done = subprocess.run([sys.executable, "-c", counted], capture_output=True, text=True, check=True)

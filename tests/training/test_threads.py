@@ -13,13 +13,13 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.transformer import Transformer
 from dragoman.training import fitting, threads
 from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import Gradient
+from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.loop import Trainer
 from dragoman.training.optimizer import build_optimizer
-from dragoman.training.threads import at_once, shares
+from dragoman.training.threads import run_in_threads, thread_count_for
 
 CPU = torch.device("cpu")
-BATCH = fitting.rectangle(20 * 16, 16, 13)
+BATCH = fitting.synthetic_batch(20 * 16, 16, 13)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Three threads, of which each takes rows of any batch."""
     before = torch.get_num_threads()
     torch.set_num_threads(3)
-    monkeypatch.setattr(threads, "POSITIONS", 16)
+    monkeypatch.setattr(threads, "POSITIONS_PER_THREAD", 16)
     yield
     torch.set_num_threads(before)
 
@@ -36,11 +36,10 @@ def gradients(model: nn.Module, train: TrainConfig, seed: int = 0, **attributes:
     """The loss of two micro-batches, and every parameter's gradient."""
     assert isinstance(model, Transformer)
     torch.manual_seed(seed)
-    gradient = Gradient(model, train, ProcessGroup(), CPU)
+    gradient = GradientAccumulator(model, train, ProcessGroup(), CPU)
     for name, value in attributes.items():
         setattr(gradient, name, value)
-    loss = gradient.of([BATCH, BATCH], 2 * BATCH.target_tokens)
-    assert loss is not None
+    loss = gradient.backward([BATCH, BATCH], 2 * BATCH.target_tokens)
     found = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert len(found) == len(list(model.parameters()))
     model.zero_grad()
@@ -49,11 +48,11 @@ def gradients(model: nn.Module, train: TrainConfig, seed: int = 0, **attributes:
 
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize("r_drop", [0.0, 3.0])
-@pytest.mark.parametrize("pieces", [1, 2])
-def test_the_gradient_in_threads_is_the_gradient(model: Transformer, r_drop: float, pieces: int) -> None:
+@pytest.mark.parametrize("splits", [1, 2])
+def test_the_gradient_in_threads_is_the_gradient(model: Transformer, r_drop: float, splits: int) -> None:
     train = TrainConfig(precision="float32", r_drop=r_drop)
-    loss, divided = gradients(model.train(), train, pieces=pieces)
-    plain, whole = gradients(model.train(), train, divides=False)
+    loss, divided = gradients(model.train(), train, splits=splits)
+    plain, whole = gradients(model.train(), train, in_threads=False)
     assert loss == pytest.approx(plain, rel=1e-5)
     for ours, theirs in zip(divided, whole, strict=True):
         assert_close(ours, theirs, atol=1e-6, rtol=1e-4)
@@ -70,7 +69,7 @@ def test_dropout_in_threads_is_decided_by_the_seed(build: Callable[..., Transfor
 
 @pytest.mark.usefixtures("three_threads")
 def test_threads_drop_different_elements() -> None:
-    dropped = at_once([lambda: Dropout(0.5).train()(torch.ones(256))] * 3)
+    dropped = run_in_threads([lambda: Dropout(0.5).train()(torch.ones(256))] * 3)
     assert len({tuple(one.tolist()) for one in dropped}) == 3
 
 
@@ -78,14 +77,14 @@ def test_threads_drop_different_elements() -> None:
 def test_an_update_in_threads_leaves_the_weights_of_an_update_in_one(build: Callable[..., Transformer]) -> None:
     # An ε that keeps Adam from making much of gradients that are nothing but rounding, as that of a key's bias is.
     train, weights = TrainConfig(precision="float32", epsilon=0.1), []
-    for divides in (True, False):
+    for in_threads in (True, False):
         model = build().train()
         optimizer = build_optimizer(model, train)
         optimizer.param_groups[0]["lr"] = 0.1
-        gradient = Gradient(model, train, ProcessGroup(), CPU)
-        gradient.divides = divides
+        gradient = GradientAccumulator(model, train, ProcessGroup(), CPU)
+        gradient.in_threads = in_threads
         for _ in range(3):
-            gradient.of([BATCH], BATCH.target_tokens)
+            gradient.backward([BATCH], BATCH.target_tokens)
             optimizer.step()
             optimizer.zero_grad()
         weights.append(list(model.parameters()))
@@ -101,27 +100,27 @@ def test_what_one_thread_raises_is_raised_when_all_have_ended_and_nothing_stays_
         raise torch.OutOfMemoryError("out of memory")
 
     with pytest.raises(torch.OutOfMemoryError):
-        at_once([fails, lambda: ended.append(torch.get_num_threads())])
+        run_in_threads([fails, lambda: ended.append(torch.get_num_threads())])
     assert ended == [1]
     assert torch.get_num_threads() == 3
 
 
 @pytest.mark.usefixtures("three_threads")
 def test_a_batch_is_dealt_to_as_many_threads_as_it_has_work_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shares(BATCH) == 3
-    monkeypatch.setattr(threads, "POSITIONS", 150)
-    assert shares(BATCH) == 2
-    monkeypatch.setattr(threads, "POSITIONS", 1024)
-    assert shares(BATCH) == 1
-    monkeypatch.setattr(threads, "POSITIONS", 1)
-    assert shares(fitting.rectangle(16, 16, 13)) == 1
+    assert thread_count_for(BATCH) == 3
+    monkeypatch.setattr(threads, "POSITIONS_PER_THREAD", 150)
+    assert thread_count_for(BATCH) == 2
+    monkeypatch.setattr(threads, "POSITIONS_PER_THREAD", 1024)
+    assert thread_count_for(BATCH) == 1
+    monkeypatch.setattr(threads, "POSITIONS_PER_THREAD", 1)
+    assert thread_count_for(fitting.synthetic_batch(16, 16, 13)) == 1
 
 
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.compile, about itself
 def test_what_shares_memory_or_processes_is_not_divided(build: Callable[..., Transformer]) -> None:
     for train in (TrainConfig(recompute=True), TrainConfig(compile=True)):
-        assert not Gradient(build(), train, ProcessGroup(), CPU).divides
+        assert not GradientAccumulator(build(), train, ProcessGroup(), CPU).in_threads
 
 
 @pytest.mark.usefixtures("three_threads")

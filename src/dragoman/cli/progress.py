@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
@@ -12,10 +12,8 @@ from dragoman.cli.console import as_called, console, say
 from dragoman.cli.reports import say_reports
 from dragoman.config import TrainConfig
 from dragoman.data.check import CorpusReport
+from dragoman.training.reports import StepReport, ValidationReport
 from dragoman.workflows.listener import Listener, Progress
-
-if TYPE_CHECKING:
-    from dragoman.training.log import StepReport, ValidationReport
 
 LINE = "step {step:,}  epoch {epoch}  loss {loss:.3f}  {speed:,.0f} tokens/s"
 # Seconds between two lines about one task where there is no terminal.
@@ -45,7 +43,7 @@ class Display(Listener):
         """Sizes and findings."""
         say_reports(reports)
 
-    def on_step(self, report: "StepReport") -> None:
+    def on_step(self, report: StepReport) -> None:
         """Move the bar, or print a line."""
         assert self.train
         by_time = report.seconds / (60 * self.train.max_minutes) if self.train.max_minutes else 0.0
@@ -58,7 +56,7 @@ class Display(Listener):
             left = report.seconds / done - report.seconds
             say(f"{line}  {100 * done:.0f} %  {left / 60:.1f} min left")
 
-    def on_validation(self, report: "ValidationReport") -> None:
+    def on_validation(self, report: ValidationReport) -> None:
         """A line with the scores, and a sample translation; once, the number of skipped pairs."""
         if report.skipped > self.skipped:
             self.skipped = report.skipped

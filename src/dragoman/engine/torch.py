@@ -22,7 +22,7 @@ from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Ids
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
-from dragoman.model.device import arithmetic, keep_freed_memory, one_thread, within_memory
+from dragoman.model.device import autocast, keep_freed_memory, one_thread, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS
 
@@ -96,7 +96,7 @@ class TorchEngine:
         )
         words, alpha = self._words(sources, prefixes, options), options.length_penalty
         what = f"{len(sources)} sentences of {src.size(1)} tokens"
-        with arithmetic(self.precision, self.device), within_memory(what, "lower decode.batch_tokens or the beam"):
+        with autocast(self.precision, self.device), within_memory(what, "lower decode.batch_tokens or the beam"):
             if options.method == "sample":
                 sharp = SamplingParams(options.temperature, options.top_k, options.top_p)
                 many, seed = options.n_best, options.seed
@@ -118,7 +118,7 @@ class TorchEngine:
         src = self._padded([[*source, EOS] for source in sources])
         read, said = self._padded([[BOS, *target] for target in targets]), [[*target, EOS] for target in targets]
         what = f"{len(sources)} pairs of {max(src.size(1), read.size(1))} tokens"
-        with arithmetic(self.precision, self.device), within_memory(what, "score shorter texts"):
+        with autocast(self.precision, self.device), within_memory(what, "score shorter texts"):
             each = [log_probabilities(model, src, read, self._padded(said)) for model in self.models.models]
         return [row[: len(target)] for row, target in zip(average(each).tolist(), said, strict=True)]
 

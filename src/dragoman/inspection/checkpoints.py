@@ -16,7 +16,7 @@ from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
-from dragoman.model.inherit import evenly_spaced
+from dragoman.model.initialise import evenly_spaced
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps

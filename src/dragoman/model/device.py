@@ -82,7 +82,7 @@ def within_memory(what: str, remedy: str) -> Iterator[None]:
         raise
 
 
-def arithmetic(precision: Literal["float32", "bfloat16"], device: torch.device) -> AbstractContextManager[None]:
+def autocast(precision: Literal["float32", "bfloat16"], device: torch.device) -> AbstractContextManager[None]:
     """Matrix products, and what stands between them, in `precision`; weights, their gradients and sums stay float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
@@ -126,6 +126,6 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def working_dtype(device: torch.device) -> torch.dtype:
+def compute_dtype(device: torch.device) -> torch.dtype:
     """The type of matrix products here and now: that of `arithmetic` inside of it."""
     return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else torch.float32

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dragoman.model.device import working_dtype
+from dragoman.model.device import compute_dtype
 from dragoman.model.dropout import Dropout
 
 
@@ -48,4 +48,4 @@ class Embedding(nn.Module):
         if self.sinusoidal:
             end = start + ids.size(1)
             x = x + _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), ids.device)[start:end]
-        return self.dropout(x.to(working_dtype(ids.device)))
+        return self.dropout(x.to(compute_dtype(ids.device)))

@@ -35,7 +35,7 @@ from dragoman.training.ema import MovingAverage
 from dragoman.training.optimizer import empty_state, load_state_tensors, state_tensors
 
 TRAINED = ".weight being trained"
-GO_ON = "what was saved before is intact, go on with --resume"
+RESUME_HINT = "what was saved before is intact, go on with --resume"
 FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 
 
@@ -45,7 +45,7 @@ class Progress:
 
     step: int
     stream: dict[str, int]
-    watch: dict[str, Any]
+    tracker: dict[str, Any]
     seconds: float
     target_tokens: int
     precision: Literal["float32", "bfloat16"]
@@ -56,8 +56,8 @@ class Progress:
     """Micro-batches of each process in an update."""
     batch_tokens: int
     """Tokens of a micro-batch at the most, padding counted."""
-    pieces: int
-    """Parts that each micro-batch is cut into, so as to fit in memory."""
+    splits: int
+    """Into how many parts each micro-batch is cut, so that one fits in memory."""
     threads: int
     """CPU threads of each process: sums and, where each takes rows of a batch, dropout depend on them."""
     torch: str
@@ -79,13 +79,13 @@ def save_checkpoint(
 
     Every process of the group must call it; the first one writes, the others their parts of a shared model.
     """
-    weights = gather_full_state(shown(model, mean), group)
+    weights = gather_full_state(evaluation_weights(model, mean), group)
     states = group.all_gather(torch.get_rng_state())
     on_gpu = group.all_gather(torch.cuda.get_rng_state()) if torch.cuda.is_initialized() else []
     moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
     in_parts = any(map(is_sharded, moments.values()))
     final = checkpoint(folder, progress.step)
-    also = GO_ON if resumable_steps(folder) else "nothing had been saved before, start anew"
+    also = RESUME_HINT if resumable_steps(folder) else "nothing had been saved before, start anew"
     with atomic_folder(final, also) if group.is_main else nullcontext(partial_folder(final)) as partial:
         group.barrier()  # the folder is there
         if in_parts:
@@ -136,7 +136,7 @@ def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
         raise storage_error(folder, error) from None
 
 
-def shown(model: Transformer, mean: MovingAverage | None) -> dict[str, Tensor]:
+def evaluation_weights(model: Transformer, mean: MovingAverage | None) -> dict[str, Tensor]:
     """The weights that are validated and end in the bundle: the model's own, or their moving average."""
     return mean.weights if mean else {name: parameter.detach() for name, parameter in model.named_parameters()}
 

@@ -8,7 +8,6 @@ GPUs go through NCCL, everything else through gloo. A single process is a group 
 import math
 import os
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -149,8 +148,6 @@ def parallelize(
     if how == "ddp":
         ids = [device] if device.type == "cuda" else None
         return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
-    # Nothing of ours writes into a layer's output.
-    warnings.filterwarnings("ignore", message=".*returned a view tensor", category=UserWarning)
     mesh = init_device_mesh(device.type, (group.size,))
     for layer in [*model.encoder, *model.decoder]:
         fully_shard(layer, mesh=mesh)

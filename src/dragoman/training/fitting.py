@@ -1,8 +1,8 @@
-"""`batch_tokens = "auto"`: the largest micro-batch that fits in memory, and the updates as they were asked for.
+"""`batch_tokens = "auto"`: the largest micro-batch that fits in memory, for the size of update that was configured.
 
-How many tokens an update has is the optimizer's affair and stays what it is; how many go through the model at once is
-the machine's. An update of U tokens on P processes is n micro-batches of U / (n P) tokens, with the least n that fits
-(beyond 8, within an eighth of the least).
+The optimizer decides how many tokens an update has; memory decides how many go through the model at once. An update of
+U tokens on P processes becomes n micro-batches of U / (n P) tokens per process, with the smallest n that fits (above 8,
+to within an eighth of the smallest).
 """
 
 import random
@@ -13,53 +13,53 @@ import torch
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.errors import ConfigError, ResourceError
-from dragoman.model.device import arithmetic, within_memory
+from dragoman.model.device import autocast, within_memory
 from dragoman.model.transformer import Transformer
-from dragoman.training.gradient import recomputed
+from dragoman.training.layers import recomputed
+from dragoman.training.objective import SummedLoss
 from dragoman.training.precision import Precision
-from dragoman.training.validation import SummedLoss
 
 # A CPU trains fastest on a few thousand tokens at once: more leave its caches (`docs/log.md`, 2026-11-21).
 CPU_TOKENS = 4096
-# A trial holds no gradients of earlier micro-batches, no optimizer, no fragments of other shapes.
+# A trial lacks what training holds besides: earlier gradients, optimizer state, memory fragmented by other shapes.
 HEADROOM = 1.5
-# Short and long sentences of one number of tokens take unlike amounts of memory.
+# Batches of one token count need different amounts of memory for short and for long sentences.
 LENGTHS = (8, 32, 128)
 
 
-def divide_update(update_tokens: int, processes: int, fits: Callable[[int], bool]) -> tuple[int, int]:
-    """(tokens of a micro-batch, how many of them each process accumulates).
+def find_micro_batch(update_tokens: int, processes: int, fits: Callable[[int], bool]) -> tuple[int, int]:
+    """(tokens of a micro-batch, micro-batches that each process accumulates).
 
-    Raises ConfigError if there are too few to share, ResourceError if nothing fits.
+    Raises ConfigError if an update has too few tokens for the processes, ResourceError if no size fits.
     """
     if update_tokens < (least := (min(LENGTHS) - 1) * processes + 1):
-        team = f" for {processes} processes" if processes > 1 else ""
-        raise ConfigError(f"train.update_tokens: {update_tokens} are too few{team}; give {least} at the least")
-    pieces = 1
-    while (tokens := -(-update_tokens // (pieces * processes))) >= min(LENGTHS):
+        among = f" for {processes} processes" if processes > 1 else ""
+        raise ConfigError(f"train.update_tokens: {update_tokens} are too few{among}; set at least {least}")
+    accumulate = 1
+    while (tokens := -(-update_tokens // (accumulate * processes))) >= min(LENGTHS):
         if fits(tokens):
-            return tokens, pieces
-        pieces += 1 if pieces < 8 else pieces // 8
+            return tokens, accumulate
+        accumulate += 1 if accumulate < 8 else accumulate // 8
     raise ResourceError("out of memory on a batch of a single sentence; choose a smaller model.preset")
 
 
-def fitting(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
-    """Whether a micro-batch of so many tokens fits on `device`: on a CPU its caches, elsewhere its memory."""
-    return (lambda tokens: tokens <= CPU_TOKENS) if device.type == "cpu" else by_trial(model, train, device)
+def fits_predicate(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
+    """Whether a micro-batch of a number of tokens fits: on a CPU into its caches, elsewhere into memory."""
+    return (lambda tokens: tokens <= CPU_TOKENS) if device.type == "cpu" else fits_by_trial(model, train, device)
 
 
-def by_trial(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
-    """Whether so many tokens go forward and backward as they will in training, with room to spare."""
+def fits_by_trial(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
+    """Whether a number of tokens, with headroom, passes forward and backward as in training."""
     precision: Precision = "float32" if train.precision == "float32" else "bfloat16"
     summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
 
     def fits(tokens: int) -> bool:
         try:
             for length in LENGTHS:
-                batch = rectangle(int(tokens * HEADROOM), length, model.projection.size(0))
-                with recomputed(model, train.recompute), within_memory("a trial", ""), arithmetic(precision, device):
-                    there = batch.to(device)
-                    summed_loss(there.src, there.tgt_in, there.tgt_out).backward()
+                batch = synthetic_batch(int(tokens * HEADROOM), length, model.projection.size(0))
+                with recomputed(model, train.recompute), within_memory("a trial", ""), autocast(precision, device):
+                    moved = batch.to(device)
+                    summed_loss(moved.src, moved.tgt_in, moved.tgt_out).backward()
         except ResourceError:
             return False
         finally:
@@ -71,8 +71,8 @@ def by_trial(model: Transformer, train: TrainConfig, device: torch.device) -> Ca
     return fits
 
 
-def rectangle(tokens: int, length: int, vocab: int) -> Batch:
-    """Random sentences of one length, so many tokens a side, end marks counted."""
+def synthetic_batch(tokens: int, length: int, vocab: int) -> Batch:
+    """Random sentences of `length` tokens with EOS, about `tokens` on each side."""
     rng = random.Random(0)
 
     def sentence() -> list[int]:

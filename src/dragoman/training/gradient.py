@@ -1,40 +1,42 @@
-"""The gradient of one update: the mean loss over all target tokens of all micro-batches of all processes.
+"""The gradient of one update: of the mean loss over all target tokens of all micro-batches of all processes.
 
-It is the same number however the pairs of an update are cut up; arithmetic, memory and the group decide only how it is
-found.
+Its value does not depend on how the pairs of an update are divided into micro-batches, splits, threads and processes;
+precision, memory and the process group only decide how it is computed.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
-from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
+from torch import Tensor
 
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, split
 from dragoman.errors import ResourceError
-from dragoman.model.device import arithmetic, within_memory
+from dragoman.model.device import autocast, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import ProcessGroup, no_sync, parallelize
+from dragoman.training.layers import COMPILED_SHAPES, compile_layers, recompute_layers
+from dragoman.training.objective import SummedLoss
 from dragoman.training.precision import Precision
-from dragoman.training.threads import at_once, shares
-from dragoman.training.validation import SummedLoss
+from dragoman.training.threads import run_in_threads, thread_count_for
 
-# So many shapes a layer is compiled for; further ones are computed as they are written.
-SHAPES = 64
+
+class SplitsDoubled(ResourceError):
+    """Memory did not suffice for an update, which can be tried again: `splits` is doubled, random states are back."""
 
 
 class _OutOfMemoryElsewhere(ResourceError):
-    """In another process, before gradients were exchanged."""
+    """Another process ran out of memory before gradients were exchanged."""
 
 
-class Gradient:
-    """Leaves gradients in the parameters of a model, shared out over a group."""
+class GradientAccumulator:
+    """Accumulates the gradient of an update in a model's parameters, averaged over the processes of a group."""
 
     def __init__(self, model: Transformer, train: TrainConfig, group: ProcessGroup, device: torch.device) -> None:
-        self.group, self.device = group, device
+        self.train, self.group, self.device = train, group, device
         if train.compile:
             compile_layers(model)
         if train.recompute:
@@ -42,124 +44,107 @@ class Gradient:
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
         self.summed_loss = parallelize(summed_loss, model, group, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
-        self.pieces = 1
+        self.splits = 1
+        """Into how many parts each micro-batch is cut, so that one fits in memory."""
         self.exchanging = False
-        """Whether other processes are or may be waiting for this one's weights or gradients."""
+        """Whether other processes wait, or may wait, for this one's weights or gradients."""
         self.exchanges = 0
         """Backward passes of this process that exchanged gradients."""
-        # Elsewhere than in a single process the exchange listens for whole backward passes, and what is recomputed
-        # draws its dropout anew from the default generator.
-        self.divides = group.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
+        # Only in a single process: DDP and FSDP need whole backward passes. And not with recomputed layers, which would
+        # draw their dropout from the default generator the second time.
+        self.in_threads = group.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.in_parts = group.size > 1 and train.parallel == "fsdp"
-        saving = {
-            "train.recompute=true": not train.recompute,
-            "train.parallel=fsdp": group.size > 1 and not self.in_parts,
+        self.sharded = group.size > 1 and train.parallel == "fsdp"
+        self.remedy = self._remedy()
+
+    def _remedy(self) -> str:
+        possible = {
+            "train.recompute=true": not self.train.recompute,
+            "train.parallel=fsdp": self.group.size > 1 and not self.sharded,
         }
-        keys = " and ".join(key for key, left in saving.items() if left)
-        self.remedy = (f"give {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
-            "start anew with a lower train.batch_tokens, and train.accumulate as much higher"
+        keys = " and ".join(key for key, is_possible in possible.items() if is_possible)
+        return (f"set {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
+            "start again with a lower train.batch_tokens, and train.accumulate as much higher"
         )
 
-    def of(self, batches: Sequence[Batch], tokens: int) -> float | None:
-        """The summed loss of this process's `batches`; their gradient, divided by everyone's `tokens`, is accumulated.
+    def backward(self, micro_batches: Sequence[Batch], token_count: int) -> float:
+        """Accumulate the gradient of this process's `micro_batches`; returns their summed loss.
 
-        None if memory did not suffice, here or in another process: `pieces`, into which batches are cut, has been
-        doubled and the random state is as before, so that after `zero_grad` the same update can be tried again. Raises
-        ResourceError where that cannot help: on a single pair, or while others wait for this process.
+        The loss is divided by `token_count`, the target tokens of all processes. Raises SplitsDoubled if memory did not
+        suffice, here or in another process: after `zero_grad` the caller can try the same update again. Raises another
+        ResourceError where that cannot help: for a single pair, or while other processes wait for this one.
         """
-        random = torch.get_rng_state()
-        on_gpu = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
-        parts = [part for batch in batches for part in split(batch, self.pieces)]
-        most = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
-        rows, source, target = most.src.size(0), most.src.size(1), most.tgt_in.size(1)
-        # FSDP exchanges from the first layer on; so does DDP after its first exchange, to arrange gradients anew.
-        self.exchanging = self.in_parts or (self.group.size > 1 and self.exchanges == 1)
+        random_state = torch.get_rng_state()
+        gpu_state = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
+        parts = [part for batch in micro_batches for part in split(batch, self.splits)]
+        largest = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
+        rows, source, target = largest.src.size(0), largest.src.size(1), largest.tgt_in.size(1)
+        # FSDP exchanges weights from the first layer on. DDP may exchange early in its second backward pass with an
+        # exchange, before which it rearranges its buckets of gradients.
+        self.exchanging = self.sharded or (self.group.size > 1 and self.exchanges == 1)
         try:
-            with within_memory(f"{rows} pairs of {source} + {target} tokens", self.remedy):
-                return sum(self._backward(part, tokens, last=part is parts[-1]) for part in parts)
+            with self._settings(), within_memory(f"{rows} pairs of {source} + {target} tokens", self.remedy):
+                return sum(self._backward(part, token_count, last=part is parts[-1]) for part in parts)
         except _OutOfMemoryElsewhere:
             pass
         except ResourceError:
             if self.exchanging or rows == 1:
                 raise
             self.group.any_rank(True)
+        # Outside the handlers: an exception keeps the tensors of its traceback in memory.
         if self.group.size > 1:
-            self._keep_promise(batches[0])
-        torch.set_rng_state(random)
-        if on_gpu is not None:
-            torch.cuda.set_rng_state(on_gpu, self.device)
-        self.pieces *= 2
-        return None
+            self._run_pending_allreduce(micro_batches[0])
+        torch.set_rng_state(random_state)
+        if gpu_state is not None:
+            torch.cuda.set_rng_state(gpu_state, self.device)
+        self.splits *= 2
+        raise SplitsDoubled(f"out of memory; batches are cut into {self.splits} from here on")
 
-    def _keep_promise(self, batch: Batch) -> None:
-        """DDP may have been promised a backward pass with an exchange: everyone gives it one, of a single pair."""
+    def _run_pending_allreduce(self, batch: Batch) -> None:
+        """DDP may expect a backward pass with an exchange: every process runs one, of a single pair."""
         self.exchanging = True
         with within_memory("a single pair", self.remedy):
             self._summed_loss(split(batch, batch.src.size(0))[0]).backward()
         self.exchanges += 1
 
-    def _backward(self, batch: Batch, tokens: int, last: bool) -> float:
-        if self.divides and (parts := shares(batch)) > 1:
-            return self._divided(split(batch, parts), tokens)
+    def _backward(self, batch: Batch, token_count: int, last: bool) -> float:
+        if self.in_threads and (count := thread_count_for(batch)) > 1:
+            return self._backward_in_threads(split(batch, count), token_count)
         with nullcontext() if last else no_sync(self.summed_loss):
-            summed = self._summed_loss(batch)
+            loss = self._summed_loss(batch)
             if last and not self.exchanging:
                 if self.group.any_rank(False):
                     raise _OutOfMemoryElsewhere
                 self.exchanging = self.group.size > 1
-            # Over the processes gradients are averaged, and ours is to be their sum.
-            (summed * (self.group.size / tokens)).backward()
+            # DDP and FSDP average gradients over the processes; the update needs their sum.
+            (loss * (self.group.size / token_count)).backward()
         self.exchanges += last
-        return float(summed.item())
+        return float(loss.item())
 
-    def _divided(self, parts: Sequence[Batch], tokens: int) -> float:
-        """`_backward` of parts that threads take, each one's gradient apart and then their sum in order."""
+    def _backward_in_threads(self, parts: Sequence[Batch], token_count: int) -> float:
+        """`_backward` with one thread per part. Gradients are added in the order of the parts."""
 
-        def of(part: Batch) -> tuple[float, Sequence[Tensor]]:
-            summed = self._summed_loss(part)
-            return float(summed.item()), torch.autograd.grad(summed / tokens, self.parameters)
+        def backward(part: Batch) -> tuple[float, Sequence[Tensor]]:
+            loss = self._summed_loss(part)
+            return float(loss.item()), torch.autograd.grad(loss / token_count, self.parameters)
 
-        done = at_once([partial(of, part) for part in parts])
-        for _, gradients in done:
+        results = run_in_threads([partial(backward, part) for part in parts])
+        for _, gradients in results:
             for parameter, gradient in zip(self.parameters, gradients, strict=True):
                 parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
-        return sum(loss for loss, _ in done)
+        return sum(loss for loss, _ in results)
 
     def _summed_loss(self, batch: Batch) -> Tensor:
-        with arithmetic(self.precision, self.device):
-            there = batch.to(self.device)
-            summed: Tensor = self.summed_loss(there.src, there.tgt_in, there.tgt_out)
-        return summed
+        with autocast(self.precision, self.device):
+            moved = batch.to(self.device)
+            loss: Tensor = self.summed_loss(moved.src, moved.tgt_in, moved.tgt_out)
+        return loss
 
-
-def layers_of(model: Transformer) -> list[nn.Module]:
-    """Those of the encoder, then those of the decoder."""
-    return [*model.encoder, *model.decoder]
-
-
-def recompute_layers(model: Transformer) -> None:
-    """Have each layer keep its input alone, and compute the rest again in the backward pass."""
-    for layer in layers_of(model):
-        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
-
-
-def compile_layers(model: Transformer) -> None:
-    """Have each layer compiled for every shape that it meets, which must be few: see `BatchStream`'s `few_shapes`."""
-    torch._dynamo.config.recompile_limit = SHAPES
-    for layer in layers_of(model):
-        layer.forward = torch.compile(layer.forward, dynamic=False)
-
-
-@contextmanager
-def recomputed(model: Transformer, really: bool) -> Iterator[None]:
-    """`recompute_layers` for a while, if `really`."""
-    if not really:
-        yield
-        return
-    recompute_layers(model)
-    try:
-        yield
-    finally:
-        for layer in layers_of(model):
-            del layer.forward  # the class's own comes back
+    @contextmanager
+    def _settings(self) -> Iterator[None]:
+        """Process-wide settings of PyTorch that an update needs, put back afterwards."""
+        with warnings.catch_warnings() if self.sharded else nullcontext():
+            if self.sharded:  # a warning against writing into a layer's output in place, which no layer here does
+                warnings.filterwarnings("ignore", message=".*returned a view tensor", category=UserWarning)
+            with torch._dynamo.config.patch(recompile_limit=COMPILED_SHAPES) if self.train.compile else nullcontext():
+                yield

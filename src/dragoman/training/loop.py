@@ -21,25 +21,25 @@ from dragoman.training.checkpoint import (
     Progress,
     average_weights,
     checkpoint_steps,
+    evaluation_weights,
     load_checkpoint,
     resumable_steps,
     save_checkpoint,
-    shown,
     what_is_kept,
 )
 from dragoman.training.distributed import ProcessGroup, gather_full_state, load_parameters
 from dragoman.training.ema import MovingAverage
-from dragoman.training.gradient import Gradient
-from dragoman.training.log import Listener, Outcome, ValidationReport
+from dragoman.training.gradient import GradientAccumulator, SplitsDoubled
 from dragoman.training.meter import Meter
 from dragoman.training.optimizer import build_optimizer, clip_grad_norm
 from dragoman.training.precision import choose_precision, warn_of_emulation
 from dragoman.training.prefetch import Prefetched
+from dragoman.training.reports import Listener, Outcome, TranslationScores, ValidationReport
 from dragoman.training.schedule import learning_rate
 from dragoman.training.signals import stop_on_signals
-from dragoman.training.validation import TranslationScores, Watch, validation_loss
+from dragoman.training.validation import BestTracker, validation_loss
 
-CALMER = "start anew with a lower train.learning_rate, or with train.clip_norm"
+DIVERGENCE_HINT = "start anew with a lower train.learning_rate, or with train.clip_norm"
 
 
 class Trainer:
@@ -66,12 +66,12 @@ class Trainer:
         apart = train.average == "ema" or train.compile or (group.size > 1 and train.parallel == "fsdp")
         # What is validated and ends in the bundle: the model itself, or a whole one beside what is being trained.
         self.final = copy.deepcopy(self.model) if apart and group.is_main else self.model
-        self.gradient = Gradient(self.model, train, group, device)
+        self.gradient = GradientAccumulator(self.model, train, group, device)
         self.optimizer = build_optimizer(self.model, train)
         self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
         if group.size > 1:  # equal weights at birth, dropout of one's own
             torch.manual_seed(train.seed + 1_000_003 * group.rank)
-        self.watch = Watch(train.watch)
+        self.tracker = BestTracker(train.watch)
         self.validated: dict[int, float] = {}
         self.accumulate = train.accumulate
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
@@ -87,18 +87,18 @@ class Trainer:
         self.clock = progress.seconds
         self.stream.batch_tokens = progress.batch_tokens
         self.stream.load_state_dict(progress.stream)
-        self.watch = Watch(**progress.watch)
+        self.tracker = BestTracker(**progress.tracker)
         there = set(checkpoint_steps(self.folder))
         self.validated = {step: value for step, value in progress.validated.items() if step in there}
         self.accumulate = progress.accumulate
-        if gone := {*progress.validated, *filter(None, [self.watch.best_step])} - there:
+        if gone := {*progress.validated, *filter(None, [self.tracker.best_step])} - there:
             self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model does without them")
         if not self._end():  # one that an earlier end asked for
             every = self.config.train.validate_every
             self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
         self.gradient.precision = progress.precision
         # With weights in parts everyone has as many batches as the others, and one of few pairs cannot be cut.
-        self.gradient.pieces = 1 if self.gradient.in_parts else progress.pieces
+        self.gradient.splits = 1 if self.gradient.sharded else progress.splits
         if self.config.train.threads is None and self.device.type == "cpu":
             torch.set_num_threads(progress.threads)
         if progress.torch != torch.__version__:
@@ -164,7 +164,7 @@ class Trainer:
             return f"{train.max_steps:,} steps done"
         if train.max_minutes and self.clock >= 60 * train.max_minutes:
             return f"{train.max_minutes:g} minutes used"
-        if train.patience and self.watch.waited >= train.patience:
+        if train.patience and self.tracker.bad_validations >= train.patience:
             return f"no better {train.watch} in {train.patience} validations"
         return None
 
@@ -173,11 +173,7 @@ class Trainer:
         train = self.config.train
         batches = self.stream.next_update(self.accumulate)
         tokens = self.stream.update_tokens
-        while (mine := self.gradient.of(batches, tokens)) is None:
-            self.optimizer.zero_grad()
-            self._notice(
-                f"step {self.step + 1:,}: out of memory; batches are cut into {self.gradient.pieces} from here on"
-            )
+        mine = self._backward(batches, tokens)
         norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
         here = [float(rank == self.group.rank and not math.isfinite(mine)) for rank in range(self.group.size)]
         loss, stop, clock, *wrong = self.group.all_reduce_sum(
@@ -199,6 +195,15 @@ class Trainer:
             self._report(rate, norm)
         return stop > 0
 
+    def _backward(self, batches: Sequence[Batch], tokens: int) -> float:
+        """The gradient of an update; as long as memory does not suffice, batches are cut into more splits."""
+        while True:
+            try:
+                return self.gradient.backward(batches, tokens)
+            except SplitsDoubled as doubled:
+                self.optimizer.zero_grad()
+                self._notice(f"step {self.step + 1:,}: {doubled}")
+
     def _report(self, rate: float, norm: float) -> None:
         report = self.meter.report(
             step=self.step,
@@ -214,8 +219,8 @@ class Trainer:
     def _validate(self) -> None:
         paused = self.seconds
         loss, scores, value = self.group.broadcast(self._measure())
-        best = self.watch.better(value)
-        self.watch = self.watch.after(value, self.step)
+        best = self.tracker.improves(value)
+        self.tracker = self.tracker.update(value, self.step)
         self.validated[self.step] = value
         self._save()
         skipped = self.stream.skipped
@@ -235,7 +240,7 @@ class Trainer:
 
     def _measure(self) -> tuple[float, TranslationScores | None, float] | None:
         """In the first process: validation loss, scores if the model translates, and which number is watched."""
-        weights = gather_full_state(shown(self.model, self.mean), self.group)
+        weights = gather_full_state(evaluation_weights(self.model, self.mean), self.group)
         if not self.group.is_main:
             return None
         if self.final is not self.model:
@@ -244,11 +249,11 @@ class Trainer:
         loss = validation_loss(self.final, self.valid, self.device)
         if not math.isfinite(loss):  # before it replaces a checkpoint
             raise DivergenceError(
-                f"step {self.step:,}: the validation loss is {loss}; {what_is_kept(self.folder)}; {CALMER}"
+                f"step {self.step:,}: the validation loss is {loss}; {what_is_kept(self.folder)}; {DIVERGENCE_HINT}"
             )
         scores = self.translate(self.final) if self.translate else None
         self.final.train()
-        watched = loss if self.watch.kind == "loss" or scores is None else getattr(scores, self.watch.kind)
+        watched = loss if self.tracker.metric == "loss" or scores is None else getattr(scores, self.tracker.metric)
         return loss, scores, watched
 
     def _notice(self, text: str) -> None:
@@ -256,19 +261,19 @@ class Trainer:
             listener.on_notice(self.step, text)
 
     def _save(self) -> None:
-        keep = {*self._to_average(), self.watch.best_step}
+        keep = {*self._to_average(), self.tracker.best_step}
         self.validated = {step: value for step, value in self.validated.items() if step in keep}
         progress = Progress(
             self.step,
             self.stream.state_dict(),
-            self.watch.state_dict(),
+            self.tracker.state_dict(),
             self.seconds,
             self.target_tokens,
             self.gradient.precision,
             self.group.size,
             self.accumulate,
             self.stream.batch_tokens,
-            self.gradient.pieces,
+            self.gradient.splits,
             torch.get_num_threads(),
             torch.__version__,
             self.validated,
@@ -279,14 +284,14 @@ class Trainer:
         train = self.config.train
         steps = sorted(self.validated)
         if train.average == "best":
-            sign = 1 if self.watch.kind == "loss" else -1
+            sign = 1 if self.tracker.metric == "loss" else -1
             steps.sort(key=lambda step: -sign * self.validated[step])
         return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
 
     def _finish(self, reason: str) -> Outcome:
         """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
         there = checkpoint_steps(self.folder)
-        candidates = [(step,) for step in there if step == self.watch.best_step] + [tuple(self._to_average())]
+        candidates = [(step,) for step in there if step == self.tracker.best_step] + [tuple(self._to_average())]
         losses: dict[tuple[int, ...], float] = {}
         if self.group.is_main:
             self.final.eval()
@@ -311,5 +316,5 @@ class Trainer:
         what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
         pairs = f"{len(places)} pairs ({', '.join(places[:3])}, … all in {named})"
         return DivergenceError(
-            f"step {self.step + 1:,}: the {what}{which} on {pairs}; {what_is_kept(self.folder)}; {CALMER}"
+            f"step {self.step + 1:,}: the {what}{which} on {pairs}; {what_is_kept(self.folder)}; {DIVERGENCE_HINT}"
         )

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dragoman.model.device import working_dtype
+from dragoman.model.device import compute_dtype
 
 # Positions whose logits exist at once: 256 × 10,000 numbers stay in a processor's cache, a GPU wants more to do.
 CHUNK = {"cpu": 256, "cuda": 4096}
@@ -33,7 +33,7 @@ def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing
     second half of the rows are two passes over the same tokens, and α/2 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) is added. Under
     autocast logits and the products with them are in its arithmetic, gradients are summed in float32.
     """
-    compute = working_dtype(features.device)
+    compute = compute_dtype(features.device)
     with torch.autocast(features.device.type, enabled=False):
         if torch.is_grad_enabled() or r_drop:
             return _ProjectedLoss.apply(features, projection, gold, smoothing, r_drop, compute)

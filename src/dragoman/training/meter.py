@@ -7,7 +7,7 @@ import torch
 from dragoman.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.training.flops import peak_flops, training_flops
-from dragoman.training.log import StepReport
+from dragoman.training.reports import StepReport
 
 
 class Meter:

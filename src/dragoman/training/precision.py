@@ -13,10 +13,10 @@ from typing import Literal
 import torch
 
 from dragoman.data.batch import Batch, split
-from dragoman.model.device import FAR_SLOWER, PROBE, arithmetic, bfloat16_slowdown, product_seconds
+from dragoman.model.device import FAR_SLOWER, PROBE, autocast, bfloat16_slowdown, product_seconds
 from dragoman.model.transformer import Transformer
 from dragoman.training.flops import training_flops
-from dragoman.training.validation import batch_loss
+from dragoman.training.objective import batch_loss
 
 Precision = Literal["float32", "bfloat16"]
 ROUNDS = 4
@@ -78,7 +78,7 @@ def _part(batch: Batch, model: Transformer, product: float) -> Batch:
 def _pass(model: Transformer, batch: Batch, precision: Precision, device: torch.device, smoothing: float) -> float:
     """Seconds of a forward and backward pass."""
     before = time.perf_counter()
-    with arithmetic(precision, device):
+    with autocast(precision, device):
         loss = batch_loss(model, batch, smoothing)
     loss.backward()
     if device.type == "cuda":

@@ -1,7 +1,8 @@
-"""Threads that each take rows of a batch, instead of a part of every product.
+"""Data parallelism among the CPU threads of one process: each thread takes rows of a batch.
 
-Threads that share a product meet at its end, hundreds of times a step, and when a neighbour holds the core of one, all
-of them wait. A thread with rows of its own meets the others once (decision 0011).
+PyTorch's own threads share every matrix product and synchronise at its end, hundreds of times a step; when another
+program occupies the core of one thread, all of them wait. Threads with rows of their own synchronise once a batch
+(decision 0011).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,27 +16,27 @@ from dragoman.data.batch import Batch
 from dragoman.model.dropout import drawn_from
 
 T = TypeVar("T")
-# Target positions that are worth a thread of their own: of fewer, products are too small to be fast.
-POSITIONS = 1024
+# Target positions per thread below which matrix products are too small to be efficient.
+POSITIONS_PER_THREAD = 1024
 
 
-def shares(batch: Batch) -> int:
-    """Among how many threads the rows of `batch` are dealt out."""
-    return max(1, min(torch.get_num_threads(), batch.tgt_in.numel() // POSITIONS, batch.tgt_in.size(0)))
+def thread_count_for(batch: Batch) -> int:
+    """Among how many threads the rows of `batch` are divided."""
+    return max(1, min(torch.get_num_threads(), batch.tgt_in.numel() // POSITIONS_PER_THREAD, batch.tgt_in.size(0)))
 
 
-def at_once(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """What each of `tasks` returns, done at the same time, each with its share of the threads.
+def run_in_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Run `tasks` concurrently, each with an equal part of torch's threads. Returns their results in order.
 
-    Their dropout draws from numbers of their own, which the random state decides. Raises what the first one that fails
-    raises, when all have ended.
+    Each task's dropout draws from a generator of its own, seeded from the default one. If tasks fail, the exception of
+    the first is raised after all have ended.
     """
     threads = torch.get_num_threads()
-    each = max(1, threads // len(tasks))
+    per_task = max(1, threads // len(tasks))
     seeds = torch.randint(2**62, (len(tasks),)).tolist()
-    torch.set_num_threads(each)
+    torch.set_num_threads(per_task)
     try:
-        futures = [_pool(threads).submit(_do, task, seed, each) for task, seed in zip(tasks, seeds, strict=True)]
+        futures = [_pool(threads).submit(_run, task, seed, per_task) for task, seed in zip(tasks, seeds, strict=True)]
         wait(futures)
     finally:
         torch.set_num_threads(threads)
@@ -47,7 +48,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
-def _do(task: Callable[[], T], seed: int, threads: int) -> T:
-    torch.set_num_threads(threads)  # each thread has a number of its own
+def _run(task: Callable[[], T], seed: int, threads: int) -> T:
+    torch.set_num_threads(threads)  # the setting is per thread
     with drawn_from(torch.Generator().manual_seed(seed)):
         return task()

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from dragoman.data.check import CorpusReport
-
-if TYPE_CHECKING:  # they need torch, which most workflows do not
-    from dragoman.training.log import StepReport, ValidationReport
+from dragoman.training.reports import StepReport, ValidationReport
 
 Item = TypeVar("Item")
 
@@ -31,10 +29,10 @@ class Listener(Protocol):
     def on_data(self, reports: Sequence[CorpusReport]) -> None:
         """Called once the text of a run has been read and checked."""
 
-    def on_step(self, report: "StepReport") -> None:
+    def on_step(self, report: StepReport) -> None:
         """Called every `train.log_every` updates."""
 
-    def on_validation(self, report: "ValidationReport") -> None:
+    def on_validation(self, report: ValidationReport) -> None:
         """Called after each validation."""
 
     def on_notice(self, step: int, text: str) -> None:
@@ -58,12 +56,12 @@ class Listeners(Listener):
         for listener in self.listeners:
             listener.on_data(reports)
 
-    def on_step(self, report: "StepReport") -> None:
+    def on_step(self, report: StepReport) -> None:
         """Pass it on."""
         for listener in self.listeners:
             listener.on_step(report)
 
-    def on_validation(self, report: "ValidationReport") -> None:
+    def on_validation(self, report: ValidationReport) -> None:
         """Pass it on."""
         for listener in self.listeners:
             listener.on_validation(report)

@@ -7,7 +7,7 @@ from dragoman import __version__
 from dragoman.config import RunConfig
 from dragoman.data.check import CorpusReport
 from dragoman.evaluation import Score
-from dragoman.training.log import Outcome
+from dragoman.training.reports import Outcome
 
 
 def model_card(

@@ -30,8 +30,9 @@ from dragoman.storage import atomic_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.checkpoint import resumable_steps
 from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
-from dragoman.training.log import MetricsLog, Outcome, TensorBoardLog
+from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
+from dragoman.training.reports import Outcome
 from dragoman.translator import Translator
 from dragoman.workflows.data import check_with_progress
 from dragoman.workflows.evaluate import translate_all

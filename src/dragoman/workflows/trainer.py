@@ -14,14 +14,14 @@ from dragoman.data.corpus import read_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import bleu, chrf
-from dragoman.model.inherit import inherit, may_inherit
+from dragoman.model.initialise import can_initialise_from, initialise_from_teacher
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import read_progress, resumable_steps
 from dragoman.training.distributed import ProcessGroup
-from dragoman.training.fitting import divide_update, fitting
+from dragoman.training.fitting import find_micro_batch, fits_predicate
 from dragoman.training.loop import Trainer
-from dragoman.training.validation import TranslationScores
+from dragoman.training.reports import TranslationScores
 from dragoman.translator import Translator
 from dragoman.workflows.listener import Listeners
 
@@ -95,8 +95,8 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if run.base:
         model.load_state_dict(run.base.load_model().state_dict())
-    if teacher and not run.resume and may_inherit(config.model, teacher.config.model):
-        inherit(model, teacher.load_model())
+    if teacher and not run.resume and can_initialise_from(config.model, teacher.config.model):
+        initialise_from_teacher(model, teacher.load_model())
         run.listener.notice(f"the student is initialised with layers of {teacher.folder}")
     return model
 
@@ -133,7 +133,7 @@ def _micro_batches(run: Run, model: Transformer) -> tuple[int, int]:
         return train.batch_tokens, train.accumulate
     found = None
     if group.is_main:
-        found = divide_update(train.update_tokens, group.size, fitting(model, train, run.device))
+        found = find_micro_batch(train.update_tokens, group.size, fits_predicate(model, train, run.device))
         run.listener.notice(f"an update of {train.update_tokens:,} tokens is {found[1]} × {found[0]:,} of each process")
     tokens, accumulate = group.broadcast(found)
     return tokens, accumulate

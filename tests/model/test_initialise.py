@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dragoman.config import ModelConfig
-from dragoman.model.inherit import evenly_spaced, inherit, may_inherit
+from dragoman.model.initialise import can_initialise_from, evenly_spaced, initialise_from_teacher
 from dragoman.model.transformer import Transformer
 
 TEACHER = {"encoder_layers": 4, "decoder_layers": 3, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.1}
@@ -27,7 +27,7 @@ def test_a_student_is_its_teacher_with_layers_left_out(tie: str, norm_order: str
     torch.manual_seed(1)
     teacher = Transformer(config(tie=tie, norm_order=norm_order), 20, 20)
     student = Transformer(config(tie=tie, norm_order=norm_order, encoder_layers=2, decoder_layers=1), 20, 20)
-    inherit(student, teacher)
+    initialise_from_teacher(student, teacher)
     teacher.encoder = torch.nn.ModuleList(teacher.encoder[number] for number in (0, 3))
     teacher.decoder = torch.nn.ModuleList(teacher.decoder[number] for number in (0,))
     src, tgt = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 8, 9]])
@@ -47,4 +47,4 @@ def test_a_student_is_its_teacher_with_layers_left_out(tie: str, norm_order: str
     ],
 )
 def test_only_depths_may_differ_and_none_may_grow(keys: dict[str, object], may: bool) -> None:
-    assert may_inherit(config(**keys), config()) is may
+    assert can_initialise_from(config(**keys), config()) is may

@@ -1,0 +1,39 @@
+"""Initialise a student from its teacher's layers: shrink and fine-tune (Shleifer and Rush 2020).
+
+Input: a student and a teacher that differ in depth only. The student takes the teacher's embeddings, projection and an
+evenly spaced selection of its layers, including the first and the last.
+"""
+
+from typing import cast
+
+import torch
+from torch import nn
+
+from dragoman.config import ModelConfig
+from dragoman.model.transformer import Transformer
+
+DEPTHS = {"encoder_layers", "decoder_layers"}
+# Fields that change neither the shape nor the meaning of a layer's weights.
+IGNORED_FIELDS = DEPTHS | {"layers", "dropout", "preset"}
+
+
+def can_initialise_from(student: ModelConfig, teacher: ModelConfig) -> bool:
+    """Whether the student differs from the teacher only in depth, and is nowhere deeper."""
+    same = student.model_dump(exclude=IGNORED_FIELDS) == teacher.model_dump(exclude=IGNORED_FIELDS)
+    return same and all(getattr(student, depth) <= getattr(teacher, depth) for depth in DEPTHS)
+
+
+def evenly_spaced(count: int, total: int) -> list[int]:
+    """`count` of the indices 0 … `total` − 1, evenly spaced from the first to the last; [0] for a count of 1."""
+    return [round(index * (total - 1) / max(count - 1, 1)) for index in range(count)]
+
+
+@torch.no_grad()
+def initialise_from_teacher(student: Transformer, teacher: Transformer) -> None:
+    """Copy the teacher's weights into the student. Requires `can_initialise_from` of their configurations."""
+    for ours, theirs in ((student.encoder, teacher.encoder), (student.decoder, teacher.decoder)):
+        for index, layer in zip(evenly_spaced(len(ours), len(theirs)), ours, strict=True):
+            layer.load_state_dict(theirs[index].state_dict())
+    for name in ("source_embedding", "target_embedding", "encoder_norm", "decoder_norm"):
+        cast("nn.Module", getattr(student, name)).load_state_dict(getattr(teacher, name).state_dict())
+    student.projection.copy_(teacher.projection)

@@ -1,0 +1,48 @@
+"""The training objective: a batch → its loss, summed over target tokens. The update divides once by their count.
+
+The loss function (section 5.4) and its kernel are in `dragoman.training.loss`; here it is applied to a model.
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dragoman.data.batch import Batch
+from dragoman.model.attention import padding_mask
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import PAD
+from dragoman.training.loss import projected_loss
+
+
+class SummedLoss(nn.Module):
+    """A model's summed loss as a module, so that it can be parallelized and hooked as one."""
+
+    def __init__(self, model: Transformer, smoothing: float, r_drop: float = 0.0) -> None:
+        super().__init__()
+        self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
+
+    def forward(
+        self, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], tgt_out: Int[Tensor, "B T"]
+    ) -> Float[Tensor, ""]:
+        """The loss of a batch; with `r_drop` = α that of R-Drop, Liang et al. (2021), Eq. (4), halved.
+
+        ½ (CE₁ + CE₂) + α/4 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)), where 1 and 2 are two passes that differ by dropout.
+        """
+        if not self.r_drop:
+            return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
+        twice = Batch(src.repeat(2, 1), tgt_in.repeat(2, 1), tgt_out.repeat(2, 1), ())
+        features, gold = features_and_gold(self.model, twice)
+        return projected_loss(features, self.model.projection, gold, self.smoothing, self.r_drop) / 2
+
+
+def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+    """The summed loss of a batch. Padded positions are never projected onto the vocabulary."""
+    features, gold = features_and_gold(model, batch)
+    return projected_loss(features, model.projection, gold, smoothing)
+
+
+def features_and_gold(model: Transformer, batch: Batch) -> tuple[Float[Tensor, "N D"], Int[Tensor, "N"]]:
+    """The decoder's output at the N target positions that are not padding, and the reference token of each."""
+    state = model.encode(batch.src, padding_mask(batch.src, PAD))
+    features, _ = model.decode_features(batch.tgt_in, state)
+    is_token = batch.tgt_out != PAD
+    return features[is_token], batch.tgt_out[is_token]
