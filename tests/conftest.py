@@ -115,12 +115,12 @@ def toy_tokenizer(toy_corpus: Path) -> Tokenizer:
 def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
     """A trainer as a new process would build it, whatever was random before."""
 
-    def make(config: RunConfig, folder: Path) -> Trainer:
+    def make(config: RunConfig, folder: Path, device: str = "cpu") -> Trainer:
         torch.manual_seed(config.train.seed)
         model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
         stream = BatchStream(config.data, toy_tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
         valid, _ = validation_batches(config.data.valid, toy_tokenizer, max_length=50, batch_tokens=200)
-        return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device("cpu"))
+        return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device(device))
 
     return make
 

@@ -106,5 +106,5 @@ def test_what_is_no_run_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.toml"):
         across_checkpoints(run, TEXT)
     (run / "config.toml").unlink()
-    with pytest.raises(ModelError, match="belongs to the run"):
+    with pytest.raises(ModelError, match="copy the run again"):
         across_checkpoints(run, TEXT)
