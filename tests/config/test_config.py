@@ -370,12 +370,12 @@ def test_less_coverage_than_sentencepiece_takes_is_refused_by_its_key(run_toml: 
         pytest.param('train = "t.tsv"\nvalid = "v.tsv"', "data.train: input should be a list", id="a path for a list"),
         pytest.param(
             'train = ["t.en"]\nvalid = "v.tsv"',
-            "data.train[0].target: missing; t.en holds one side, name the file of the other",
+            "data.train[0].target: missing; t.en contains one side, name the file of the other",
             id="one side only",
         ),
         pytest.param(
             'train = ["t.tsv"]\nvalid = {source = "v.tsv", target = "v.ko"}',
-            "data.valid.target: v.tsv holds both sides already; remove `target`",
+            "data.valid.target: v.tsv contains both sides; remove `target`",
             id="a second file beside a .tsv",
         ),
         pytest.param(

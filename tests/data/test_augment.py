@@ -281,7 +281,7 @@ def test_changes_come_as_often_as_asked_and_one_at_a_time() -> None:
 
 def test_shares_of_more_than_all_pairs_are_refused() -> None:
     with pytest.raises(
-        ConfigError, match=r"^data\.augment\.upper: with the other shares it makes 1\.3; lower them to 1"
+        ConfigError, match=r"^data\.augment\.upper: the fractions of all changes add up to 1\.3; lower them to 1"
     ):
         build_section(AugmentConfig(), {"upper": 0.5, "typos": 0.8}, "data.augment")
     assert build_section(AugmentConfig(), {"upper": 0.7, "typos": 0.2, "title": 0.1}, "data.augment").upper == 0.7

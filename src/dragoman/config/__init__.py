@@ -1,8 +1,8 @@
-"""What a run is made of: frozen values that check themselves. No torch; only `file` reads or writes files.
+"""The configuration of a run: frozen, validated values. No torch; only `file` reads or writes files.
 
 Input: plain dictionaries (see `dragoman.config.file`). Output: a `RunConfig`. The docstring below a key documents it;
-an unknown key is an error, never ignored. Model names are those of "Attention Is All You Need" (Vaswani et al. 2017),
-section 3 and table 3.
+an unknown key is an error and never ignored. The names of [model] are those of "Attention Is All You Need" (Vaswani et
+al. 2017), section 3 and table 3.
 """
 
 from dragoman.config.base import Section

@@ -1,4 +1,4 @@
-"""The keys of [data]: the corpora to train, validate and test on."""
+"""The keys of [data]: the corpora for training, validation and test."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -9,16 +9,16 @@ from dragoman.config.base import Fraction, Positive, Section, Where
 
 
 class CorpusConfig(Section):
-    """Parallel text: two files of lines, or one `.tsv` or `.jsonl` file; each may end in `.gz` or `.zst`."""
+    """Parallel text: two text files, or one `.tsv` or `.jsonl` file; each may be compressed (`.gz`, `.zst`)."""
 
     source: Where
-    """File of source sentences, or a `.tsv` (two columns) or `.jsonl` file that holds both sides."""
+    """File of source sentences, one per line; or a `.tsv` (two columns) or `.jsonl` file with both sides."""
     target: Where | None = None
-    """File of target sentences, line by line the translations of `source`."""
+    """File of target sentences: each line is the translation of the same line of `source`."""
     weight: Annotated[float, Field(gt=0, le=10_000)] = 1.0
-    """How many times an epoch shows each pair: 3 repeats, 0.5 draws half of them."""
+    """How often each pair occurs in an epoch: 3 repeats it, 0.5 draws half of the pairs at random."""
     fields: tuple[str, str] = ("source", "target")
-    """Names of the two fields of a `.jsonl` file."""
+    """Names of the source and target fields of a `.jsonl` file."""
 
     @model_validator(mode="before")
     @classmethod
@@ -27,7 +27,7 @@ class CorpusConfig(Section):
 
     @property
     def single_file(self) -> Literal["tsv", "jsonl"] | None:
-        """The format of a file that holds both sides, by its name without `.gz` or `.zst`."""
+        """The format of a file with both sides, from its name without `.gz` or `.zst`; None for two files."""
         name = self.source.name.removesuffix(".gz").removesuffix(".zst")
         if name.endswith(".tsv"):
             return "tsv"
@@ -41,45 +41,45 @@ class CorpusConfig(Section):
     @model_validator(mode="after")
     def _two_sides(self) -> Self:
         if self.single_file and self.target is not None:
-            raise ValueError(f"target: {self.source.name} holds both sides already; remove `target`")
+            raise ValueError(f"target: {self.source.name} contains both sides; remove `target`")
         if not self.single_file and self.target is None:
-            raise ValueError(f"target: missing; {self.source.name} holds one side, name the file of the other")
+            raise ValueError(f"target: missing; {self.source.name} contains one side, name the file of the other")
         return self
 
 
 class AugmentConfig(Section):
-    """Shares of the training pairs that an epoch shows changed, one change a pair, where the pair allows the change."""
+    """Fraction of training pairs altered per epoch, for each kind of change; at most one change per pair."""
 
     upper: Fraction = 0.0
-    """Both sides in capitals, where the source's script has them."""
+    """Both sides in capital letters; pairs whose source script has no capitals stay unchanged."""
     title: Fraction = 0.0
-    """Both sides With Every Word Capitalised, where the source's script has capitals."""
+    """Both sides With Every Word Capitalised; pairs whose source script has no capitals stay unchanged."""
     unpunctuated: Fraction = 0.0
     """Both sides without their final full stop, question or exclamation mark."""
     typos: Fraction = 0.0
-    """The source with letters swapped, dropped or doubled in up to three words."""
+    """The source with a letter swapped, dropped or doubled in up to three words."""
     fragments: Fraction = 0.0
-    """One sentence of a pair that has several, as many on each side."""
+    """One sentence of a pair of several sentences, if both sides have equally many."""
 
     @model_validator(mode="after")
     def _shares(self) -> Self:
         if (total := sum(self.model_dump().values())) > 1 + 1e-9:
-            raise ValueError(f"upper: with the other shares it makes {total:g}; lower them to 1 in all at the most")
+            raise ValueError(f"upper: the fractions of all changes add up to {total:g}; lower them to 1 in total")
         return self
 
 
 class DataConfig(Section):
-    """Which text is learned from, watched and tested on."""
+    """The text for training, validation and test."""
 
     train: Annotated[tuple[CorpusConfig, ...], Field(min_length=1)]
-    """One corpus or more to learn from."""
+    """One or more training corpora."""
     valid: CorpusConfig
-    """Held-out pairs watched during training."""
+    """Held-out pairs for validation during training."""
     test: CorpusConfig | None = None
-    """Held-out pairs scored once, after training, for the model card."""
+    """Held-out pairs for the scores on the model card, translated once after training."""
     max_length: Positive = 200
-    """Pairs with more tokens than this on a side are counted, reported and skipped in training."""
+    """Pairs with more tokens than this on either side are skipped in training, and reported."""
     shuffle_buffer: Positive = 500_000
-    """Pairs held in memory at once: a corpus up to this size is shuffled whole, a larger one by parts."""
+    """Pairs in memory at once. A corpus of up to this size is shuffled as a whole, a larger one in parts."""
     augment: AugmentConfig = AugmentConfig()
-    """Changes of the training text on the fly."""
+    """Data augmentation: random changes of the training text in each epoch."""

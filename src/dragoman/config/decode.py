@@ -1,4 +1,4 @@
-"""The keys of [decode]: how translations are searched for."""
+"""The keys of [decode]: how the model searches for a translation."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,45 +8,45 @@ from dragoman.config.base import HypothesisCount, NonNegative, Positive, Section
 
 
 class DecodeConfig(Section):
-    """How translations are searched for, section 6.1."""
+    """How the model searches for a translation, section 6.1."""
 
     method: Literal["beam", "sample", "mbr"] = "beam"
-    """`beam`: the most probable, by beam search. `sample`: drawn at random. `mbr`: of `samples` drawn at random the
-    one most like the others by chrF (minimum Bayes risk, Eikema and Aziz 2022)."""
+    """`beam`: beam search for the most probable translation. `sample`: random sampling. `mbr`: of `samples` random
+    translations, the one most similar to the others by chrF (minimum Bayes risk, Eikema and Aziz 2022)."""
     beam: HypothesisCount = 4
-    """Hypotheses kept per sentence; 1 is greedy search."""
+    """Beam size; 1 is greedy search."""
     length_penalty: Annotated[float, Field(ge=0)] = 0.6
     """α of Wu et al. 2016, Eq. (14): scores are log P / ((5 + length) / 6)^α."""
     coverage_penalty: Annotated[float, Field(ge=0)] = 0.0
-    """β of Wu et al. 2016, Eq. (14): source tokens that got little attention cost; 0 for none."""
+    """β of Wu et al. 2016, Eq. (14): penalises source tokens with little attention; 0 disables."""
     no_repeat_ngram: NonNegative = 0
-    """No n tokens in a row are said twice in a translation; 0 lets them."""
+    """Forbid repeated n-grams of this size; 0 disables."""
     min_length: NonNegative = 0
-    """A translation has at least this many tokens."""
+    """Minimum number of tokens of a translation."""
     extra_length: Positive = 50
-    """A translation has at most this many tokens more than its source."""
+    """Maximum number of tokens of a translation beyond the length of its source."""
     max_length: Positive | None = None
-    """A translation has at most this many tokens, whatever its source."""
+    """Maximum number of tokens of a translation, for any source; no further limit unless set."""
     n_best: HypothesisCount = 1
-    """Hypotheses returned per sentence."""
+    """Number of translations returned per sentence."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
-    """Sampling from P^(1/temperature), normalised: below 1 the likely becomes likelier."""
+    """Sample from P^(1/temperature), normalised: below 1, likely tokens become more likely."""
     top_k: NonNegative = 0
-    """Sampling among this many of the likeliest tokens; 0 for all."""
+    """Sample from this many of the most likely tokens; 0 for all."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Sampling among the likeliest tokens that have this much of the probability together (Holtzman et al. 2020)."""
+    """Sample from the most likely tokens whose probabilities add up to this (nucleus, Holtzman et al. 2020)."""
     samples: Annotated[int, Field(ge=2, le=1024)] = 32
-    """Translations that `mbr` draws."""
+    """Number of translations that `mbr` samples."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
-    """Seed of the sampling."""
+    """Random seed of sampling."""
     exact: bool = False
-    """Each sentence by itself, on one thread: bit for bit the same whatever its neighbours; slower."""
+    """Translate each sentence alone and on one thread: bit-identical in any batch, but slower."""
     shortlist: bool = False
-    """Only words that the model's shortlist names for a source are considered, where the model has a shortlist."""
+    """Consider only the target tokens that the shortlist of the model has for the source, if there is a shortlist."""
     token_scores: bool = False
-    """log P of each token of a translation is told too."""
+    """Also return log P of each token of a translation."""
     batch_tokens: Positive = 4096
-    """Sentences × longest source of a batch."""
+    """Size of a batch: sentences × longest source, in tokens."""
 
     @model_validator(mode="after")
     def _enough_hypotheses(self) -> Self:
@@ -59,6 +59,6 @@ class DecodeConfig(Section):
         return self
 
     def limit(self, source_length: int) -> int:
-        """The most tokens that a translation of `source_length` tokens may have."""
+        """Maximum number of tokens of the translation of a source of `source_length` tokens."""
         longest = max(source_length + self.extra_length, self.min_length)
         return longest if self.max_length is None else min(longest, self.max_length)

@@ -71,7 +71,7 @@ def read_run_config(folder: Path) -> RunConfig:
 
 
 def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig:
-    """A `RunConfig` from nested dictionaries; `where` opens the message of a ConfigError."""
+    """A `RunConfig` from nested dictionaries; the message of a ConfigError starts with `where`."""
     try:
         config = RunConfig.model_validate(tree)
     except ValidationError as error:
@@ -80,7 +80,7 @@ def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig
 
 
 def build_section(section: Section, changes: Mapping[str, Any], where: str) -> Section:
-    """`section` with some keys changed and checked again. Raises ConfigError."""
+    """`section` with some keys changed, validated. Raises ConfigError."""
     try:
         return type(section).model_validate({**section.model_dump(), **changes})
     except ValidationError as error:
@@ -88,14 +88,14 @@ def build_section(section: Section, changes: Mapping[str, Any], where: str) -> S
 
 
 def dump_config(config: RunConfig) -> str:
-    """The configuration as TOML, every default written out."""
+    """The configuration as TOML, with every default."""
     import tomli_w
 
     return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
 
 def portable(config: RunConfig) -> RunConfig:
-    """The same run with files by name only: fit to be given away, or compared after its folder has moved."""
+    """The same run with file names instead of paths, to be published, or compared after its folder has moved."""
     return _with_paths(config, lambda path: Path(path.name), output=None)
 
 

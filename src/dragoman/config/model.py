@@ -16,7 +16,7 @@ class ModelConfig(Section):
     """The shape of the Transformer, section 3. `preset` gives the values of keys that are not set."""
 
     preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big"] | None = None
-    """`paper-base` and `paper-big` are exactly 2017; the others are what we recommend today."""
+    """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations."""
     layers: Positive | None = None
     """N, the number of layers of the encoder and of the decoder."""
     encoder_layers: Positive
@@ -24,15 +24,15 @@ class ModelConfig(Section):
     decoder_layers: Positive
     """Number of decoder layers; `layers` unless set."""
     d_model: Positive
-    """Width of embeddings and of every sub-layer's output."""
+    """Width of the embeddings and of the output of every sub-layer."""
     d_ff: Positive
     """Inner width of the position-wise feed-forward networks."""
     heads: Positive
     """h, the number of parallel attention heads."""
     d_k: Positive
-    """Width of a head's queries and keys; d_model / h unless given."""
+    """Width of the queries and keys of a head; d_model / h unless set."""
     d_v: Positive
-    """Width of a head's values; d_model / h unless given."""
+    """Width of the values of a head; d_model / h unless set."""
     dropout: Fraction = 0.1
     """P_drop of section 5.4: on each sub-layer's output and on embedding + position."""
     norm_order: Literal["post", "pre"] = "pre"
@@ -46,8 +46,8 @@ class ModelConfig(Section):
     bias: bool = True
     """Whether the linear layers add a bias, as in Eq. (2)."""
     tie: Literal["all", "target", "none"] = "all"
-    """`all`: source, target embeddings and the output projection are one matrix (section 3.4);
-    `target`: the latter two only; `none`: three matrices."""
+    """`all`: source embedding, target embedding and output projection share one matrix (section 3.4). `target`: target
+    embedding and output projection share one. `none`: three matrices."""
 
     @model_validator(mode="before")
     @classmethod

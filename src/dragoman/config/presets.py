@@ -1,8 +1,8 @@
-"""Ready shapes of the Transformer, for `model.preset`: exactly 2017's, and those we recommend today."""
+"""Shapes of the Transformer for `model.preset`: those of the paper (2017), and those we recommend today."""
 
 from typing import Any
 
-# 2017 exactly: table 3, rows "base" and "big".
+# The paper: table 3, rows "base" and "big".
 PAPER_BASE = {
     "layers": 6,
     "d_model": 512,
@@ -15,7 +15,7 @@ PAPER_BASE = {
 PAPER_BIG = PAPER_BASE | {"d_model": 1024, "d_ff": 4096, "heads": 16, "dropout": 0.3}
 # Today: Pre-LN trains without a fragile warm-up (Xiong et al. 2020); a deep encoder and a shallow decoder
 # translate as well and decode faster (Kasai et al. 2021); RMSNorm, rotary positions and SwiGLU, whose d_ff is two
-# thirds of four times the width for the same number of weights, are what large models of today have in common.
+# thirds of four times the width for the same number of weights, are common to the large models of today.
 TODAY = {
     "dropout": 0.1,
     "norm_order": "pre",

@@ -8,13 +8,13 @@ from dragoman.config.base import Section
 
 
 class ProjectConfig(Section):
-    """What the system is called and which languages it joins."""
+    """Name, languages and licence of the system."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    """Name of the run and of its model; letters, digits, dots, dashes."""
+    """Name of the run and of its model: letters, digits, dots, dashes and underscores."""
     source: Annotated[str, Field(min_length=1)]
-    """Language translated from, as a BCP-47 tag (`ko`, `en`, `pt-BR`)."""
+    """Source language, a BCP-47 tag (`ko`, `en`, `pt-BR`)."""
     target: Annotated[str, Field(min_length=1)]
-    """Language translated into, as a BCP-47 tag."""
+    """Target language, a BCP-47 tag."""
     license: str = "private"
-    """Licence of the trained model, for its card."""
+    """Licence of the trained model, for its model card."""

@@ -1,4 +1,4 @@
-"""A whole run: every section together."""
+"""The configuration of a run: all sections."""
 
 from typing import Literal, Self
 
@@ -14,26 +14,26 @@ from dragoman.config.train import TrainConfig
 
 
 class RunConfig(Section):
-    """One run, whole: from text files to a model."""
+    """The configuration of a run, from text files to a model."""
 
     version: Literal[1] = 1
-    """Version of this format."""
+    """Version of the configuration format."""
     project: ProjectConfig
-    """Name and languages."""
+    """Name, languages and licence."""
     data: DataConfig
-    """Text."""
+    """Corpora for training, validation and test."""
     tokenizer: TokenizerConfig = TokenizerConfig()
-    """Pieces."""
+    """The SentencePiece tokenizer."""
     model: ModelConfig = Field(default_factory=lambda: ModelConfig.model_validate({}))
-    """Architecture."""
+    """The shape of the Transformer."""
     train: TrainConfig = TrainConfig()
-    """Optimisation."""
+    """Training."""
     decode: DecodeConfig = DecodeConfig()
-    """Search."""
+    """Search for translations."""
 
     @model_validator(mode="after")
     def _tied_vocabularies(self) -> Self:
-        if self.train.start_from:  # both come with that model
+        if self.train.start_from:  # the base model has both
             return self
         if self.model.tie == "all" and not self.tokenizer.joint:
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')

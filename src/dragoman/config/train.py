@@ -1,4 +1,4 @@
-"""The keys of [train]: how the weights are learned, section 5 of the paper."""
+"""The keys of [train]: how the model is trained, section 5 of the paper."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,47 +8,49 @@ from dragoman.config.base import Fraction, NonNegative, Positive, Section, Where
 
 
 class TrainConfig(Section):
-    """How the weights are learned, section 5."""
+    """How the model is trained, section 5."""
 
     output: Where | None = None
-    """Folder of the run; `runs/NAME` beside the configuration unless given."""
+    """Folder of the run; `runs/NAME` next to the configuration file unless set."""
     start_from: Where | None = None
-    """Fine-tuning: folder of a model whose weights this run begins with, and whose pieces and shape it keeps."""
+    """Fine-tuning: folder of the base model. The run starts from its weights and keeps its tokenizer and shape."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    """Seed of initialisation, dropout and data order."""
+    """Random seed of initialisation, dropout and data order."""
     device: str = "auto"
-    """`auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`."""
+    """`auto` (a GPU if available), `cpu`, `cuda`, `cuda:1` or `mps`."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Arithmetic of layers and logits, `auto` being the faster here by trial; weights and their updates are float32."""
+    """Arithmetic of layers and logits; `auto` measures which is faster. Weights and updates are always float32."""
     recompute: bool = False
-    """Activation checkpointing: a layer's inner values are computed again when needed; less memory, a third slower."""
+    """Activation checkpointing: recompute the activations of a layer in the backward pass. Needs less memory; a third
+    slower."""
     compile: bool = False
-    """Layers through `torch.compile`, and batches of few shapes for it (decision 12): needs a C++ compiler; for GPUs,
-    for on a CPU it was slower."""
+    """Compile the layers with `torch.compile` and use batches of few shapes (decision record 12). Needs a C++ compiler.
+    Intended for GPUs; slower on CPU."""
     parallel: Literal["ddp", "fsdp"] = "ddp"
-    """With torchrun: `ddp` keeps the model whole in every process, `fsdp` a part of it in each."""
+    """With torchrun: `ddp` keeps the whole model in every process, `fsdp` shards it over the processes."""
     peer_timeout: Annotated[float, Field(ge=1, le=1_000_000)] = 1800.0
-    """Seconds that a process waits for the others before it gives up; above the time of a validation, and of checking
-    the text and learning the pieces."""
+    """Seconds that a process waits for the others before it gives up. Must be longer than a validation, and than
+    checking the text and learning the pieces."""
     threads: Annotated[int, Field(gt=0, le=1024)] | None = None
-    """CPU threads; all that this process may use unless given."""
+    """CPU threads; all that this process may use unless set."""
     batch_tokens: Positive | Literal["auto"] = 4096
-    """Sentences × longest side of a micro-batch, padding counted; `auto`: as much of an update as memory takes."""
+    """Size of a micro-batch: sentences × longest side, in tokens with padding. `auto`: the largest that fits in
+    memory."""
     accumulate: Positive = 1
-    """Micro-batches of each process that are summed into one update; with `batch_tokens = "auto"` it is found."""
+    """Gradient accumulation: micro-batches per update in each process; chosen by `batch_tokens = "auto"`."""
     update_tokens: Positive = 25_000
-    """With `batch_tokens = "auto"`, tokens of an update; section 5.1's unless given."""
+    """With `batch_tokens = "auto"`: tokens per update; the default is that of section 5.1."""
     max_steps: Positive = 100_000
-    """Updates after which training ends."""
+    """Maximum number of training steps (updates)."""
     max_minutes: Annotated[float, Field(gt=0)] | None = None
-    """Minutes of training, resumed parts added up, after which it ends."""
+    """Maximum time of training in minutes, summed over resumed parts."""
     learning_rate: Annotated[float, Field(gt=0)] | None = None
-    """Peak of Eq. (3)'s curve; d_model^-0.5 · warmup^-0.5, the paper's own, unless given."""
+    """Peak learning rate; d_model^-0.5 · warmup^-0.5 as in Eq. (3) unless set."""
     warmup: Positive = 4000
-    """Steps of linear increase, Eq. (3)."""
+    """Steps of linear warm-up, Eq. (3)."""
     schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
-    """What follows the warm-up: `inverse_sqrt`, Eq. (3); `linear`, straight down to nothing at `max_steps`, which is
-    then fixed, or by the clock at `max_minutes`, if that is nearer."""
+    """Learning rate after the warm-up. `inverse_sqrt`: Eq. (3). `linear`: decreases linearly to zero at `max_steps` or
+    at `max_minutes`, whichever comes first; neither may change when such a run is resumed."""
     betas: tuple[Fraction, Fraction] = (0.9, 0.98)
     """Adam's β₁ and β₂, section 5.3."""
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
@@ -56,27 +58,29 @@ class TrainConfig(Section):
     label_smoothing: Fraction = 0.1
     """ε_ls of section 5.4."""
     r_drop: Annotated[float, Field(ge=0, le=1000)] = 0.0
-    """α of R-Drop, Liang et al. 2021: every pair goes through twice, and what dropout makes differ costs; 1 to 5."""
+    """α of R-Drop (Liang et al. 2021): run each pair twice and penalise the divergence of the two outputs; often 1 to
+    5, 0 disables."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
-    """Gradients longer than this are shortened to it."""
+    """Maximum norm of the gradient; larger gradients are scaled down. No clipping unless set."""
     validate_every: Positive = 1000
-    """Steps between validations; each saves a checkpoint."""
+    """Steps between validations; each validation saves a checkpoint."""
     translate_lines: NonNegative = 200
-    """Validation sentences translated (greedily) at each validation for BLEU and chrF; 0 for none."""
+    """Number of validation sentences translated by greedy search at each validation, for BLEU and chrF; 0 disables."""
     watch: Literal["loss", "bleu", "chrf"] = "loss"
-    """What early stopping and the best checkpoint go by, on the validation set."""
+    """Metric on the validation set that decides early stopping and the best checkpoint."""
     patience: NonNegative = 0
-    """Validations without a better `watch` after which training ends; 0 for never."""
+    """Early stopping: end training after this many validations without improvement of `watch`; 0 disables."""
     average: Literal["last", "best", "ema"] = "last"
-    """Which checkpoints the final model averages, section 6.1; `ema`: none, for each holds a moving average."""
+    """Checkpoints averaged into the final model, section 6.1: the `last` or the `best` ones. `ema`: no averaging of
+    checkpoints but an exponential moving average of the weights."""
     ema_decay: Fraction = 0.999
-    """How much of the moving average remains after a step."""
+    """Decay of the exponential moving average per step."""
     average_count: Positive = 5
-    """How many checkpoints the final model averages."""
+    """Number of checkpoints averaged into the final model."""
     log_every: Positive = 50
     """Steps between lines in `metrics.jsonl`."""
     tensorboard: bool = False
-    """Also write TensorBoard event files into the run's folder."""
+    """Also write TensorBoard event files to the folder of the run."""
 
     @model_validator(mode="after")
     def _watchable(self) -> Self:
