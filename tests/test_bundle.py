@@ -317,7 +317,8 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 def test_a_truncated_file_is_named(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[:-3])
-    assert refusal(folder) == f"MODEL/{name}: {len(content) - 3:,} bytes is not what was written; copy the bundle again"
+    size = f"its size, {len(content) - 3:,} bytes, differs from bundle.json"
+    assert refusal(folder) == f"MODEL/{name}: {size}; copy the bundle again"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -326,7 +327,7 @@ def test_an_altered_file_is_named(folder: Path, name: str) -> None:
     content[len(content) // 2] ^= 1
     (folder / name).write_bytes(content)
     assert refusal(folder) == (
-        f"MODEL/{name}: its sha256 differs from bundle.json; the file was altered, copy the bundle again"
+        f"MODEL/{name}: its sha256 differs from bundle.json; the file is damaged, copy the bundle again"
     )
 
 
@@ -350,6 +351,30 @@ def test_a_tokenizer_that_the_manifest_does_not_vouch_for_is_not_used(folder: Pa
     del files["tokenizer/joint.model"]
     rewrite(folder, files=files)
     assert "tokenizer/joint.model" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["ct2-int8/vmap.txt", "ct2-new/model.bin", "golden.jsonl", "tokenizer/more.model"])
+def test_unlisted_file_that_an_engine_would_read_is_refused(folder: Path, name: str) -> None:
+    """Even one with valid content, in a folder whose other files are listed."""
+    export = folder / "ct2-int8"
+    export.mkdir()
+    (export / "model.bin").write_bytes(b"weights")
+    vouch_for(folder, "ct2-int8/model.bin")
+    (export / ".DS_Store").write_bytes(b"of a file manager")
+    open_bundle(folder)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("")
+    assert refusal(folder) == f"MODEL/{name}: not listed in bundle.json; remove it, or copy the bundle again"
+    (folder / name).unlink()
+    open_bundle(folder)
+
+
+def test_weights_that_change_after_opening_are_refused(folder: Path) -> None:
+    bundle = open_bundle(folder)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes() + b"more")
+    with pytest.raises(ModelError, match="its size"):
+        bundle.load_model()
 
 
 def test_a_newer_format_asks_for_a_newer_dragoman(folder: Path) -> None:
@@ -442,10 +467,8 @@ def test_what_is_no_safetensors_file_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        pytest.param(lambda t: t.pop(next(iter(t))), "is not on both sides", id="a tensor too few"),
-        pytest.param(
-            lambda t: t.update(more=torch.zeros(1)), "tensor more is not on both sides", id="a tensor too many"
-        ),
+        pytest.param(lambda t: t.pop(next(iter(t))), "missing or unexpected tensor", id="a tensor too few"),
+        pytest.param(lambda t: t.update(more=torch.zeros(1)), "unexpected tensor more", id="a tensor too many"),
         pytest.param(lambda t: t.update({next(iter(t)): torch.zeros(1)}), r"is \(1,\), expected", id="another shape"),
     ],
 )

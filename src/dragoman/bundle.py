@@ -1,15 +1,17 @@
-"""A model on disk: a folder that explains itself, written whole or not at all, never pickle.
+"""A model bundle: a folder with everything that a model needs, written atomically and without pickle.
 
-    bundle.json         format, name, languages (BCP-47), architecture, data, scores, sha256 and size of every file
+    bundle.json         format, name, languages (BCP-47), architecture, data, scores, size and sha256 of every file
     README.md           the model card
-    config.toml         the run that made it
+    config.toml         the configuration of the run
     model.safetensors   the weights
     tokenizer/          SentencePiece models
-    golden.jsonl        what the reference says of a few sentences
-    ct2-*/              the network for CTranslate2, in the arithmetic the folder names; may stand without the weights
+    golden.jsonl        translations by the PyTorch engine, for the verification of other engines
+    ct2-*/              the network in CTranslate2's format; its quantization is in the name. With it, the weights may
+                        be missing
 
-Reading checks format, names, sizes and hashes before anything is used. Opening a bundle needs no torch; loading
-its weights does.
+Opening a bundle checks format, names, sizes and hashes, and refuses files that `bundle.json` does not list where an
+engine would read them. The hashes are in the same folder as the files: they detect damage, not tampering. Use bundles
+only from sources that you trust. Opening needs no torch; loading the weights does.
 """
 
 import json
@@ -37,7 +39,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Bundle:
-    """An opened, verified model folder."""
+    """A model folder whose files have been verified."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -45,10 +47,11 @@ class Bundle:
     tokenizer: Tokenizer
 
     def load_model(self) -> "Transformer":
-        """The network with its weights, on the CPU, ready to translate. Raises ModelError."""
+        """The network with its weights, on the CPU, in evaluation mode. Raises ModelError."""
         weights = self.folder / "model.safetensors"
         if weights.name not in self.manifest["files"]:
-            raise ModelError(f"{weights}: not in this bundle, which was exported for use; take the one it was made of")
+            raise ModelError(f"{weights}: not in this bundle, which is an export; use the bundle it was exported from")
+        _verify_size(weights, self.manifest["files"][weights.name])  # the file may have changed since it was opened
         try:
             from dragoman.model.transformer import Transformer
         except ImportError:
@@ -59,13 +62,13 @@ class Bundle:
 
     @property
     def exports(self) -> list[Path]:
-        """The folders for CTranslate2, the smallest arithmetic first."""
+        """The folders for CTranslate2, the smallest quantization first."""
         names = {name.partition("/")[0] for name in self.manifest["files"] if name.startswith("ct2-")}
         return [self.folder / name for name in sorted(names, key=lambda name: ("int8" not in name, name))]
 
 
 def open_bundle(folder: str | os.PathLike[str]) -> Bundle:
-    """Read and verify the bundle in `folder`. Raises ModelError, naming the file that is wrong."""
+    """Read and verify the bundle in `folder`. Raises ModelError that names the file at fault."""
     folder = Path(folder)
     manifest = _read_manifest(folder)
     for name, expected in manifest["files"].items():
@@ -87,9 +90,9 @@ def write_bundle(
     facts: Mapping[str, Any],
     golden: str = "",
 ) -> None:
-    """Write a bundle in place of whatever `folder` held; `facts` (data, scores, …) go into `bundle.json`.
+    """Write a bundle that replaces `folder`; `facts` (data, scores, …) are added to `bundle.json`.
 
-    Raises DragomanError if the disk refuses; an earlier bundle is then still there.
+    Raises DragomanError if the disk refuses; `folder` then keeps what it held.
     """
     with atomic_folder(folder) as partial:
         (partial / "tokenizer").mkdir()
@@ -111,21 +114,21 @@ def write_bundle(
 
 
 @contextmanager
-def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Path]:
-    """The bundle's files in a new folder to change, which becomes the bundle in `folder`, these facts added to it.
+def update_bundle(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Path]:
+    """A new folder with the bundle's files, to be changed in the block; then it replaces `folder`, with `facts` added.
 
-    All of it or nothing: raises DragomanError if the disk refuses, and what `folder` held is then still there. A file
-    is written anew, never into: it may be another name of the one there was.
+    Changes must replace files and not write into them, because they may be hard links to the old ones. Raises
+    DragomanError if the disk refuses; `folder` then keeps what it held.
     """
-    folder, inside = folder.resolve(), bundle.folder  # of a link the folder behind it
+    folder, inside = folder.resolve(), bundle.folder  # a link is kept, the folder that it names is replaced
     with atomic_folder(folder) as partial:
-        manifest = _read_manifest(inside)  # as it is now: another process may have added to it
+        manifest = _read_manifest(inside)  # again, because another process may have added to it
         listed = set(manifest["files"])
         own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
-        others = own.keys() - listed - {"bundle.json"}  # somebody's own files: they stay, and nobody vouches for them
+        others = own.keys() - listed - {"bundle.json"}  # the user's own files stay, unlisted
         if folder == inside.resolve():
             for name in own.keys() - {"bundle.json"}:
-                _name_again(own[name], partial / name)
+                _hardlink_or_copy(own[name], partial / name)
         else:
             for name in listed:
                 (partial / name).parent.mkdir(parents=True, exist_ok=True)
@@ -135,15 +138,15 @@ def amend(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Pa
 
 
 def add_files(bundle: Bundle, files: Mapping[str, str], facts: Mapping[str, Any]) -> None:
-    """Add text files to the bundle, or write them anew, and `facts` to its `bundle.json`: all of it or nothing."""
-    with amend(bundle, bundle.folder, facts) as partial:
+    """Add text files to the bundle, or replace them, and add `facts` to its `bundle.json`, atomically."""
+    with update_bundle(bundle, bundle.folder, facts) as partial:
         for name, text in files.items():
             (partial / name).unlink(missing_ok=True)
             (partial / name).write_bytes(text.encode("utf-8"))
 
 
 def _write_manifest(folder: Path, facts: Mapping[str, Any], leaving_out: Set[str] = frozenset()) -> None:
-    """`bundle.json` with these facts and the fingerprint of every file but those."""
+    """Write `bundle.json` with these facts, and with size and hash of every file except `leaving_out`."""
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     files = {name: _fingerprint(path) for name, path in found.items() if name not in leaving_out}
     text = json.dumps({**facts, "files": files}, ensure_ascii=False, indent=2) + "\n"
@@ -169,12 +172,14 @@ def load_tensors(path: Path) -> dict[str, "Tensor"]:
 
 
 def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
-    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, surplus or of another shape."""
+    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, unexpected or of another shape."""
     tensors = load_tensors(path)
     parameters = dict(model.named_parameters())
     if tensors.keys() != parameters.keys():
         odd = sorted(tensors.keys() ^ parameters.keys())[0]
-        raise ModelError(f"{path}: tensor {odd} is not on both sides; weights and configuration do not belong together")
+        raise ModelError(
+            f"{path}: missing or unexpected tensor {odd}; the weights are of another configuration"
+        )
     for name, parameter in parameters.items():
         if parameter.shape != tensors[name].shape:
             shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
@@ -183,7 +188,7 @@ def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
 
 
 def load_weights(model: "Transformer", path: Path) -> None:
-    """Fill `model` from `path`. Raises ModelError as `read_weights` does."""
+    """Load the weights in `path` into `model`. Raises ModelError as `read_weights` does."""
     import torch
 
     tensors = read_weights(model, path)
@@ -192,8 +197,8 @@ def load_weights(model: "Transformer", path: Path) -> None:
             parameter.copy_(tensors[name])
 
 
-def _name_again(source: Path, destination: Path) -> None:
-    """A second name for a file, or a copy where the file system knows one name only; a folder is made anew."""
+def _hardlink_or_copy(source: Path, destination: Path) -> None:
+    """Make `destination` a hard link to a file, or a copy where the file system has no hard links; create folders."""
     if source.is_dir() and not source.is_symlink():
         destination.mkdir(parents=True, exist_ok=True)
         return
@@ -226,14 +231,22 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise ModelError(f"{path}: not a bundle's manifest; copy the bundle again")
     if lacking := {"format", "name", "languages", "parameters"} - manifest.keys():
-        raise ModelError(f"{path}: does not tell its {min(lacking)}; copy the bundle again")
-    present = {path.relative_to(folder).as_posix() for path in (folder / "tokenizer").glob("*")}
+        raise ModelError(f"{path}: missing field: {min(lacking)}; copy the bundle again")
     exported = any(name.startswith("ct2-") and name.endswith("/model.bin") for name in manifest["files"])
     network = set() if exported else {"model.safetensors"}
-    missing = ({"config.toml"} | network | present) - manifest["files"].keys()
-    if missing:
+    if missing := ({"config.toml"} | network) - manifest["files"].keys():
         raise ModelError(f"{path}: does not list {min(missing)}; copy the bundle again")
+    if unlisted := _files_for_engines(folder) - manifest["files"].keys():
+        raise ModelError(f"{folder / min(unlisted)}: not listed in bundle.json; remove it, or copy the bundle again")
     return manifest
+
+
+def _files_for_engines(folder: Path) -> set[str]:
+    """The files in `folder` that an engine or a verification reads because of their names alone."""
+    found = [path for read in ("tokenizer", "ct2-*") for path in folder.glob(f"{read}/**/*")]
+    files = [path for path in [*found, *folder.glob("golden.jsonl")] if not path.is_dir()]
+    # Hidden files, such as those of a file manager, are read by nobody.
+    return {path.relative_to(folder).as_posix() for path in files if not path.name.startswith(".")}
 
 
 def _verify(folder: Path, name: str, expected: Any) -> None:
@@ -245,7 +258,12 @@ def _verify(folder: Path, name: str, expected: Any) -> None:
         raise ModelError(f"{folder}/bundle.json: {name!r} leaves the folder; do not trust this bundle")
     if not path.is_file():
         raise ModelError(f"{path}: missing; copy the bundle again")
-    if not isinstance(expected, dict) or path.stat().st_size != expected.get("bytes"):
-        raise ModelError(f"{path}: {path.stat().st_size:,} bytes is not what was written; copy the bundle again")
-    if _fingerprint(path)["sha256"] != expected.get("sha256"):
-        raise ModelError(f"{path}: its sha256 differs from bundle.json; the file was altered, copy the bundle again")
+    _verify_size(path, expected)
+    if sha256(path) != expected.get("sha256"):
+        raise ModelError(f"{path}: its sha256 differs from bundle.json; the file is damaged, copy the bundle again")
+
+
+def _verify_size(path: Path, expected: Any) -> None:
+    size = path.stat().st_size if path.is_file() else 0
+    if not isinstance(expected, dict) or size != expected.get("bytes"):
+        raise ModelError(f"{path}: its size, {size:,} bytes, differs from bundle.json; copy the bundle again")

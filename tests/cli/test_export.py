@@ -109,7 +109,7 @@ def test_an_altered_export_is_refused(dragoman: Any, trained_model: Path) -> Non
     content[len(content) // 2] ^= 1
     network.write_bytes(content)
     complaint = dragoman("translate", "-m", trained_model, "a").refused(4)
-    assert complaint == (f"{network}: its sha256 differs from bundle.json; the file was altered, copy the bundle again")
+    assert complaint == (f"{network}: its sha256 differs from bundle.json; the file is damaged, copy the bundle again")
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_every_verb_refuses_a_damaged_model(
     monkeypatch.chdir(project)
     (project / "a.tsv").write_text("dog\thund\n")
     complaint = dragoman(*verb, bad).refused(4)
-    assert complaint == f"{bad}/model.safetensors: 0 bytes is not what was written; copy the bundle again"
+    assert complaint == f"{bad}/model.safetensors: its size, 0 bytes, differs from bundle.json; copy the bundle again"
 
 
 # --- evaluate ----------------------------------------------------------------------------------------------------
@@ -394,4 +394,4 @@ def test_a_manifest_that_was_written_by_hand_is_refused(
     manifest = json.loads((bad / "bundle.json").read_text(encoding="utf-8"))
     (bad / "bundle.json").write_text(json.dumps(manifest | change), encoding="utf-8")
     complaint = dragoman("model", "show", bad, *as_json).refused(4)
-    assert complaint == f"{bad}/bundle.json: its facts are not as they were written; copy it again"
+    assert complaint == f"{bad}/bundle.json: malformed; copy the bundle again"

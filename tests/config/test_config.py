@@ -154,7 +154,7 @@ def test_changed_keys_survive_a_dump(run_toml: Path, tmp_path: Path) -> None:
     ("content", "cause"),
     [
         (None, "cannot be read: No such file"),
-        (b"\xff", "not TOML"),
+        (b"\xff", "not UTF-8 at byte 0"),
         (b"[[[", "not TOML"),
         (b"[project]\nwings = 2\n", "another version of dragoman"),
     ],

@@ -1,4 +1,4 @@
-"""`dragoman model show | glossary`: a verified look at a bundle, and terms for it to keep to."""
+"""`dragoman model show | glossary`: what a verified bundle contains, and attaching a glossary to it."""
 
 from pathlib import Path
 
@@ -16,20 +16,20 @@ def show(folder: Path, as_json: bool) -> None:
     try:
         lines = _lines(bundle)
     except (AttributeError, LookupError, TypeError, ValueError):
-        raise ModelError(f"{folder}/bundle.json: its facts are not as they were written; copy it again") from None
+        raise ModelError(f"{folder}/bundle.json: malformed; copy the bundle again") from None
     if as_json:
         print_json({"schema": "dragoman.model.show/1", **bundle.manifest})
     else:
         print("\n".join(lines))
 
 
-def give_glossary(folder: Path, glossary: Path) -> None:
-    """Put a glossary into the bundle. Raises DataError if it is none."""
+def attach_glossary(folder: Path, glossary: Path) -> None:
+    """Attach a glossary to the bundle. Raises DataError if the file is not a glossary."""
     bundle = open_bundle(folder)
     entries = Glossary.read(glossary).entries  # once: it may be a pipe
     rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
     add_files(bundle, {GLOSSARY: "".join(rows)}, {})
-    say(f"{folder}: keeps to {len(entries):,} terms from now on")
+    say(f"{folder}: attached a glossary of {len(entries):,} terms")
 
 
 def _lines(bundle: Bundle) -> list[str]:

@@ -264,9 +264,9 @@ def model_glossary(
     glossary: Annotated[Path, typer.Argument(help="Terms and their translations, a term a line, parted by tabs.")],
 ) -> None:
     """Give a model a glossary of its own, for every line it translates; an empty file takes it away."""
-    from dragoman.cli.model import give_glossary
+    from dragoman.cli.model import attach_glossary
 
-    give_glossary(model, glossary)
+    attach_glossary(model, glossary)
 
 
 @model_app.command("show")

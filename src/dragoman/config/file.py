@@ -66,7 +66,9 @@ def read_run_config(folder: Path) -> RunConfig:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except ConfigError as error:
         raise ConfigError(f"{error}; another version of dragoman wrote it") from None
-    except ValueError as error:  # of TOML, or of bytes that are not UTF-8
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: cannot be read: not UTF-8 at byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from os import PathLike
 from pathlib import Path
 
-from dragoman.bundle import Bundle, amend, open_bundle
+from dragoman.bundle import Bundle, open_bundle, update_bundle
 from dragoman.config import CorpusConfig
 from dragoman.config.file import read_run_config
 from dragoman.data.corpus import read_pairs
@@ -185,7 +185,7 @@ def _write(bundle: Bundle, converted: Path, name: str, target: Path, separate: b
     """Into the bundle itself, or into a bundle of its own that has no training weights."""
     others = {} if separate else open_bundle(bundle.folder).manifest.get("exports", {})
     facts = {"exports": {**others, name: asdict(verdict)}}
-    with amend(bundle, target, facts) as partial:
+    with update_bundle(bundle, target, facts) as partial:
         shutil.rmtree(partial / name, ignore_errors=True)
         converted.rename(partial / name)
         if shortlist := Shortlist.of_bundle(bundle):
