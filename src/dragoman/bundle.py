@@ -177,9 +177,7 @@ def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
     parameters = dict(model.named_parameters())
     if tensors.keys() != parameters.keys():
         odd = sorted(tensors.keys() ^ parameters.keys())[0]
-        raise ModelError(
-            f"{path}: missing or unexpected tensor {odd}; the weights are of another configuration"
-        )
+        raise ModelError(f"{path}: missing or unexpected tensor {odd}; the weights are of another configuration")
     for name, parameter in parameters.items():
         if parameter.shape != tensors[name].shape:
             shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"

@@ -14,7 +14,7 @@ from dragoman.data import stream as stream_module
 from dragoman.data.batch import Batch
 from dragoman.data.stream import BatchStream, Skipped, tokenise, validation_batches
 from dragoman.errors import DataError
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokenizer import EOS, Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small"]
 
@@ -278,21 +278,35 @@ def test_a_place_names_the_line_that_was_changed(tmp_path: Path, cutting: Tokeni
         assert sum((Counter(text.lower()) - Counter(written)).values()) <= 3  # no more than a few letters doubled
 
 
-def test_with_nothing_asked_for_the_text_is_untouched(
-    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stream_module, "augment", None)
-    monkeypatch.setattr("dragoman.text.tokenizer.sampler", None)
-    epochs(stream_of(data_of(corpus(tmp_path, "a.tsv", 20)), tokenizer), 1)
+def encoded(path: Path, tokenizer: Tokenizer) -> dict[str, list[int]]:
+    """The source ids of each line as it is written, with EOS, under its location."""
+    lines = [line.split("\t")[0] for line in path.read_text().splitlines()]
+    ids = tokenizer.encode(lines, "source")
+    return {f"{path}:{number}": [*row, EOS] for number, row in enumerate(ids, 1)}
 
 
-def test_held_out_text_is_neither_changed_nor_sampled(
-    tmp_path: Path, cutting: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = changing(tmp_path, cutting).data
-    monkeypatch.setattr(stream_module, "augment", None)
-    monkeypatch.setattr("dragoman.text.tokenizer.sampler", None)
-    validation_batches(data.valid, cutting, max_length=200, batch_tokens=200)
+def test_no_augmentation_by_default(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    """Every epoch has the tokens of the text as it is written."""
+    data = data_of(corpus(tmp_path, "a.tsv", 20))
+    expected = encoded(tmp_path / "a.tsv", tokenizer)
+    found = sources(stream_of(data, tokenizer), 30)
+    assert found.keys() == expected.keys()
+    assert all(row == expected[location] for location, rows in found.items() for row in rows)
+    assert min(map(len, found.values())) > 1
+
+
+def test_held_out_text_is_neither_changed_nor_sampled(tmp_path: Path, cutting: Tokenizer) -> None:
+    stream = changing(tmp_path, cutting)
+    expected = encoded(tmp_path / "s.tsv", cutting)
+    batches, skipped = validation_batches(stream.data.valid, cutting, max_length=200, batch_tokens=200)
+    found = {
+        place: [token for token in row if token]
+        for batch in batches
+        for place, row in zip(batch.places, batch.src.tolist(), strict=True)
+    }
+    assert (found, skipped.count) == (expected, 0)
+    trained = sources(stream, 12)
+    assert sum(row != expected[place] for place, rows in trained.items() for row in rows) > 20  # unlike training text
 
 
 # --- length limit ------------------------------------------------------------------------------------------------
