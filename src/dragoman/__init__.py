@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ResourceError,
         ResumeError,
     )
-    from dragoman.inspection.look import inspect
+    from dragoman.inspection.inspect import inspect
     from dragoman.text.glossary import Glossary
     from dragoman.translation import Translation
     from dragoman.translator import Translator
@@ -67,7 +67,7 @@ _MODULES = {
     "workflows.distil": ("distill",),
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.export": ("ExportResult", "export"),
-    "inspection.look": ("inspect",),
+    "inspection.inspect": ("inspect",),
     "workflows.listener": ("Listener",),
     "workflows.train": ("TrainResult", "train"),
 }
