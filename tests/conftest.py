@@ -24,7 +24,13 @@ WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "g
 
 
 @pytest.fixture
-def build() -> Build:
+def dtype() -> torch.dtype:
+    """What tiny models compute in; tests of laws replace it."""
+    return torch.float32
+
+
+@pytest.fixture
+def build(dtype: torch.dtype) -> Build:
     """A tiny model in eval mode; keys of the configuration as arguments."""
 
     def make(vocab: int = 13, seed: int = 0, **keys: object) -> Transformer:
@@ -37,7 +43,7 @@ def build() -> Build:
                     parameter.mul_(2.0)
                 else:
                     parameter.add_(0.1 * torch.randn_like(parameter))
-        return model.eval()
+        return model.eval().to(dtype)
 
     return make
 

@@ -49,13 +49,16 @@ def separate() -> Tokenizer:
 
 
 def network(shape: dict[str, Any], tokenizer: Tokenizer) -> Transformer:
-    """Random weights, larger than at birth, so that predictions differ clearly."""
+    """Random weights, larger than at birth, so that predictions differ clearly.
+
+    1.3 times: at 1.6 Post-LN with gates, 5 layers deep, enlarges rounding to more than the 1e-4 that is promised.
+    """
     torch.manual_seed(5)
     config = ModelConfig.model_validate({key: value for key, value in shape.items() if key != "layers"})
     model = Transformer(config, len(tokenizer.source), len(tokenizer.target)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(1.6) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
+            parameter.mul_(1.3) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
         model.projection[EOS] *= 4  # so that a translation ends
     return model
 

@@ -13,6 +13,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.training.loss import CHUNK as CHUNKS
 from dragoman.training.loss import projected_loss, smoothed_cross_entropy
 from dragoman.training.objective import batch_loss
+from numerics import assert_same, assert_same_gradients
 
 CHUNK = CHUNKS["cpu"]
 Draw = Callable[..., list[list[int]]]
@@ -128,29 +129,29 @@ def test_micro_batches_of_unequal_size_sum_to_the_gradient_of_one_batch(model: T
 
     whole = gradients([examples])
     for parts in ([examples[:1], examples[1:]], [[example] for example in examples]):
-        for accumulated, once in zip(gradients(parts), whole, strict=True):
-            assert_close(accumulated, once, atol=1e-5, rtol=1e-4)
+        assert_same_gradients(gradients(parts), whole)
 
 
 def test_rows_without_an_example_change_no_gradient(model: Transformer, sentences: Draw) -> None:
     examples = [Example(s, t, "") for s, t in zip(sentences([3, 8]), sentences([9, 2], seed=2), strict=True)]
     tokens = collate(examples).target_tokens
 
-    def learned(batches: Sequence[Batch]) -> list[torch.Tensor]:
+    def learned(batches: Sequence[Batch]) -> tuple[torch.Tensor, list[torch.Tensor]]:
         model.zero_grad()
         loss = torch.stack([batch_loss(model, batch, 0.1) for batch in batches]).sum() / tokens
         loss.backward()
-        return [loss.detach(), *(p.grad.clone() for p in model.parameters() if p.grad is not None)]
+        return loss.detach(), [p.grad.clone() for p in model.parameters() if p.grad is not None]
 
     alone = learned([collate(examples)])
     wide = collate(examples, rows=8, width=16)
     for batches in ([wide], split(wide, 4)):
-        for ours, theirs in zip(learned(batches), alone, strict=True):
-            assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+        loss, gradients = learned(batches)
+        assert_same(loss, alone[0])
+        assert_same_gradients(gradients, alone[1])
 
 
 def test_padding_costs_nothing(model: Transformer, sentences: Draw) -> None:
     examples = [Example(s, t, "") for s, t in zip(sentences([3, 8]), sentences([9, 2], seed=2), strict=True)]
     together = batch_loss(model, collate(examples), 0.1)
     apart = sum(batch_loss(model, collate([example]), 0.1) for example in examples)
-    assert_close(together, apart, atol=1e-4, rtol=1e-5)
+    assert_same(together, apart)

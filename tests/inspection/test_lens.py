@@ -7,6 +7,7 @@ import torch
 
 from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.lens import logit_lens, norm_statistics
+from numerics import rounding
 
 
 def test_after_the_last_layer_the_lens_shows_what_the_model_says(inspection: Inspection) -> None:
@@ -15,7 +16,7 @@ def test_after_the_last_layer_the_lens_shows_what_the_model_says(inspection: Ins
     for position, (step, ranked) in enumerate(zip(inspection.predictions(12), layers[-1], strict=True)):
         everything = sorted([(step.piece, step.probability), *step.alternatives], key=lambda one: -one[1])
         assert [piece for piece, _ in ranked] == [piece for piece, _ in everything[:3]], position
-        assert [p for _, p in ranked] == pytest.approx([p for _, p in everything[:3]], abs=1e-6)
+        assert [p for _, p in ranked] == pytest.approx([p for _, p in everything[:3]], abs=rounding())
 
 
 def test_a_lower_layer_is_read_as_if_it_were_the_last(inspection: Inspection) -> None:

@@ -8,9 +8,16 @@ from dragoman.inspection.record import AddNormRecord, AttentionRecord, Embedding
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD
+from numerics import assert_same
 
 SRC = torch.tensor([[5, 6, 7, 8, EOS]])
 TGT = torch.tensor([[BOS, 9, 10, 11]])
+
+
+@pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
+def dtype(request: pytest.FixtureRequest) -> torch.dtype:
+    """Also float64: what rounding could hide in float32 shows there."""
+    return request.param
 
 
 def test_weights_computed_again_are_those_of_the_fused_kernel(model: Transformer) -> None:
@@ -19,12 +26,12 @@ def test_weights_computed_again_are_those_of_the_fused_kernel(model: Transformer
     looks = [activation for activation in recording.values() if isinstance(activation, AttentionRecord)]
     assert len(looks) == 6
     for look in looks:
-        everyone = torch.eye(look.k.size(2)).expand(*look.k.shape[:2], -1, -1)
+        everyone = torch.eye(look.k.size(2), dtype=look.k.dtype).expand(*look.k.shape[:2], -1, -1)
         fused = F.scaled_dot_product_attention(look.q, look.k, everyone, attn_mask=look.mask)
-        torch.testing.assert_close(look.weights, fused, atol=1e-6, rtol=0)
-        torch.testing.assert_close(look.weights @ look.v, look.heads, atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(look.heads.transpose(1, 2).flatten(2), look.concat)
-        torch.testing.assert_close(look.masked.softmax(-1), look.weights)
+        assert_same(look.weights, fused)
+        assert_same(look.weights @ look.v, look.heads)
+        assert_same(look.heads.transpose(1, 2).flatten(2), look.concat)
+        assert_same(look.masked.softmax(-1), look.weights)
 
 
 @torch.inference_mode()
@@ -32,22 +39,22 @@ def test_each_quantity_leads_to_the_next(model: Transformer) -> None:
     with record(model) as recording, torch.inference_mode():
         logits = model(SRC, padding_mask(SRC, PAD), TGT)
     stream = recording["source_embedding"].output
-    torch.testing.assert_close(stream, recording["source_embedding"].scaled + recording["source_embedding"].positions)
+    assert_same(stream, recording["source_embedding"].scaled + recording["source_embedding"].positions)
     for number in range(2):
         for place, sublayer in enumerate(("self_attention", "feed_forward")):
             step = recording[f"encoder.{number}.add_norm.{place}"]
-            torch.testing.assert_close(step.x, stream)
-            torch.testing.assert_close(step.added, recording[f"encoder.{number}.{sublayer}"].output)
+            assert_same(step.x, stream)
+            assert_same(step.added, recording[f"encoder.{number}.{sublayer}"].output)
             total = step.x + step.added
             norm = model.get_submodule(f"encoder.{number}.add_norm.{place}.norm")
-            torch.testing.assert_close(norm(step.unnormed), step.normed)
+            assert_same(norm(step.unnormed), step.normed)
             post = model.config.norm_order == "post"
-            torch.testing.assert_close(step.unnormed, total if post else step.x)
-            torch.testing.assert_close(step.output, step.normed if post else total)
+            assert_same(step.unnormed, total if post else step.x)
+            assert_same(step.output, step.normed if post else total)
             stream = step.output
-        torch.testing.assert_close(recording[f"encoder.{number}"], stream)
-    torch.testing.assert_close(model.encoder_norm(stream), recording["encoder_norm"])
-    torch.testing.assert_close(model.project(recording["decoder_norm"]), logits)
+        assert_same(recording[f"encoder.{number}"], stream)
+    assert_same(model.encoder_norm(stream), recording["encoder_norm"])
+    assert_same(model.project(recording["decoder_norm"]), logits)
 
 
 def test_a_search_is_recorded_step_by_step(model: Transformer) -> None:
@@ -63,12 +70,12 @@ def test_a_search_is_recorded_step_by_step(model: Transformer) -> None:
             assert len(steps) == 1
         elif isinstance(activation, AttentionRecord):
             last = steps[-1]
-            torch.testing.assert_close(last.weights[:, :, 0], activation.weights[:, :, -1])
-            torch.testing.assert_close(steps[0].weights[0, :, 0], activation.weights[0, :, 0, : steps[0].k.size(2)])
+            assert_same(last.weights[:, :, 0], activation.weights[:, :, -1])
+            assert_same(steps[0].weights[0, :, 0], activation.weights[0, :, 0, : steps[0].k.size(2)])
         elif isinstance(activation, EmbeddingRecord | FeedForwardRecord | AddNormRecord):
-            torch.testing.assert_close(torch.cat([step.output for step in steps], 1), activation.output)
+            assert_same(torch.cat([step.output for step in steps], 1), activation.output)
         else:
-            torch.testing.assert_close(torch.cat(steps, 1), activation)
+            assert_same(torch.cat(steps, 1), activation)
 
 
 def test_who_is_not_watched_has_no_hooks(model: Transformer) -> None:

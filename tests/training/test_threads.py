@@ -17,6 +17,7 @@ from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.loop import Trainer
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.threads import run_in_threads, thread_count_for
+from numerics import assert_same_gradients, rounding
 
 CPU = torch.device("cpu")
 BATCH = fitting.synthetic_batch(20 * 16, 16, 13)
@@ -53,9 +54,8 @@ def test_the_gradient_in_threads_is_the_gradient(model: Transformer, r_drop: flo
     train = TrainConfig(precision="float32", r_drop=r_drop)
     loss, divided = gradients(model.train(), train, splits=splits)
     plain, whole = gradients(model.train(), train, in_threads=False)
-    assert loss == pytest.approx(plain, rel=1e-5)
-    for ours, theirs in zip(divided, whole, strict=True):
-        assert_close(ours, theirs, atol=1e-6, rtol=1e-4)
+    assert loss == pytest.approx(plain, rel=rounding())
+    assert_same_gradients(divided, whole)
 
 
 @pytest.mark.usefixtures("three_threads")

@@ -126,6 +126,6 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-def compute_dtype(device: torch.device) -> torch.dtype:
+def compute_dtype(device: torch.device, otherwise: torch.dtype = torch.float32) -> torch.dtype:
     """The type of matrix products here and now: that of `arithmetic` inside of it."""
-    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else torch.float32
+    return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else otherwise

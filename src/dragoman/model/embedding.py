@@ -48,4 +48,4 @@ class Embedding(nn.Module):
         if self.sinusoidal:
             end = start + ids.size(1)
             x = x + _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), ids.device)[start:end]
-        return self.dropout(x.to(compute_dtype(ids.device)))
+        return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))
