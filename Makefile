@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test install check format docs clean
+.PHONY: demo test test-levels install check format docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
@@ -12,6 +12,17 @@ demo: $(VENV)/.installed
 # A process for every core: tests are small, and a second thread would wait for the other process's.
 test: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+
+# What depends on the order and the width of sums, as processors with less than this one compute it. More threads than
+# free cores wait for each other; passively, that costs little.
+ARITHMETIC := tests/paper tests/model tests/decode tests/inspection tests/shortlist tests/test_learn.py \
+	tests/training/test_threads.py tests/training/test_recipes.py tests/training/test_precision.py \
+	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py search.py)
+AT_LEVEL = $(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -k "not site" $(ARITHMETIC)
+test-levels: $(VENV)/.installed
+	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(AT_LEVEL)
+	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(AT_LEVEL)
+	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE $(AT_LEVEL)
 
 install: $(VENV)/.installed
 

@@ -2,9 +2,9 @@
 
 A processor's vectors and threads decide in which order a sum is added, and whether a product is rounded before that.
 So a sum of n terms differs by about √n ε of the largest magnitude in it, with ε the spacing of its dtype at 1 (Higham
-2002, "Accuracy and Stability of Numerical Algorithms", section 2.6: n ε at worst, √n ε because errors have either sign),
-and the errors of sums that follow each other add up. An element may be small by cancellation: errors are relative to
-the largest element, not to each.
+2002, "Accuracy and Stability of Numerical Algorithms", section 2.6: n ε at worst, √n ε as errors have either sign), and
+the errors of sums that follow each other add up. An element may be small by cancellation: errors are relative to the
+largest element, not to each.
 """
 
 import math

