@@ -16,6 +16,7 @@ FUNCTIONS = (
     "distill",
     "evaluate",
     "export",
+    "inspect",
     "load_config",
     "open_bundle",
     "split_data",

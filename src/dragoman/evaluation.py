@@ -97,10 +97,12 @@ def compare(
     """BLEU, chrF and TER of the translations of several systems, and paired tests against the first of them.
 
     Both tests are sacreBLEU's (`sacrebleu.significance`), with its seed: paired bootstrap and paired approximate
-    randomisation.
+    randomisation. Other translations than the baseline's get its p-values; the same ones get p = 1.
     """
     by_bootstrap, bootstrap_signatures = _paired_test(systems, references, tokenize, "bs", resamples)
     by_randomisation, randomisation_signatures = _paired_test(systems, references, tokenize, "ar", trials)
+    baseline = list(next(iter(systems.values())))
+    same = {name: list(translations) == baseline for name, translations in systems.items()}
     return Comparison(
         {
             name: tuple(
@@ -109,8 +111,8 @@ def compare(
                     float(by_bootstrap[metric][index].score),
                     float(by_bootstrap[metric][index].mean),
                     float(by_bootstrap[metric][index].ci),
-                    by_bootstrap[metric][index].p_value,
-                    by_randomisation[metric][index].p_value,
+                    _p_value(by_bootstrap[metric][index], same[name]),
+                    _p_value(by_randomisation[metric][index], same[name]),
                 )
                 for metric in bootstrap_signatures
             )
@@ -118,6 +120,11 @@ def compare(
         },
         {metric: (found, randomisation_signatures[metric]) for metric, found in bootstrap_signatures.items()},
     )
+
+
+def _p_value(result: Any, same: bool) -> float | None:
+    """sacreBLEU's p-value, but 1 for translations that are the same, for which it returns its smallest value."""
+    return None if result.p_value is None else 1.0 if same else float(result.p_value)
 
 
 def _paired_test(

@@ -132,3 +132,8 @@ def test_nothing_moves_the_cursor_and_no_line_is_broken(dragoman: Any, model: Pa
     assert "\x1b" not in said.out
     assert said.out.splitlines()[0].count("\\u001b") == 9
     assert said.out.splitlines()[1].startswith(f"→ {('der kater ' * 20).strip()} (log P")
+
+
+def test_inspect_writes_the_page_from_python(model: Path, tmp_path: Path) -> None:
+    dragoman_api.inspect(str(model), "the red dog").to_html(str(tmp_path / "look.html"))
+    assert "the red dog" in (tmp_path / "look.html").read_text(encoding="utf-8")

@@ -52,11 +52,11 @@ def test_the_version_is_data(dragoman: Any) -> None:
         pytest.param(["train", "x", "--frob"], "No such option: --frob", id="an unknown flag"),
         pytest.param(["--frob"], "No such option: --frob", id="an unknown flag before the verb"),
         pytest.param(["train"], "Missing argument", id="a missing argument"),
-        pytest.param(["evaluate", "x"], "Missing option", id="a missing option"),
+        pytest.param(["look", "x"], "Missing option", id="a missing option"),
         pytest.param(["translate", "-m", "x", "--beam", "many"], "Invalid value for '--beam'", id="not a number"),
         pytest.param(["translate", "-m", "x", "--beam", "0"], "Invalid value for '--beam'", id="out of range"),
         pytest.param(["demo", "--minutes", "0"], "Invalid value for '--minutes'", id="no time"),
-        pytest.param(["model", "show", "a", "b"], "Got unexpected extra argument", id="an argument too many"),
+        pytest.param(["init", "a", "b"], "Got unexpected extra argument", id="an argument too many"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_a_line(dragoman: Any, arguments: list[str], message: str) -> None:

@@ -1,16 +1,19 @@
 """`dragoman export`: convert a model to CTranslate2, show what was verified, say what to type next."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
+from dragoman.cli.translate import changes
 from dragoman.workflows.export import export
 
 
 def run_export(
     model: Path,
-    text: tuple[Path | None, Path | None],
+    text: Sequence[Path],
+    keys: Sequence[str],
     quantization: str,
     output: Path | None,
     lines: int,
@@ -20,7 +23,14 @@ def run_export(
     """Export and report."""
     with Display() as display:
         result = export(
-            model, *text, quantization=quantization, output=output, lines=lines, force=force, listeners=[display]
+            model,
+            *text,
+            quantization=quantization,
+            output=output,
+            options=changes(keys),
+            lines=lines,
+            force=force,
+            listeners=[display],
         )
     if as_json:
         print_json(

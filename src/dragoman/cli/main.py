@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import typer
 
+from dragoman.cli import model_verbs, verbs  # noqa: F401 - they register themselves
+from dragoman.cli.arguments import app
 from dragoman.cli.console import as_called
-from dragoman.cli.verbs import app
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
 
 # How torch, which is not loaded here, runs out of memory.

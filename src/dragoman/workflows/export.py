@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from dragoman.bundle import Bundle, open_bundle, update_bundle
-from dragoman.config import CorpusConfig
-from dragoman.config.file import read_run_config
+from dragoman.config import CorpusConfig, DecodeConfig
+from dragoman.config.file import build_section, read_run_config
 from dragoman.data.corpus import read_pairs
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
@@ -48,20 +49,22 @@ def export(
     *,
     quantization: str = "int8",
     output: str | PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
     lines: int = 1000,
     force: bool = False,
     listeners: Iterable[Listener] = (),
 ) -> ExportResult:
     """Convert the bundle `model` to CTranslate2, verify the result, and write it into the bundle.
 
-    It is verified with at most `lines` pairs of `source` and `reference`, or of the validation text of the model's run.
-    `quantization` is int8, int8_bfloat16 or float32. With `output` the export goes into a new bundle without the
-    training weights. An existing export is replaced only with `force`. Raises QualityError if the export translates
-    worse than the model; nothing is written then.
+    It is verified with at most `lines` pairs of `source` and `reference`, or of the validation text of the model's run,
+    and `options`, keys of [decode]. `quantization` is int8, int8_bfloat16 or float32. With `output` the export goes
+    into a new bundle without the training weights. An existing export is replaced only with `force`. Raises
+    QualityError if the export translates worse than the model; nothing is written then.
     """
     if quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
-    bundle, target = open_bundle(Path(model)), Path(model if output is None else output)
+    bundle, target = open_bundle(model), Path(model if output is None else output)
+    search = build_section(bundle.config.decode, options or {}, "decode")
     name, separate = f"ct2-{quantization}", output is not None
     _refuse_existing(target, name, separate, force)
     pairs = _verification_text(bundle, corpus_of(source, reference) if source else None, lines)
@@ -74,7 +77,7 @@ def export(
 
     exact = TorchEngine(network, torch.device("cpu"))
     golden = read_golden(bundle.folder, bundle.tokenizer) or golden_sentences(
-        bundle.tokenizer, exact, bundle.config.decode, [pair[0] for pair in pairs]
+        bundle.tokenizer, exact, search, [pair[0] for pair in pairs]
     )
     listener = Listeners(listeners)
     with _folder_next_to(target) as temporary:
@@ -83,7 +86,7 @@ def export(
             listener.notice(f"converting to {kind}")
             convert(network, bundle.tokenizer, folder, kind)
         try:
-            verdicts = _verify(bundle, exact, folders, pairs, golden, listener)
+            verdicts = _verify(bundle, search, exact, folders, pairs, golden, listener)
         except QualityError as error:
             raise QualityError(f"{model}: not exported to {quantization}: {error}") from None
         _write(bundle, folders[quantization], name, target, separate, verdicts[quantization])
@@ -139,6 +142,7 @@ def _validation_corpus(bundle: Bundle) -> CorpusConfig:
 
 def _verify(
     bundle: Bundle,
+    options: DecodeConfig,
     reference: Engine,
     folders: Mapping[str, Path],
     pairs: Sequence[tuple[str, str]],
@@ -146,7 +150,7 @@ def _verify(
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each converted network, float32 first. Raises QualityError."""
-    options, tokenizer = bundle.config.decode, bundle.tokenizer
+    tokenizer = bundle.tokenizer
     sources = tokenizer.encode([source for source, _ in pairs], "source")
     progress = _counter(listener, 2 * len(sources) * (len(BEAMS) + len(folders) - 1))
     engines = {kind: CTranslate2Engine(folder, tokenizer, "cpu") for kind, folder in folders.items()}

@@ -1,0 +1,93 @@
+"""What the verbs share: the application, the types of their arguments, and how `KEY=VALUE` is told from the others.
+
+In every verb `-m` is a model, `-o` an output, and KEY=VALUE after the other arguments sets a key of the configuration.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.errors import ConfigError
+
+app = typer.Typer(
+    name="dragoman",
+    help="Two files of parallel text in, a Transformer translation system of your own out.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+data_app = typer.Typer(help="Check and split parallel corpora.", no_args_is_help=True)
+model_app = typer.Typer(help="Show and change trained models.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+app.add_typer(model_app, name="model")
+
+Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(help="Override configuration keys, e.g. train.max_steps=1000.", metavar="[KEY=VALUE]..."),
+]
+Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
+OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help="Folder of a trained model.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="KEY=VALUE", help="A key of [decode], the same as decode.KEY=VALUE."),
+]
+Penalty = Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
+Beam = Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy search.")]
+Engine = Annotated[str, typer.Option(help="auto, torch, ctranslate2, or the name of an export, e.g. ct2-int8.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
+Precision = Annotated[str, typer.Option(help="Arithmetic of the torch engine: auto, float32 or bfloat16.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all unless given.")]
+
+# A dotted key: a path or a sentence does not look like this.
+KEY = re.compile(r"[a-z_]+(?:\.[a-z_0-9]+)+=")
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", help="Print the version.", is_eager=True, callback=lambda v: _version(v)),
+    ] = False,
+) -> None:
+    """`debug` is here for the help only: `main` removes it before anything is parsed."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+def split_keys(arguments: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """The arguments that are no keys, and those of the form `section.key=value`."""
+    given = arguments or ()
+    return [one for one in given if not KEY.match(one)], [one for one in given if KEY.match(one)]
+
+
+def search_keys(arguments: Sequence[str] | None, most: int, names: str) -> tuple[list[Path], list[str]]:
+    """Up to `most` paths, and keys of [decode]. Raises ConfigError for more paths and for keys of other sections."""
+    paths, keys = split_keys(arguments)
+    if len(paths) > most:
+        raise ConfigError(f"{paths[most]}: too many arguments; give {names} and then keys, e.g. decode.beam=8")
+    for key in keys:
+        if not key.startswith("decode."):
+            raise ConfigError(f"{key}: has no effect here; only keys of [decode] do, e.g. decode.beam=8")
+    return [Path(path) for path in paths], keys
+
+
+def model_first(model: Path | None, arguments: Sequence[str] | None) -> tuple[Path, list[str]]:
+    """The model of -m, or else the first argument, and the other arguments. Raises ConfigError if there is none."""
+    rest = list(arguments or ())
+    if model is not None:
+        return model, rest
+    if not rest:
+        raise ConfigError("no model; give one with -m MODEL; see `dragoman --help`")
+    return Path(rest[0]), rest[1:]

@@ -1,0 +1,262 @@
+"""The verbs about models: their arguments and help. Heavy imports happen inside them, so that `--help` is fast."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.arguments import (
+    Beam,
+    Device,
+    Engine,
+    Json,
+    Model,
+    OptionalModel,
+    Options,
+    Penalty,
+    app,
+    model_app,
+    model_first,
+    search_keys,
+    split_keys,
+)
+from dragoman.errors import ConfigError
+
+GLOSSARY = "TSV file: a term, then its translations."
+
+
+@app.command()
+def translate(
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(help="Sentences; none, or -, reads lines from stdin.", metavar="[TEXT]... [KEY=VALUE]..."),
+    ] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--model", "-m", help="Folder of a trained model; several form an ensemble. Default: a bundled model."
+        ),
+    ] = None,
+    input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
+    ] = None,
+    beam: Beam = None,
+    n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
+    length_penalty: Penalty = None,
+    glossary: Annotated[Path | None, typer.Option(help=GLOSSARY)] = None,
+    target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = "",
+    options: Options = None,
+    engine: Engine = "auto",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Translate lines.
+
+    There are as many lines in the output as in the input, in the same order; an empty line stays empty. Without -m the
+    bundled model is used whose source language is written in the script of the first line. A key is one of [decode],
+    e.g. decode.method=mbr.
+    """
+    from dragoman.cli.translate import Request, changes, run_translate
+
+    sentences = [one for one in text or () if not one.startswith("decode.") or not split_keys([one])[1]]
+    keys = [one for one in text or () if one not in sentences]
+    request = Request(models or (), tuple(sentences), input, output, glossary, target_prefix, engine, device, as_json)
+    given = changes([*keys, *(options or ())], beam=beam, n_best=n_best, length_penalty=length_penalty)
+    run_translate(request, given)
+
+
+@app.command()
+def look(
+    model: Model,
+    arguments: Annotated[list[str], typer.Argument(help="One sentence.", metavar="TEXT [KEY=VALUE]...")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="Inspect this translation instead of the model's own.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page that shows every step.")] = None,
+    npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Folder of a run: the page shows the sentence at its checkpoints.")
+    ] = None,
+    layers: Annotated[
+        str, typer.Option(help="Layers to show in full on the page of a large model, from 1, e.g. 2,5.")
+    ] = "",
+    beam: Beam = None,
+    length_penalty: Penalty = None,
+    as_json: Json = False,
+) -> None:
+    """Inspect a translation: every step of the paper on your own sentence.
+
+    Prints the probability of each piece and its alternatives; --html shows every quantity behind them.
+    """
+    from dragoman.cli.look import Request, numbers, run_look
+    from dragoman.cli.translate import changes
+
+    texts, keys = split_keys(arguments)
+    if len(texts) != 1:
+        raise ConfigError("look: give one sentence, in quotes")
+    request = Request(model, texts[0], target, html, npz, run, numbers(layers), as_json)
+    run_look(request, changes(keys, beam=beam, length_penalty=length_penalty))
+
+
+@app.command()
+def evaluate(
+    source: Annotated[Path, typer.Argument(help="Source sentences (or one .tsv or .jsonl file of both sides).")],
+    rest: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Their reference translations, line by line; then keys.", metavar="[REFERENCE] [KEY=VALUE]..."
+        ),
+    ] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help="Folder of a trained model; several form an ensemble, or see --compare."),
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Evaluate each model by itself, with paired tests against the first.")
+    ] = False,
+    translations: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--translations", help="File of finished translations of any system, to score on the same test set."
+        ),
+    ] = None,
+    score: Annotated[
+        bool,
+        typer.Option("--score", help="Do not translate: print log P (nats) of each reference, one line per pair."),
+    ] = False,
+    beam: Beam = None,
+    length_penalty: Penalty = None,
+    tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
+    ] = None,
+    options: Options = None,
+    engine: Engine = "auto",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Score models on a test set.
+
+    BLEU, chrF and TER by sacreBLEU, with signatures and 95 % intervals, next to those of copying the source. Several
+    systems, with --compare or --translations, are compared by paired bootstrap and approximate randomisation.
+    """
+    from dragoman.cli.evaluate import Request, run_evaluate, run_score
+    from dragoman.cli.translate import changes
+
+    reference, keys = search_keys(rest, 1, "SOURCE REFERENCE")
+    given = changes([*keys, *(options or ())], beam=beam, length_penalty=length_penalty)
+    request = Request(
+        models or (),
+        source,
+        reference[0] if reference else None,
+        translations or (),
+        compare,
+        tokenize,
+        output,
+        engine,
+        device,
+        as_json,
+    )
+    (run_score if score else run_evaluate)(request, given)
+
+
+@app.command()
+def export(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Text to verify the export with; default: the validation text of the model's run.",
+            metavar="[SOURCE] [REFERENCE] [KEY=VALUE]...",
+        ),
+    ] = None,
+    model: OptionalModel = None,
+    to: Annotated[str, typer.Option(help="The format: ctranslate2.")] = "ctranslate2",
+    quantization: Annotated[str, typer.Option("--quantization", "-q", help="int8, int8_bfloat16 or float32.")] = "int8",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A new model folder, without the training weights.")
+    ] = None,
+    lines: Annotated[int, typer.Option(min=1, help="Maximum number of sentences to verify with.")] = 1000,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Export a model to CTranslate2: faster, and usable without torch.
+
+    The export is verified before it is written: float32 against the model's own log P and translations, int8 by BLEU.
+    """
+    from dragoman.cli.export import run_export
+
+    if to != "ctranslate2":
+        raise ConfigError(f"--to {to}: choose one of: ctranslate2")
+    folder, rest = model_first(model, arguments)
+    text, keys = search_keys(rest, 2, "SOURCE REFERENCE")
+    run_export(folder, text, keys, quantization, output, lines, force, as_json)
+
+
+@model_app.command("glossary")
+def model_glossary(
+    arguments: Annotated[list[str], typer.Argument(help=GLOSSARY, metavar="GLOSSARY")],
+    model: OptionalModel = None,
+) -> None:
+    """Attach a glossary to a model, for every line it translates; an empty file removes it."""
+    from dragoman.cli.model import attach_glossary
+
+    folder, rest = model_first(model, arguments)
+    if len(rest) != 1:
+        raise ConfigError("model glossary: give -m MODEL and one glossary")
+    attach_glossary(folder, Path(rest[0]))
+
+
+@model_app.command("show")
+def model_show(
+    arguments: Annotated[list[str] | None, typer.Argument(help="The model, without -m.", metavar="[MODEL]")] = None,
+    model: OptionalModel = None,
+    as_json: Json = False,
+) -> None:
+    """Verify a model and describe it."""
+    from dragoman.cli.model import show
+
+    folder, rest = model_first(model, arguments)
+    if rest:
+        raise ConfigError(f"{rest[0]}: too many arguments; give one model")
+    show(folder, as_json)
+
+
+@model_app.command("shortlist")
+def model_shortlist(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            help="Source sentences and their translations, line by line (or one .tsv or .jsonl file).",
+            metavar="SOURCE [TARGET]",
+        ),
+    ],
+    model: OptionalModel = None,
+    per_piece: Annotated[int, typer.Option(min=1, help="Maximum number of candidates that a source piece adds.")] = 50,
+    frequent: Annotated[int, typer.Option(min=0, help="Most frequent pieces, allowed for every source.")] = 1000,
+    pairs: Annotated[
+        int, typer.Option(min=2, help="Maximum number of pairs to learn from, drawn at random.")
+    ] = 100_000,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Learn which target pieces a source may need, for faster translation.
+
+    It learns from pairs that the model was trained on, and writes shortlist.txt into the model.
+    """
+    from dragoman.cli.shortlist import run_shortlist
+
+    folder, rest = model_first(model, arguments)
+    if not 1 <= len(rest) <= 2:
+        raise ConfigError("model shortlist: give -m MODEL and the text: SOURCE TARGET, or one .tsv or .jsonl file")
+    target = Path(rest[1]) if len(rest) > 1 else None
+    run_shortlist(
+        folder,
+        Path(rest[0]),
+        target,
+        per_piece=per_piece,
+        frequent=frequent,
+        pairs=pairs,
+        device=device,
+        as_json=as_json,
+    )

@@ -1,0 +1,115 @@
+"""Every verb: `-m` is a model, `-o` an output, KEY=VALUE sets a key, `--json` prints one object."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def copy(model: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model, tmp_path / "model"))
+
+
+@pytest.fixture
+def test_set(trained: Path) -> list[Path]:
+    return [trained / "data/test.en", trained / "data/test.de"]
+
+
+def test_show_takes_the_model_with_or_without_m(dragoman: Any, model: Path) -> None:
+    assert dragoman("model", "show", "-m", model).out == dragoman("model", "show", model).out != ""
+    assert "no model; give one with -m MODEL" in dragoman("model", "show").refused(2)
+
+
+def test_glossary_and_shortlist_take_the_model_with_m(
+    dragoman: Any, copy: Path, test_set: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "terms.tsv").write_text("dog\thund\n", encoding="utf-8")
+    assert "attached a glossary of 1 terms" in dragoman("model", "glossary", "-m", copy, tmp_path / "terms.tsv").err
+    assert (copy / "glossary.tsv").exists()
+    assert dragoman("model", "shortlist", "-m", copy, *test_set, "--json").code == 0
+    assert (copy / "shortlist.txt").exists()
+
+
+@pytest.mark.parametrize("key", ["decode.beam=0", "decode.beem=1"])
+def test_a_key_of_decode_is_checked_by_every_verb(dragoman: Any, model: Path, test_set: list[Path], key: str) -> None:
+    for command in (
+        ["translate", "-m", model, "dog"],
+        ["evaluate", "-m", model, *test_set],
+        ["look", "-m", model, "dog"],
+    ):
+        assert dragoman(*command, key).refused(2).startswith("decode.bee" if "beem" in key else "decode.beam: ")
+
+
+def test_a_key_after_the_arguments_is_the_option(dragoman: Any, model: Path, test_set: list[Path]) -> None:
+    search = ["decode.method=sample", "decode.seed=7"]
+    flags = [part for key in search for part in ("-O", key.removeprefix("decode."))]
+    for command in (
+        ["translate", "-m", model, "the red dog", "--json"],
+        ["evaluate", "-m", model, *test_set, "--json"],
+    ):
+        assert dragoman(*command, *search).out == dragoman(*command, *flags).out != dragoman(*command).out
+
+
+def test_a_key_of_another_section_has_no_effect_on_a_finished_model(
+    dragoman: Any, model: Path, test_set: list[Path]
+) -> None:
+    assert "train.seed=3: has no effect here" in dragoman("evaluate", "-m", model, *test_set, "train.seed=3").refused(2)
+
+
+def test_train_prints_its_result_in_json(dragoman: Any, project: Path) -> None:
+    said = dragoman("train", project / "run.toml", "train.max_steps=1", "--json")
+    report = json.loads(said.out)
+    assert report["schema"] == "dragoman.train/1"
+    assert report["model"] == f"{project}/runs/toy/model"
+    assert report["outcome"]["step"] == 1
+    assert [score["metric"] for score in report["scores"]] == ["BLEU", "chrF2", "TER"]
+
+
+def test_distill_prints_its_result_in_json(dragoman: Any, project: Path, model: Path) -> None:
+    said = dragoman("distill", "-m", model, project / "run.toml", "train.max_steps=1", "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["schema"] == "dragoman.distill/1"
+
+
+def test_export_prints_its_verdict_in_json(dragoman: Any, copy: Path, test_set: list[Path]) -> None:
+    said = dragoman("export", "-m", copy, *test_set, "decode.beam=1", "-q", "float32", "--json")
+    assert said.code == 0, said.err
+    report = json.loads(said.out)
+    assert (report["schema"], report["export"]) == ("dragoman.export/1", "ct2-float32")
+    assert report["verdict"]["sentences"] == 10
+
+
+def test_data_split_prints_its_parts_in_json(dragoman: Any, project: Path, tmp_path: Path) -> None:
+    whole = [tmp_path / "all.en", tmp_path / "all.de"]
+    for path, language in zip(whole, ("en", "de"), strict=True):
+        path.write_bytes((project / f"data/train.{language}").read_bytes())
+    shutil.rmtree(project / "data")
+    said = dragoman("data", "split", project / "run.toml", *whole, "--held-out", "20", "--json")
+    parts = json.loads(said.out)["parts"]
+    assert set(parts) == {"train", "valid", "test"}
+    assert sum(part["pairs"] for part in parts.values()) == 300
+
+
+def test_config_explains_a_key_a_section_and_refuses_others(dragoman: Any) -> None:
+    assert dragoman("config", "train.warmup").out.startswith("train.warmup  (whole number from 1; default: 4000)\n    ")
+    assert {
+        line.split()[0].split(".")[0] for line in dragoman("config", "decode").out.splitlines() if line[0] != " "
+    } == {"decode"}
+    assert "did you mean train.warmup?" in dragoman("config", "train.warm_up").refused(2)
+    assert json.loads(dragoman("config", "--json").out)["keys"][0]["name"] == "version"
+
+
+def test_a_hint_names_the_program_as_it_was_called(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = tmp_path / "bin/dragoman"
+    called.parent.mkdir()
+    called.touch()
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["bin/dragoman"])
+    assert f"`{called} export" in dragoman("translate", "-m", model, "--engine", "ct2-int8", "a").refused(4)
+    assert f"`{called} train`" in dragoman("translate", "hello").err
