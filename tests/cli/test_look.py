@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dragoman as dragoman_api
+
 SENTENCE = "the red dog sees a bird"
 
 
