@@ -1,15 +1,25 @@
 """The documentation as a site, English and Korean: `make docs`. Nothing in it is fetched from a network."""
 
+import importlib
+import inspect
+import re
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
 project = "Dragoman"
 html_title = "Dragoman"
 language = "en"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+# A docstring has its code between single backticks.
+default_role = "code"
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -17,15 +27,15 @@ html_copy_source = False
 html_show_copyright = html_show_sphinx = False
 html_theme_options = {"footer_icons": []}
 pygments_style, pygments_dark_style = "default", "github-dark"
-# A block that is not Python is text as it stands: a shell's, an equation, what a program prints.
+# A block that is not Python is plain text: shell commands, an equation, the output of a program.
 highlight_language = "text"
 
 
 def one_language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
-    """Each page says which language it is in, and its contents at the side are in that language."""
+    """Set the language of a page, and keep only that language in the table of contents at its side."""
     korean = page.startswith("ko/")
     context["language"] = "ko" if korean else "en"
-    # Where the name at the top leads.
+    # The link of the name at the top.
     context["master_doc"] = "ko/index" if korean else "index"
     sidebar = BeautifulSoup(context["furo_navigation_tree"], "html.parser")
     for part in sidebar.find_all("ul", recursive=False):
@@ -38,6 +48,43 @@ def one_language(app: Sphinx, page: str, template: str, context: dict[str, Any],
     context["furo_navigation_tree"] = str(sidebar)
 
 
+class PublicNames(SphinxDirective):
+    """`.. public-names:: MODULE` documents every name of its `__all__`, from the docstrings."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """One autodoc directive per name, functions first."""
+        [module] = self.arguments
+        values = {
+            name: getattr(importlib.import_module(module), name) for name in importlib.import_module(module).__all__
+        }
+        lines = [
+            line
+            for name in sorted(values, key=lambda name: (inspect.isclass(values[name]), name.lower()))
+            if not name.startswith("__")
+            for line in self.directive(f"{module}.{name}", values[name])
+        ]
+        return self.parse_text_to_nodes(StringList(lines, source=self.env.docname))
+
+    def directive(self, name: str, value: Any) -> list[str]:
+        """A function with its docstring; a class with those of its own public methods too."""
+        if not inspect.isclass(value):
+            return [f".. autofunction:: {name}", ""]
+        fields = sorted(getattr(value, "model_fields", ()))  # the configuration's keys have a page of their own
+        inherited = [f"   :exclude-members: {', '.join([*fields, 'model_config'])}"] if fields else []
+        return [f".. autoclass:: {name}", "   :members:", *inherited, ""]
+
+
+def as_restructured_text(app: Sphinx, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with code between backticks: all other signs of reStructuredText are escaped."""
+    for number, line in enumerate(lines):
+        parts = re.split(r"(`[^`]*`)", line)
+        lines[number] = "".join(part if part[:1] == "`" else re.sub(r"([*|_\\])", r"\\\1", part) for part in parts)
+
+
 def setup(app: Sphinx) -> None:
-    """Sphinx's way in; after the theme has made the contents."""
+    """Sphinx's entry point; `one_language` runs after the theme has made the contents."""
+    app.add_directive("public-names", PublicNames)
+    app.connect("autodoc-process-docstring", as_restructured_text)
     app.connect("html-page-context", one_language, priority=900)
