@@ -21,8 +21,8 @@ ENGLISH_HEAD = """\
 
 Every key of a run's configuration, a TOML file as `dragoman init` writes it. Any key can be overridden on the command
 line, as in `dragoman train run.toml train.max_steps=1000`; the keys of `[decode]` also when translating, as in
-`-O beam=8`. Relative paths start at the folder of the file. An unknown key is an error. `dragoman config KEY` prints the
-same text.
+`-O beam=8`. Relative paths start at the folder of the file. An unknown key is an error. `dragoman config KEY` prints
+the same text.
 """
 KOREAN_HEAD = """\
 # 설정
