@@ -42,13 +42,12 @@ def test_code_in_english_words_is_also_in_the_korean_text() -> None:
     texts = tomllib.loads((DOCS / "ko/configuration.toml").read_text(encoding="utf-8"))
     for key in keys():
         for value in re.findall(r"`(\w+)`:", key.doc):
-            assert f"`{value}`:" in texts[key.name], key.name
+            assert f"`{value}`" in texts[key.name], key.name
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.ko.md", "CONTRIBUTING.md", "SECURITY.md"])
+@pytest.mark.parametrize("name", ["README.md", "README.ko.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
 def test_links_lead_to_files_of_the_repository(name: str) -> None:
     links = [link for link in LINK.findall((ROOT / name).read_text(encoding="utf-8")) if "://" not in link]
-    assert links
     assert not [link for link in links if not (ROOT / link).exists()]
 
 
@@ -57,4 +56,4 @@ def test_a_readme_is_short_and_opens_with_a_picture_and_the_two_commands(name: s
     text = (ROOT / name).read_text(encoding="utf-8")
     assert len(text.splitlines()) < 130
     opening = text[: text.index("\n## ")]
-    assert opening.index("docs/images/look.png") < opening.index("make demo") < opening.index("make test")
+    assert opening.index("](docs/images/look.") < opening.index("make demo") < opening.index("make test")
