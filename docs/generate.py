@@ -42,7 +42,7 @@ WORDS = [
     (r" above ([\d.,]+)", r" \1 초과"),
     (r" to ([\d.,]+)", r" \1 이하"),
     (r" below ([\d.,]+)", r" \1 미만"),
-    (r"list of corpus", "말뭉치 목록"),
+    (r"list of corpora", "말뭉치 목록"),
     (r"list of text", "문자열 목록"),
     (r"corpus", "말뭉치"),
     (r"\bpath", "경로"),

@@ -95,7 +95,8 @@ def _describe(annotation: Any, metadata: Any = ()) -> str:
         return " | ".join(json.dumps(value) for value in arguments)
     if origin is tuple:
         kind = _describe(arguments[0])
-        return f"list of {kind}" if arguments[-1] is Ellipsis else f"[{', '.join([kind] * len(arguments))}]"
+        many = "corpora" if kind == "corpus" else kind
+        return f"list of {many}" if arguments[-1] is Ellipsis else f"[{', '.join([kind] * len(arguments))}]"
     if annotation in (int, float):
         words = ("whole number" if annotation is int else "number") + _bounds(metadata)
         return words.replace("whole number above 0", "whole number from 1")
