@@ -1,4 +1,4 @@
-"""Which reading of a model's attention makes the best shortlist, and does mutual information know it?
+"""Which choice of a model's attention makes the best shortlist, and does mutual information know it?
 
     python reproduce/alignment.py MODEL TRAIN_SOURCE TRAIN_TARGET HELD_SOURCE HELD_TARGET
 
@@ -40,22 +40,22 @@ def main(model: str, *files: str) -> None:
     tokenizer, network = bundle.tokenizer, bundle.load_model()
     width = len(tokenizer.target)
     train, held = examples_of(tokenizer, *files[:2]), examples_of(tokenizer, *files[2:])
-    readings = [AttentionChoice(layer, late) for layer, late in product(range(len(network.decoder)), (False, True))]
-    probed = count(network, train[:PROBE], torch.device("cpu"), readings, width, positions=1)
-    counted = count(network, train, torch.device("cpu"), readings, width)
+    choices = [AttentionChoice(layer, late) for layer, late in product(range(len(network.decoder)), (False, True))]
+    probed = count(network, train[:PROBE], torch.device("cpu"), choices, width, positions=1)
+    counted = count(network, train, torch.device("cpu"), choices, width)
     always, result = always_allowed(tokenizer, train, FREQUENT), []
-    for reading in sorted(readings, key=lambda reading: -probed[reading].information()):
+    for choice in sorted(choices, key=lambda choice: -probed[choice].information()):
         shortlist, information = (
-            likeliest(counted[reading], tokenizer, always, PER_PIECE),
-            probed[reading].information(),
+            likeliest(counted[choice], tokenizer, always, PER_PIECE),
+            probed[choice].information(),
         )
         found = coverage(shortlist, [(example.source, example.target) for example in held], width)
-        token = "goes in" if reading.late else "comes out"
+        token = "goes in" if choice.aligns_input_token else "comes out"
         print(
-            f"layer {reading.layer + 1}, the token that {token}: {information:.3f} nats, "
+            f"layer {choice.layer + 1}, the token that {token}: {information:.3f} nats, "
             f"covers {100 * found.share:.2f} % with {found.size:,.0f} of {width:,} pieces"
         )
-        row = {"layer": reading.layer + 1, "late": reading.late, "information": round(information, 3)}
+        row = {"layer": choice.layer + 1, "late": choice.aligns_input_token, "information": round(information, 3)}
         result.append({**row, "coverage": round(found.share, 4), "size": round(found.size)})
     print(json.dumps({"model": bundle.manifest["name"], "pairs": len(train), "held": len(held), "readings": result}))
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from dragoman.config import DecodeConfig
 from dragoman.decode.ensemble import EnsembleState
 from dragoman.decode.hypothesis import length_penalty
-from dragoman.decode.topk import best
+from dragoman.decode.topk import topk_by_blocks
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.model.transformer import Transformer
@@ -197,6 +197,6 @@ def test_the_best_of_blocks_are_the_best(width: int) -> None:
     scores[0] = -torch.inf
     scores[0, -1] = 0.0
     for k, (row, columns) in product([1, 5], zip(scores, scores, strict=True)):
-        values, places = best(row[None], k)
+        values, places = topk_by_blocks(row[None], k)
         assert values.tolist() == [sorted(row.tolist(), reverse=True)[:k]]
         assert columns[places[0]].tolist() == values[0].tolist()

@@ -14,7 +14,7 @@ from dragoman.errors import ModelError
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import Shortlist, coverage
-from dragoman.shortlist.learn import AttentionChoice, Counts, count, learn_shortlist, watched
+from dragoman.shortlist.learn import AttentionChoice, Counts, count, cross_attention, learn_shortlist
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from dragoman.training.loop import Trainer
 
@@ -60,9 +60,9 @@ def test_the_file_is_a_line_a_piece_in_words(shortlist: Shortlist, toy_tokenizer
         (b"\t<s>\n\xc3\n", "cannot be read: "),
         (b"\t<s>\n<s> <s>\n", "s.txt:2: not a source piece, a tab"),
         (b"\t<s>\n<s>\t\n", "s.txt:2: not a source piece, a tab"),
-        (b"\t<s>\n<s>\tnonsense\n", "s.txt:2: 'nonsense' is no piece of this model"),
-        (b"\t<s>\nnonsense\t<s>\n", "s.txt:2: 'nonsense' is no piece of this model"),
-        (b"\t<s>  <s>\n", "s.txt:1: '' is no piece of this model"),
+        (b"\t<s>\n<s>\tnonsense\n", "s.txt:2: 'nonsense' is not a piece of this model"),
+        (b"\t<s>\nnonsense\t<s>\n", "s.txt:2: 'nonsense' is not a piece of this model"),
+        (b"\t<s>  <s>\n", "s.txt:1: '' is not a piece of this model"),
         (b"<s>\t<s>\n", "no line of pieces that are always allowed"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_piece_that_would_part_a_line_is_refused(piece: str, monkeypatch: pyte
         def pieces(self, tokens: list[int], side: str) -> list[str]:
             return [piece for _ in tokens]
 
-    with pytest.raises(ModelError, match="has no place in a shortlist"):
+    with pytest.raises(ModelError, match="cannot be in a shortlist"):
         Shortlist((4,), {}).text(Odd())  # type: ignore[arg-type]
 
 
@@ -109,7 +109,7 @@ def test_mutual_information_of_a_dictionary_and_of_chance() -> None:
 def test_the_attention_watched_is_softmax_of_queries_and_keys(build: Callable[..., Transformer]) -> None:
     model = build()
     batch = collate([Example([5, 6, 7], [8, 9], ""), Example([5], [8, 9, 10, 11], "")])
-    with torch.no_grad(), watched(model, {1}) as seen:
+    with torch.no_grad(), cross_attention(model, {1}) as seen:
         state = model.encode(batch.src, padding_mask(batch.src, PAD))
         model.decode_features(batch.tgt_in, state)
     assert set(seen) == {1}
@@ -251,7 +251,7 @@ def test_plain_softmax_over_the_watched_layer(build: Callable[..., Transformer])
     model, seen_inputs = build(), []
     model.decoder[0].cross_attention.attend.register_forward_pre_hook(lambda _, inputs: seen_inputs.append(inputs))
     batch = collate([Example([5, 6], [8, 9], "")])
-    with watched(model, {0}) as seen:
+    with cross_attention(model, {0}) as seen:
         model.decode_features(batch.tgt_in, model.encode(batch.src, padding_mask(batch.src, PAD)))
     q, k = (x[0].detach() for x in seen_inputs[0][:2])
 

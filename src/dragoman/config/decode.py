@@ -1,16 +1,19 @@
 """The keys of [decode]: how the model searches for a translation."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypedDict
 
 from pydantic import Field, model_validator
 
 from dragoman.config.base import HypothesisCount, NonNegative, Positive, Section
 
+Method = Literal["beam", "sample", "mbr"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
 
 class DecodeConfig(Section):
     """How the model searches for a translation, section 6.1."""
 
-    method: Literal["beam", "sample", "mbr"] = "beam"
+    method: Method = "beam"
     """`beam`: beam search for the most probable translation. `sample`: random sampling. `mbr`: of `samples` random
     translations, the one most similar to the others by chrF (minimum Bayes risk, Eikema and Aziz 2022)."""
     beam: HypothesisCount = 4
@@ -47,6 +50,9 @@ class DecodeConfig(Section):
     """Also return log P of each token of a translation."""
     batch_tokens: Positive = 4096
     """Size of a batch: sentences × longest source, in tokens."""
+    precision: Precision = "auto"
+    """Precision of the torch engine: `auto` is float32 on a CPU and bfloat16 on a GPU that computes in it. An export
+    has its own precision, whatever this key is."""
 
     @model_validator(mode="after")
     def _enough_hypotheses(self) -> Self:
@@ -62,3 +68,26 @@ class DecodeConfig(Section):
         """Maximum number of tokens of the translation of a source of `source_length` tokens."""
         longest = max(source_length + self.extra_length, self.min_length)
         return longest if self.max_length is None else min(longest, self.max_length)
+
+
+class DecodeOptions(TypedDict, total=False):
+    """The keys of [decode] that a single call may change; None keeps a key as it is. `precision` belongs to a model."""
+
+    method: Method | None
+    beam: int | None
+    length_penalty: float | None
+    coverage_penalty: float | None
+    no_repeat_ngram: int | None
+    min_length: int | None
+    extra_length: int | None
+    max_length: int | None
+    n_best: int | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    samples: int | None
+    seed: int | None
+    exact: bool | None
+    shortlist: bool | None
+    token_scores: bool | None
+    batch_tokens: int | None

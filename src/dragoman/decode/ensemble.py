@@ -1,4 +1,4 @@
-"""One model, or several that share a vocabulary, as one: their probabilities are averaged."""
+"""One model, or an ensemble of models with the same vocabularies: the mean of their probabilities."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
@@ -15,52 +16,55 @@ from dragoman.model.transformer import DecoderState, Transformer
 
 @dataclass(frozen=True, slots=True)
 class EnsembleState:
-    """What each model knows of the same sentences and hypotheses."""
+    """The decoder state of each model, for the same sentences and hypotheses."""
 
     states: tuple[DecoderState, ...]
 
-    def select(self, rows: Tensor, sentences: Tensor | None = None) -> "EnsembleState":
-        """As `DecoderState.select`, in every model."""
+    def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "EnsembleState":
+        """`DecoderState.select` in every model."""
         return EnsembleState(tuple(state.select(rows, sentences) for state in self.states))
 
 
 class Ensemble:
-    """Models with one source and one target vocabulary; their shapes may differ."""
+    """Models with the same source and target vocabulary; their shapes may differ."""
 
     def __init__(self, models: Iterable[Transformer]) -> None:
         self.models = tuple(models)
-        assert len({model.projection.size(0) for model in self.models}) == 1, "one vocabulary, or the caller refuses"
+        assert len({model.projection.size(0) for model in self.models}) == 1, "the caller refuses other vocabularies"
 
-    def encode(self, src: Tensor, src_mask: Tensor) -> EnsembleState:
-        """As `Transformer.encode`, in every model."""
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> EnsembleState:
+        """`Transformer.encode` in every model."""
         return EnsembleState(tuple(model.encode(src, src_mask) for model in self.models))
 
-    def projections(self, vocabulary: CandidateVocabulary) -> list[Tensor]:
-        """Each model's rows (U, D) of the projection matrix for these words: gathered once a batch."""
-        return [
-            model.projection if vocabulary.ids is None else model.projection[vocabulary.ids] for model in self.models
-        ]
+    def projections(self, vocabulary: CandidateVocabulary) -> list[Float[Tensor, "U _"]]:
+        """Each model's rows of the projection matrix for these candidates, (U, D): gathered once per batch."""
+        ids = vocabulary.ids
+        return [model.projection if ids is None else model.projection[ids] for model in self.models]
 
     def decode(
-        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], disallowed: Tensor | None = None
-    ) -> tuple[Tensor, EnsembleState]:
-        """log P (R, U), in float32, of the words after the last of `tokens` (R, T), and the state after them.
+        self,
+        tokens: Int[Tensor, "R T"],
+        state: EnsembleState,
+        projections: Sequence[Float[Tensor, "U _"]],
+        disallowed: Bool[Tensor, "R U"] | None = None,
+    ) -> tuple[Float[Tensor, "R U"], EnsembleState]:
+        """log P in float32 of each candidate after the last of `tokens`, and the state after them.
 
-        What is `disallowed` (R, U), or in FORBIDDEN_IDS, has no probability, and the others have all.
+        The `disallowed` candidates and FORBIDDEN_IDS have probability 0; the others share all of it.
         """
-        found, states = [], []
+        log_probs, states = [], []
         for model, before, projection in zip(self.models, state.states, projections, strict=True):
             x, after = model.decode_features(tokens, before)
             logits = F.linear(x[:, -1], projection)
-            logits[:, FORBIDDEN_IDS] = -torch.inf  # the marks' columns are their ids: they come first
+            logits[:, FORBIDDEN_IDS] = -torch.inf  # the column of a special token is its id, in any vocabulary
             if disallowed is not None:
                 logits.masked_fill_(disallowed, -torch.inf)
-            found.append(logits.log_softmax(-1, dtype=torch.float32))
+            log_probs.append(logits.log_softmax(-1, dtype=torch.float32))
             states.append(after)
-        return average(found), EnsembleState(tuple(states))
+        return log_mean(log_probs), EnsembleState(tuple(states))
 
 
-def average(log_probs: Sequence[Tensor]) -> Tensor:
+def log_mean(log_probs: Sequence[Float[Tensor, "*any"]]) -> Float[Tensor, "*any"]:
     """log of the mean of the models' probabilities."""
     if len(log_probs) == 1:
         return log_probs[0]

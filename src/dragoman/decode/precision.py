@@ -1,16 +1,15 @@
-"""Which arithmetic a model decodes in."""
+"""The precision in which a model decodes."""
 
 from typing import Literal
 
 import torch
 from torch import nn
 
+from dragoman.config.decode import Precision
 from dragoman.model.transformer import Transformer
 
-Precision = Literal["auto", "float32", "bfloat16"]
 
-
-def choose(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:
+def resolve_precision(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:
     """`auto` is float32 on a CPU, for exactness, and bfloat16 on a GPU that computes in it."""
     if precision != "auto":
         return precision
@@ -18,9 +17,9 @@ def choose(precision: Precision, device: torch.device) -> Literal["float32", "bf
 
 
 def to_bfloat16(model: Transformer) -> Transformer:
-    """The same model with its matrices in bfloat16 already, for `arithmetic`, which would convert them every time.
+    """The same model with its matrices already in bfloat16; autocast would convert them at every call.
 
-    Embeddings and norms stay float32 and are the given model's own; the given model stays as it is.
+    Embeddings and norms stay float32 and are shared with the given model, which stays as it is.
     """
     matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)} | {"projection"}
     weights = model.state_dict()

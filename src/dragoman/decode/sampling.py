@@ -1,6 +1,6 @@
 """Ancestral sampling: translations drawn from the model's distribution, or from a sharper one.
 
-What is drawn depends on the seed, the source and the number of the sample alone, not on the batch.
+A sample depends only on the seed, the source and the sample's index, not on the rest of the batch.
 """
 
 import hashlib
@@ -9,22 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.decode.search import COMPACT_AT
 from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.model.attention import padding_mask
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
-# Ended samples stay, unheeded, until they are this share of the batch: leaving, they have the cache copied.
-COMPACT_AT = 1 / 8
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """Of what the samples are drawn: P^(1/temperature), of the `top_k` likeliest and of `top_p` of the mass."""
+    """The distribution drawn from: P^(1/temperature), limited to `top_k` tokens and to `top_p` of the probability."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -34,7 +33,7 @@ class SamplingParams:
 @torch.inference_mode()
 def sample(
     models: Ensemble,
-    src: Tensor,
+    src: Int[Tensor, "B S"],
     constraints: Constraints,
     *,
     samples: int,
@@ -43,43 +42,43 @@ def sample(
     alpha: float,
     vocabulary: CandidateVocabulary = CandidateVocabulary(),  # noqa: B008 - frozen
 ) -> list[list[Hypothesis]]:
-    """`samples` translations of each sentence of `src` (B, S), in the order drawn; log P is the model's own."""
-    count = src.size(0)
-    streams = _streams(src, samples, seed)
-    rows = torch.arange(count, device=src.device).repeat_interleave(samples)
-    # Every sample is a sentence of its own, for none forks: what each sees of the past needs no mask.
+    """`samples` translations of each sentence of `src`, in the order drawn; log P is the model's own."""
+    generators = _generators(src, samples, seed)
+    rows = torch.arange(src.size(0), device=src.device).repeat_interleave(samples)
+    # Every sample is a sentence of its own to the model: it does not fork, so its past needs no lineage mask.
     state = models.encode(src, padding_mask(src, PAD)).select(rows, rows)
-    words, projections = vocabulary.select(rows), models.projections(words)
-    numbers, places = rows.tolist(), list(range(len(rows)))  # of each row: its sentence, its sample
-    said = torch.full((len(rows), 1), BOS, device=src.device)
+    vocabulary, projections = vocabulary.select(rows), models.projections(vocabulary)
+    sentences, indices = rows.tolist(), list(range(len(rows)))  # of each row: its sentence, its sample
+    generated = torch.full((len(rows), 1), BOS, device=src.device)
     total, done = torch.zeros(len(rows), device=src.device), torch.zeros_like(rows, dtype=torch.bool)
-    found: dict[int, Hypothesis] = {}
+    finished: dict[int, Hypothesis] = {}
     while True:
-        log_probs, state = models.decode(said[:, -1:], state, projections, vocabulary.disallowed)
-        log_probs = constraints.mask_logits_(log_probs, said[:, 1:], numbers, words)
-        columns = draw(log_probs, params, _chances(streams, src.device))
+        log_probs, state = models.decode(generated[:, -1:], state, projections, vocabulary.disallowed)
+        log_probs = constraints.mask_logits_(log_probs, generated[:, 1:], sentences, vocabulary)
+        columns = draw(log_probs, params, _uniform(generators, src.device))
         total = total + log_probs.gather(1, columns[:, None]).squeeze(1)
         tokens = vocabulary.tokens(columns)
         ended = ((tokens == EOS) & ~done).nonzero().squeeze(1)
-        divisor = length_penalty(said.size(1), alpha)  # the begin mark stands for the end mark
-        for row, history, log_prob in zip(ended.tolist(), said[ended, 1:].tolist(), total[ended].tolist(), strict=True):
-            found[places[row]] = Hypothesis(tuple(history), log_prob, log_prob / divisor)
-        if len(found) == len(rows):
-            return [[found[first + number] for number in range(samples)] for first in range(0, len(rows), samples)]
+        divisor = length_penalty(generated.size(1), alpha)  # BOS is counted in place of EOS
+        ends = zip(ended.tolist(), generated[ended, 1:].tolist(), total[ended].tolist(), strict=True)
+        for row, ids, log_prob in ends:
+            finished[indices[row]] = Hypothesis(tuple(ids), log_prob, log_prob / divisor)
+        if len(finished) == len(rows):
+            return [[finished[first + n] for n in range(samples)] for first in range(0, len(rows), samples)]
         done[ended] = True
-        said = torch.cat((said, tokens[:, None]), dim=1)
-        if len(rows) - len(found) <= (1 - COMPACT_AT) * len(places):
+        generated = torch.cat((generated, tokens[:, None]), dim=1)
+        if len(rows) - len(finished) <= (1 - COMPACT_AT) * len(indices):
             kept = (~done).nonzero().squeeze(1)
-            numbers, places = ([some[row] for row in kept.tolist()] for some in (numbers, places))
-            streams = [streams[row] for row in kept.tolist()]
-            said, total, done = said[kept], total[kept], done[kept]
-            state, words = state.select(kept, kept), vocabulary.select(kept)
+            sentences, indices = ([values[row] for row in kept.tolist()] for values in (sentences, indices))
+            generators = [generators[row] for row in kept.tolist()]
+            generated, total, done = generated[kept], total[kept], done[kept]
+            state, vocabulary = state.select(kept, kept), vocabulary.select(kept)
 
 
-def draw(scores: Tensor, params: SamplingParams, chance: Tensor) -> Tensor:
-    """A column of each row of `scores` (R, U), log P up to a constant: where the sum of P passes `chance` (R).
+def draw(scores: Float[Tensor, "R U"], params: SamplingParams, uniform: Float64[Tensor, "R"]) -> Int[Tensor, "R"]:
+    """A column of each row of `scores`, which are log P up to a constant: where the sum of P passes `uniform`.
 
-    Summed in the order of the columns and in float64, so that rounding hardly moves the places where it passes.
+    Summed in the order of the columns and in float64, so that rounding hardly moves the positions where it passes.
     """
     scores = scores.double() / params.temperature
     if 0 < params.top_k < scores.size(1):
@@ -88,15 +87,15 @@ def draw(scores: Tensor, params: SamplingParams, chance: Tensor) -> Tensor:
     p = scores.softmax(1)
     if params.top_p < 1:
         ordered = p.sort(dim=1, descending=True).values
-        before = ordered.cumsum(1) - ordered  # the mass of what is likelier
+        before = ordered.cumsum(1) - ordered  # the probability of all likelier tokens
         least = ordered.masked_fill(before >= params.top_p, torch.inf).amin(1, keepdim=True)
         p = p.masked_fill(p < least, 0.0)
     sums = p.cumsum(1)
-    return torch.searchsorted(sums, chance[:, None] * sums[:, -1:], right=True).squeeze(1)
+    return torch.searchsorted(sums, uniform[:, None] * sums[:, -1:], right=True).squeeze(1)
 
 
-def _streams(src: Tensor, samples: int, seed: int) -> list[random.Random]:
-    """Where each sample's numbers come from, (B · samples): a sample may be long, so they are drawn step by step."""
+def _generators(src: Int[Tensor, "B S"], samples: int, seed: int) -> list[random.Random]:
+    """The random numbers of each sample, B × samples, drawn step by step because a sample may be long."""
     sources = [[token for token in source if token != PAD] for source in src.tolist()]
     return [
         random.Random(hashlib.sha256(repr((seed, ids, number)).encode()).digest())
@@ -105,7 +104,7 @@ def _streams(src: Tensor, samples: int, seed: int) -> list[random.Random]:
     ]
 
 
-def _chances(streams: Sequence[random.Random], device: torch.device) -> Tensor:
-    """The next number in [0, 1) of each."""
-    numbers = [stream.getrandbits(24) / 2**24 for stream in streams]  # below 1 in any product
+def _uniform(generators: Sequence[random.Random], device: torch.device) -> Float64[Tensor, "R"]:
+    """The next number in [0, 1) of each generator."""
+    numbers = [generator.getrandbits(24) / 2**24 for generator in generators]  # below 1 in any product
     return torch.tensor(numbers, dtype=torch.float64, device=device)

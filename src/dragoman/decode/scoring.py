@@ -1,6 +1,7 @@
 """log P(target | source) of given pairs."""
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
@@ -8,21 +9,24 @@ from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import PAD
 
-# Positions projected onto the vocabulary at once: enough to keep a processor busy, few enough for any memory.
-POSITIONS = 512
+# Positions projected onto the vocabulary at a time: enough to keep a processor busy, few enough for any memory.
+POSITIONS_PER_PROJECTION = 512
 
 
 @torch.inference_mode()
-def log_probabilities(model: Transformer, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-    """log P of each token of `tgt_out` (B, T) given the source and the tokens before it; 0 at padding.
+def log_probabilities(
+    model: Transformer, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], tgt_out: Int[Tensor, "B T"]
+) -> Float[Tensor, "B T"]:
+    """log P of each token of `tgt_out` given the source and the tokens before it; 0 at padding.
 
-    Probabilities are of what may be said: no mark but the end has any.
+    FORBIDDEN_IDS have probability 0, as in a search.
     """
     features, _ = model.decode_features(tgt_in, model.encode(src, padding_mask(src, PAD)))
-    real = tgt_out != PAD
-    found = []
-    for x, tokens in zip(features[real].split(POSITIONS), tgt_out[real].split(POSITIONS), strict=True):
+    is_token = tgt_out != PAD
+    chunks = features[is_token].split(POSITIONS_PER_PROJECTION), tgt_out[is_token].split(POSITIONS_PER_PROJECTION)
+    log_probs = []
+    for x, tokens in zip(*chunks, strict=True):
         logits = model.project(x).float()
         logits[:, FORBIDDEN_IDS] = -torch.inf
-        found.append(logits.gather(1, tokens[:, None]).squeeze(1) - logits.logsumexp(1))
-    return torch.zeros(tgt_out.shape, device=src.device).masked_scatter(real, torch.cat(found))
+        log_probs.append(logits.gather(1, tokens[:, None]).squeeze(1) - logits.logsumexp(1))
+    return torch.zeros(tgt_out.shape, device=src.device).masked_scatter(is_token, torch.cat(log_probs))

@@ -1,7 +1,7 @@
 """The fast engine: CTranslate2 on a network that `dragoman.exporting` converted. No torch.
 
-It is asked so that it finds what our own search finds: hypotheses come with plain log P, and their scores are ours;
-nothing is cut; a sentence's limit of length is its own, whatever its neighbours'.
+It is called so that it finds what our own search finds: hypotheses have plain log P and our scores, nothing is cut,
+and a sentence's length limit is its own, whatever else is in the batch.
 """
 
 import os
@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,47 +18,58 @@ from dragoman.config import DecodeConfig
 from dragoman.config.base import INT32_MAX
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
+from dragoman.engine.memory import SearchSize, available_memory, hypotheses, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
-# Tokens that a processor's thread searches at once: many enough that its products are large and that weights which no
-# cache holds are read for several sentences, and else few. A batch is never divided among threads: they would wait for
-# each other at every small product (`docs/log.md`, 2026-11-21).
+# Tokens that a thread searches at a time: enough that its products are large and that weights too big for any cache
+# are read for several sentences, but few otherwise. A batch is never divided among threads: they would wait for each
+# other at every small product (`docs/log.md`, 2026-11-21).
 THREAD_TOKENS = {"int8": 192, "float32": 320}
 THREAD_TOKENS_OF_LARGE, LARGE = 1024, 64 << 20
-# Pieces of a batch that is scored: what fits the memory of a small machine with the largest vocabulary.
-SCORED_PIECES = 2048
-# A pair by itself: its last bits do not depend on who else is scored.
+# Tokens of a batch that is scored: what fits in a small machine's memory with the largest vocabulary.
+SCORED_TOKENS = 2048
+# Each pair by itself: its last bits do not depend on what else is scored.
 ALONE = {"max_batch_size": 1, "batch_type": "examples"}
-# CTranslate2 ends a sentence at `beam` hypotheses, as our search does, if it has a length penalty; this one is none.
+# With a length penalty CTranslate2 stops a sentence at `beam` hypotheses, as our search does; this one changes nothing.
 STOP_AT_BEAM = 1e-9
-# Networks of a process that this one was forked from: to end them would be to wait for threads that are not here.
+# Networks inherited by a forked child: destroying them there would deadlock, because their threads do not exist in it.
 _LEAKED_AFTER_FORK: list[list[Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What CTranslate2 found: pieces without the end mark, what it tells of log P, and whether it ended by itself."""
+class _Job:
+    """A sentence to translate: its ids, the ids that its translation begins with, its maximum length in tokens."""
 
-    pieces: Sequence[str]
-    told: float
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A sentence to translate: its ids, how the translation begins, how many tokens it may have."""
-
-    source: Ids
-    prefix: Ids
+    source_ids: Ids
+    target_prefix: Ids
     limit: int
 
 
-class CTranslate2Engine:
-    """A converted network in `folder`. Raises ModelError or ResourceError when it cannot be loaded."""
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """CTranslate2's answer: pieces without EOS, the log P that it reports, and whether EOS ended it or the limit."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, device: str = "auto", threads: int | None = None) -> None:
+    pieces: Sequence[str]
+    reported_log_prob: float
+    finished: bool
+
+
+class CTranslate2Engine:
+    """A converted network in `folder`, searching `threads` batches at a time.
+
+    `cached_numbers` is that of `SearchSize`. Raises ModelError or ResourceError if the network cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        tokenizer: Tokenizer,
+        device: str = "auto",
+        threads: int | None = None,
+        cached_numbers: int = 0,
+    ) -> None:
         self.folder, self.device = folder, device
         self.threads = 1 if device.startswith("cuda") else threads or _processors()
         self._pieces: dict[Side, list[str]] = {
@@ -67,6 +77,7 @@ class CTranslate2Engine:
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
         }
         self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
+        self._size = SearchSize(len(self._ids), cached_numbers)
         self._process = os.getpid()
         self._networks = [self._load(self.threads)]
         self._thread_tokens = _thread_tokens(folder, device, self._networks[0].compute_type)
@@ -76,101 +87,120 @@ class CTranslate2Engine:
     def translate(
         self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
     ) -> list[list[Hypothesis]]:
-        """See `Engine.translate`. Sampling draws the same for the same sentences together, not for each alone."""
+        """See `Engine.translate`. Samples depend on the seed and on all the sentences of the call."""
         if options.coverage_penalty:  # CTranslate2's own counts the padding of a batch
-            raise ConfigError("decode.coverage_penalty: the torch engine has it; use --engine torch, or leave it out")
-        forced = target_prefixes or [()] * len(sources)
+            raise ConfigError("decode.coverage_penalty: only the torch engine has it; use --engine torch, or omit it")
+        refuse_fork(self._process)
+        prefixes = target_prefixes or [()] * len(sources)
         jobs = [
-            Job(source, prefix, max(options.limit(len(source)), len(prefix)))
-            for source, prefix in zip(sources, forced, strict=True)
+            _Job(source, prefix, max(options.limit(len(source)), len(prefix)))
+            for source, prefix in zip(sources, prefixes, strict=True)
         ]
-        drawn = options.method == "sample"
-        network = self._seeded(options.seed) if drawn else self._networks[0]
-        answers = self._search(network, jobs, options)
-        if not drawn:
-            # Sentences searched together have one limit, the longest: who went beyond his own searches again, alone.
-            for number, job in enumerate(jobs):
-                if any(len(answer.pieces) > job.limit for answer in answers[number]):
-                    [answers[number]] = self._search(network, [job], options)
-        return self._judged(jobs, answers, options)
+        if options.method == "sample":
+            return self._rescore(jobs, self._search(self._seeded(options.seed), jobs, options), options)
+        network = self._networks[0]
+        results = self._search(network, jobs, options)
+        # Sentences searched together share the longest one's limit: those that exceed their own are searched alone.
+        for number, job in enumerate(jobs):
+            if any(len(result.pieces) > job.limit for result in results[number]):
+                [results[number]] = self._search(network, [job], options)
+        return self._rescore(jobs, results, options)
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
         """See `Engine.score`."""
-        return self._score(sources, targets, {"max_batch_size": SCORED_PIECES, "batch_type": "tokens"})
+        return self._score(sources, targets, {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"})
 
     def _score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
         refuse_fork(self._process)
         if not sources:
             return []
         with _within_positions():
-            found = self._networks[0].score_batch(
-                [self._spell(source, "source") for source in sources],
-                [self._spell(target, "target") for target in targets],
+            scored = self._networks[0].score_batch(
+                [self._to_pieces(source, "source") for source in sources],
+                [self._to_pieces(target, "target") for target in targets],
                 max_input_length=0,
                 **batches,
             )
-        return [list(result.log_probs) for result in found]
+        return [list(result.log_probs) for result in scored]
 
-    def _search(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Answer]]:
-        """What CTranslate2 finds for each job."""
-        refuse_fork(self._process)
-        lengths = [len(job.source) + 1 for job in jobs]
-        most = min(self._thread_tokens, options.batch_tokens)
-        groups = [[n] for n in range(len(jobs))] if options.exact else shares(lengths, self.threads, most)
-        promised = [(group, self._ask(network, [jobs[n] for n in group], options)) for group in groups]
-        promises = dict(chain.from_iterable(zip(*pair, strict=True) for pair in promised))
+    def _search(self, network: Any, jobs: Sequence[_Job], options: DecodeConfig) -> list[list[_Result]]:
+        """CTranslate2's results for each job."""
+        futures: dict[int, Any] = {}
+        for group in self._groups(jobs, options):
+            submitted = self._submit(network, [jobs[n] for n in group], options)
+            futures.update(zip(group, submitted, strict=True))
         with _within_positions():
-            return [self._understand(promises[n].result()) for n in range(len(jobs))]
+            return [self._parse_result(futures[n].result()) for n in range(len(jobs))]
 
-    def _judged(
-        self, jobs: Sequence[Job], answers: Sequence[Sequence[Answer]], options: DecodeConfig
+    def _groups(self, jobs: Sequence[_Job], options: DecodeConfig) -> list[list[int]]:
+        """The indices of jobs that are searched together. Raises ResourceError for one that no memory can hold."""
+        if not jobs:
+            return []
+        needed = max(self._size.bytes_per_sentence(len(job.source_ids), options) for job in jobs)
+        available = available_memory() if self._networks[0].device == "cpu" else None
+        refuse_beyond_memory(needed, available, f"a sentence with {hypotheses(options):,} hypotheses")
+        if options.exact:
+            return [[n] for n in range(len(jobs))]
+        lengths = [len(job.source_ids) + 1 for job in jobs]
+        groups = balanced_groups(lengths, self.threads, min(self._thread_tokens, options.batch_tokens))
+        if available is None:
+            return groups
+        most = max(1, available // (needed * min(self.threads, len(groups))))
+        return [group[start : start + most] for group in groups for start in range(0, len(group), most)]
+
+    def _rescore(
+        self, jobs: Sequence[_Job], results: Sequence[Sequence[_Result]], options: DecodeConfig
     ) -> list[list[Hypothesis]]:
-        """Answers as hypotheses with our scores: the best first, or in the order drawn.
+        """Results as hypotheses with our scores: the best first, or in the order drawn.
 
-        CTranslate2 tells log P of what it added to the prefix, after what it was forbidden had been taken out: where
-        that makes a difference, log P is asked for anew.
+        CTranslate2 reports log P of what it added to the prefix, after forbidden tokens were masked. Where that makes
+        a difference, the model's own log P is computed by a scoring.
         """
-        differs = _changes_log_p(options)
-        doubtful = [
-            n for n, job in enumerate(jobs) if differs or job.prefix or not all(answer.whole for answer in answers[n])
+        differs = bool(options.method == "sample" or options.no_repeat_ngram or options.min_length)
+        rescored = [
+            n
+            for n, job in enumerate(jobs)
+            if differs or job.target_prefix or not all(result.finished for result in results[n])
         ]
-        pairs = [(jobs[n].source, self._tokens(answer)) for n in doubtful for answer in answers[n]]
+        pairs = [(jobs[n].source_ids, self._tokens(result)) for n in rescored for result in results[n]]
         sources, targets = [source for source, _ in pairs], [tokens for _, tokens in pairs]
         rows = iter(self._score(sources, targets, ALONE) if options.exact else self.score(sources, targets))
-        asked = {n: [next(rows) for _ in answers[n]] for n in doubtful}
-        return [
-            self._hypotheses(job, own, asked.get(n), options)
-            for n, (job, own) in enumerate(zip(jobs, answers, strict=True))
-        ]
+        own_log_probs = {n: [sum(next(rows)) for _ in results[n]] for n in rescored}
+        return [self._hypotheses(own, own_log_probs.get(n), options) for n, own in enumerate(results)]
 
     def _hypotheses(
-        self, job: Job, answers: Sequence[Answer], rows: Sequence[Sequence[float]] | None, options: DecodeConfig
+        self, results: Sequence[_Result], own_log_probs: Sequence[float] | None, options: DecodeConfig
     ) -> list[Hypothesis]:
-        """Those of one job; `rows` are log P of the tokens of its answers where they were asked for."""
-        log_probs = [sum(row) for row in rows] if rows else [answer.told for answer in answers]
-        scores = [
-            log_prob / length_penalty(len(answer.pieces) + 1, options.length_penalty)
-            for answer, log_prob in zip(answers, log_probs, strict=True)
+        """The hypotheses of one job; `own_log_probs` replace what CTranslate2 reported."""
+        log_probs = own_log_probs or [result.reported_log_prob for result in results]
+        found = [
+            Hypothesis(
+                self._tokens(result),
+                log_prob,
+                log_prob / length_penalty(len(result.pieces) + 1, options.length_penalty),
+            )
+            for result, log_prob in zip(results, log_probs, strict=True)
         ]
-        ranks = list(range(len(answers)))
         if options.method == "beam":
-            ranks.sort(key=lambda n: -scores[n])
-        if options.method == "beam" and rows:  # what the limit has cut may be the same twice
-            first = {tuple(answers[n].pieces): n for n in reversed(ranks)}
-            ranks = [n for n in ranks if first[tuple(answers[n].pieces)] == n]
-        return [Hypothesis(self._tokens(answers[n]), log_probs[n], scores[n]) for n in ranks[: options.n_best]]
+            found.sort(key=lambda hypothesis: -hypothesis.score)
+            if own_log_probs:  # hypotheses that the limit has cut may be equal
+                found = [h for n, h in enumerate(found) if h.tokens not in [other.tokens for other in found[:n]]]
+        return found[: options.n_best]
 
-    def _ask(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> list[Any]:
-        """Promises of CTranslate2's answers, one of each job."""
-        prefixes = [self._spell(job.prefix, "target") for job in jobs]
-        drawn = options.method == "sample"
-        beam = 1 if drawn else options.beam
-        chance = {"sampling_topk": min(options.top_k, len(self._ids)), "sampling_topp": options.top_p}
-        promises: list[Any] = network.translate_batch(
-            [self._spell(job.source, "source") for job in jobs],
+    def _submit(self, network: Any, jobs: Sequence[_Job], options: DecodeConfig) -> list[Any]:
+        """Futures of CTranslate2's results, one for each job."""
+        prefixes = [self._to_pieces(job.target_prefix, "target") for job in jobs]
+        sampling = options.method == "sample"
+        sampled = {
+            "sampling_topk": min(options.top_k, len(self._ids)),
+            "sampling_topp": options.top_p,
+            "sampling_temperature": options.temperature,
+        }
+        futures: list[Any] = network.translate_batch(
+            [self._to_pieces(job.source_ids, "source") for job in jobs],
             prefixes if any(prefixes) else None,
-            beam_size=beam,
-            num_hypotheses=options.n_best if drawn else beam,
+            beam_size=1 if sampling else options.beam,
+            num_hypotheses=hypotheses(options),
             length_penalty=STOP_AT_BEAM,
             no_repeat_ngram_size=options.no_repeat_ngram,
             min_decoding_length=options.min_length,
@@ -180,22 +210,22 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,
             asynchronous=True,
-            **(chance | {"sampling_temperature": options.temperature} if drawn else {}),
+            **(sampled if sampling else {}),
         )
-        return promises
+        return futures
 
-    def _spell(self, tokens: Ids, side: Side) -> list[str]:
+    def _to_pieces(self, tokens: Ids, side: Side) -> list[str]:
         pieces = self._pieces[side]
         return [pieces[token] for token in tokens]
 
-    def _tokens(self, answer: Answer) -> tuple[int, ...]:
-        return tuple(self._ids[piece] for piece in answer.pieces)
+    def _tokens(self, result: _Result) -> tuple[int, ...]:
+        return tuple(self._ids[piece] for piece in result.pieces)
 
-    def _understand(self, result: Any) -> list[Answer]:
-        end = self._pieces["target"][EOS]  # where it is missing, the limit of length has cut
+    def _parse_result(self, result: Any) -> list[_Result]:
+        end = self._pieces["target"][EOS]  # absent where the length limit has cut
         return [
-            Answer(pieces[:-1], told, True) if pieces and pieces[-1] == end else Answer(pieces, told, False)
-            for pieces, told in zip(result.hypotheses, result.scores, strict=True)
+            _Result(pieces[:-1], log_prob, True) if pieces and pieces[-1] == end else _Result(pieces, log_prob, False)
+            for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
         ]
 
     def _seeded(self, seed: int) -> Any:
@@ -204,10 +234,10 @@ class CTranslate2Engine:
         return self._load(1)
 
     def _load(self, threads: int) -> Any:
-        """The network, to search as many batches at once as there are threads."""
+        """The network, able to search as many batches at a time as there are threads."""
         kind, _, number = self.device.partition(":")
         if number and not number.isdecimal():
-            raise ConfigError(f'device "{self.device}": there is auto, cpu, cuda, cuda:1')
+            raise ConfigError(f'device "{self.device}": choose one of auto, cpu, cuda, cuda:1')
         try:
             return ctranslate2.Translator(
                 str(self.folder), device=kind, device_index=int(number or 0), inter_threads=threads, intra_threads=1
@@ -220,21 +250,21 @@ class CTranslate2Engine:
 
 @contextmanager
 def _within_positions() -> Iterator[None]:
-    """Raises DataError for a text that goes beyond the positions that an export has a table of."""
+    """Raises DataError for a text longer than the position table of an export."""
     try:
         yield
     except RuntimeError as error:
         if "position encodings" not in str(error):
             raise
-        text = "a text, or a translation with its beginning, has more tokens than the export has positions"
+        text = "a text, or a translation with its prefix, has more tokens than the export has positions"
         raise DataError(f"{text} for; shorten it, or lower decode.extra_length, or use --engine torch") from None
 
 
-def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
-    """Indices of sentences of like length, the longest first, for threads that are to end together.
+def balanced_groups(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
+    """Indices of sentences grouped by similar length, the longest first, so that threads finish together.
 
-    There are as many groups as every thread needs of about `most` tokens, and all have about the same number; more
-    where a group's padding would make it more than twice `most` of one sentence and those that are far shorter.
+    Each thread gets the same number of groups of about `most` tokens, all of about the same size. A group is divided
+    where its padding would make it more than twice `most`.
     """
     total = sum(lengths)
     count = threads * -(-total // (threads * most))
@@ -249,27 +279,22 @@ def shares(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
     return groups[::-1]
 
 
-def _thread_tokens(folder: Path, device: str, arithmetic: str) -> int:
+def _thread_tokens(folder: Path, device: str, compute_type: str) -> int:
     if device.startswith("cuda"):
         return INT32_MAX
     if (folder / "model.bin").stat().st_size > LARGE:
         return THREAD_TOKENS_OF_LARGE
-    return THREAD_TOKENS["int8" if arithmetic.startswith("int8") else "float32"]
+    return THREAD_TOKENS["int8" if compute_type.startswith("int8") else "float32"]
 
 
 def _processors() -> int:
-    """Those that this process may use."""
+    """The processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end(networks: list[Any], process: int) -> None:
-    """Let go of the networks; in a child of a fork, where their threads are not, leave them as they are."""
+    """Destroy the networks; in a forked child leave them as they are."""
     if os.getpid() == process:
         networks.clear()
     else:
         _LEAKED_AFTER_FORK.append(list(networks))
-
-
-def _changes_log_p(options: DecodeConfig) -> bool:
-    """Whether CTranslate2 tells of another log P than the model's own."""
-    return bool(options.method == "sample" or options.no_repeat_ngram or options.min_length)

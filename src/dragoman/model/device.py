@@ -97,7 +97,7 @@ def product_seconds(dtype: torch.dtype, device: torch.device) -> float:
     left = torch.ones(rows, inner, dtype=dtype, device=device)
     right = torch.ones(inner, columns, dtype=dtype, device=device)
     least = math.inf
-    with one_thread():
+    with torch_threads(1):
         for _ in range(3):
             before = time.perf_counter()
             left @ right
@@ -115,11 +115,13 @@ def bfloat16_slowdown(device: torch.device) -> float:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Products and sums on one thread, the latter in one order: torch divides long ones among the threads it has."""
+def torch_threads(count: int) -> Iterator[None]:
+    """Torch's operations on `count` threads within the context. With one, sums are in one order: torch divides long
+    ones among its threads. The number belongs to the process, so contexts in other Python threads wait.
+    """
     with THREADS:
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)
+        torch.set_num_threads(count)
         try:
             yield
         finally:
@@ -127,5 +129,5 @@ def one_thread() -> Iterator[None]:
 
 
 def compute_dtype(device: torch.device, otherwise: torch.dtype = torch.float32) -> torch.dtype:
-    """The type of matrix products here and now: that of `arithmetic` inside of it."""
+    """The type of matrix products here and now: that of `autocast` inside of it."""
     return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else otherwise

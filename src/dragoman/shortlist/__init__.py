@@ -1,1 +1,1 @@
-"""Target pieces worth considering for a source: learned from attention, stored, read."""
+"""Candidate target pieces of a source: learned from attention, stored, read."""

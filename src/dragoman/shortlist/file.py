@@ -1,17 +1,17 @@
-"""A lexical shortlist: which target pieces a source may need, so that an engine weighs a thousand and not all.
+"""A lexical shortlist: which target pieces a source may need, so that an engine scores a thousand and not all.
 
 The projection onto the vocabulary is the larger part of a small model's work on a CPU. A shortlist keeps the target
-pieces that are always wanted and, for each source piece, those that translated it in the training text (see
-`dragoman.shortlist.learn`); idea and shape of Jean et al. (2015), section 3.2, and Kim et al. (2019), section 3.2.
+pieces that are always allowed and, for each source piece, those that translated it in the training text (see
+`dragoman.shortlist.learn`); after Jean et al. (2015), section 3.2, and Kim et al. (2019), section 3.2.
 
 On disk it is what CTranslate2 reads as `vmap.txt`, so that one file serves both engines. A line is a source piece, a
-tab, and its target pieces parted by spaces; the line without a source piece names those that are always allowed:
+tab, and its target pieces separated by spaces; the line without a source piece names those that are always allowed:
 
     ⇥<pad> <unk> <s> </s> <0x00> … ▁der ▁ein
     ▁dog⇥▁Hund ▁Hunde ▁Hundes
 
-CTranslate2 4.8.5 takes the union of the sentences of a batch, adds <unk>, <s>, </s> and whatever a forced beginning
-needs, looks no end mark of the source up, takes a piece that it does not know for <unk>, and breaks on an empty file.
+CTranslate2 4.8.5 takes the union of the sentences of a batch, adds <unk>, <s>, </s> and the tokens of a target prefix,
+does not look up the source's EOS, reads an unknown piece as <unk>, and fails on an empty file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,8 +24,8 @@ from dragoman.text.tokenizer import UNK, Tokenizer, Vocabulary
 
 NAME = "shortlist.txt"
 MAPPING = "vmap.txt"  # CTranslate2's name for it
-# What parts the fields of a line, in Python's reading of lines or in CTranslate2's.
-PARTING = frozenset(" \t\r\n")
+# What separates fields or lines, for Python or for CTranslate2.
+SEPARATORS = frozenset(" \t\r\n")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Shortlist:
         return sorted(found)
 
     def text(self, tokenizer: Tokenizer) -> str:
-        """The file's content. Raises ModelError for a piece that would part a line."""
+        """The file's content. Raises ModelError for a piece with a separator in it."""
         sources = _writable(tokenizer.pieces(list(self.by_source), "source"))
         lines = ["\t" + " ".join(_writable(tokenizer.pieces(self.always, "target")))]
         for piece, targets in zip(sources, self.by_source.values(), strict=True):
@@ -60,44 +60,44 @@ class Shortlist:
         try:
             lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{path}: cannot be read: {error}; make it anew with `dragoman model shortlist`") from None
+            raise ModelError(f"{path}: cannot be read: {error}; `dragoman model shortlist` makes one") from None
         rules: dict[int, tuple[int, ...]] = {}
         always: tuple[int, ...] = ()
         for number, line in enumerate(lines, 1):
             where = f"{path}:{number}"
             piece, tab, targets = line.partition("\t")
             if not tab or not targets:
-                raise ModelError(f"{where}: not a source piece, a tab and target pieces; make the file anew")
+                raise ModelError(f"{where}: not a source piece, a tab and target pieces; make the file again")
             found = tuple(_id(target, tokenizer.target, where) for target in targets.split(" "))
             if piece:
                 rules[_id(piece, tokenizer.source, where)] = found
             else:
                 always = found
         if not always:
-            raise ModelError(f"{path}: no line of pieces that are always allowed; make the file anew")
+            raise ModelError(f"{path}: no line of pieces that are always allowed; make the file again")
         return cls(always, rules)
 
     @classmethod
     def of_bundle(cls, bundle: Bundle) -> "Shortlist | None":
-        """The shortlist of an opened bundle, or None. A file that the manifest does not vouch for is not used."""
+        """The shortlist of an opened bundle, or None. A file that the manifest does not list is not used."""
         return cls.load(bundle.folder / NAME, bundle.tokenizer) if NAME in bundle.manifest["files"] else None
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a shortlist holds of the target text of some pairs."""
+    """How much of the target text of some pairs a shortlist covers."""
 
     pairs: int
     share: float
-    """Target tokens that are candidates of their sentence, of 1."""
+    """The fraction of target tokens that are candidates of their sentence."""
     size: float
     """Candidates of a sentence, on average."""
     vocabulary: int
-    """Target pieces that there are."""
+    """Target pieces in all."""
 
 
 def coverage(shortlist: Shortlist, pairs: Iterable[tuple[list[int], list[int]]], vocabulary: int) -> Coverage:
-    """How well `shortlist` does on token ids of sources and targets, of which there must be some."""
+    """The coverage of `shortlist` on pairs of source and target ids, of which there is at least one."""
     sentences = size = tokens = held = 0
     for source, target in pairs:
         candidates = set(shortlist.candidates(source))
@@ -110,9 +110,9 @@ def coverage(shortlist: Shortlist, pairs: Iterable[tuple[list[int], list[int]]],
 
 def _writable(pieces: list[str]) -> list[str]:
     for piece in pieces:
-        if not piece or PARTING & set(piece):
+        if not piece or SEPARATORS & set(piece):
             raise ModelError(
-                f"{piece!r}: a piece with a space in it has no place in a shortlist; "
+                f"{piece!r}: a piece with a space in it cannot be in a shortlist; "
                 "learn pieces without it (tokenizer.user_defined_symbols)"
             )
     return pieces
@@ -121,5 +121,5 @@ def _writable(pieces: list[str]) -> list[str]:
 def _id(piece: str, vocabulary: Vocabulary, where: str) -> int:
     token = int(vocabulary.processor.PieceToId(piece))
     if token == UNK and piece != vocabulary.processor.IdToPiece(UNK):
-        raise ModelError(f"{where}: {piece!r} is no piece of this model; make the file anew")
+        raise ModelError(f"{where}: {piece!r} is not a piece of this model; make the file again")
     return token

@@ -1,0 +1,73 @@
+"""How much memory a search needs at least, against how much there is: a search that cannot fit is refused at once.
+
+An operating system that promises more memory than it has ends a process without a message; so the largest tensors are
+estimated before they are made. An estimate is a lower bound: what it refuses could not have run.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.config import DecodeConfig, ModelConfig
+from dragoman.errors import ResourceError
+
+MEMINFO = Path("/proc/meminfo")
+# A container's limit, in cgroup version 2 and 1.
+CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+REMEDY = "lower decode.beam, decode.n_best or decode.samples"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSize:
+    """The sizes of a model that a search's memory depends on."""
+
+    vocabulary: int
+    cached_numbers: int = 0
+    """See the function of this name."""
+
+    def bytes_per_sentence(self, source_length: int, options: DecodeConfig) -> int:
+        """The least memory that one sentence needs: logits and cache in bfloat16, log P in float32."""
+        rows = hypotheses(options)
+        limit = options.limit(source_length)
+        positions = max(options.min_length, min(source_length, limit)) + 1
+        forks = options.beam if options.method == "beam" else 0  # of each position, which hypotheses descend from it
+        return rows * (6 * self.vocabulary + positions * (2 * self.cached_numbers + forks))
+
+
+def cached_numbers(shape: ModelConfig) -> int:
+    """Numbers that the key/value cache holds for each target position of a hypothesis: layers × h × (d_k + d_v)."""
+    return shape.decoder_layers * shape.heads * (shape.d_k + shape.d_v)
+
+
+def hypotheses(options: DecodeConfig) -> int:
+    """How many hypotheses of a sentence an engine holds at once."""
+    return options.beam if options.method == "beam" else options.n_best
+
+
+def refuse_beyond_memory(needed: int, available: int | None, what: str) -> None:
+    """Raises ResourceError if `needed` bytes are more than are available; nothing is refused where that is unknown."""
+    if available is not None and needed > available:
+        raise ResourceError(
+            f"out of memory: {what} needs at least {needed / 2**30:,.1f} GiB and {available / 2**30:,.1f} GiB are "
+            f"free; {REMEDY}"
+        )
+
+
+def available_memory() -> int | None:
+    """Free main memory in bytes, at most a container's limit; None where the system does not report it."""
+    known = [size for size in (_free(), *map(_limit, CGROUP_LIMITS)) if size is not None]
+    return min(known, default=None)
+
+
+def _free() -> int | None:
+    try:
+        lines = MEMINFO.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _limit(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # another version of cgroup, or "max": no limit
+        return None

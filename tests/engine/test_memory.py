@@ -1,0 +1,100 @@
+"""A search that no memory can hold is refused before it begins; a batch that is too large is divided."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.config import DecodeConfig
+from dragoman.config.file import build_section
+from dragoman.engine import Engine, memory
+from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.memory import SearchSize, available_memory
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError, ResourceError
+from dragoman.exporting.ctranslate2 import convert
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import Tokenizer
+
+Build = Callable[..., Transformer]
+WIDE = DecodeConfig(beam=4096, n_best=1)
+
+
+@pytest.fixture(params=["torch", "ctranslate2"])
+def engine(request: pytest.FixtureRequest, build: Build, toy_tokenizer: Tokenizer, tmp_path: Path) -> Engine:
+    model = build(vocab=len(toy_tokenizer.source))
+    if request.param == "torch":
+        return TorchEngine(model, torch.device("cpu"))
+    convert(model, toy_tokenizer, tmp_path / "ct2-float32", "float32")
+    return CTranslate2Engine(tmp_path / "ct2-float32", toy_tokenizer, "cpu", threads=1)
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Pretends that so many bytes of memory are free."""
+
+    def pretend(size: int) -> None:
+        for module in ("torch", "ctranslate2"):
+            monkeypatch.setattr(f"dragoman.engine.{module}.available_memory", lambda: size)
+
+    return pretend
+
+
+@pytest.mark.parametrize("key", ["beam", "n_best"])
+def test_more_hypotheses_than_any_use_needs_are_a_configuration_error(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^decode\.{key}: .*4096, not 100000"):
+        build_section(DecodeConfig(), {key: 100_000}, "decode")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [WIDE, DecodeConfig(method="sample", n_best=4096), DecodeConfig(min_length=2**31 - 1)],
+    ids=["beam", "samples", "length"],
+)
+def test_a_search_beyond_memory_is_refused_at_once(
+    engine: Engine, options: DecodeConfig, free: Callable[[int], None]
+) -> None:
+    free(2**20)
+    with pytest.raises(ResourceError, match=r"^out of memory: .* needs at least .* GiB .*lower decode\.beam"):
+        engine.translate([[5, 6]], options)
+
+
+def test_a_batch_beyond_memory_is_divided(
+    engine: Engine, free: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, sources = DecodeConfig(beam=4, extra_length=4), [[5, 6, 7], [8], [9, 5], [6, 6, 7, 8], [7]]
+    whole = engine.translate(sources, options)
+    size = engine._size  # type: ignore[attr-defined]
+    free(size.bytes_per_sentence(4, options))
+    divided = engine.translate(sources, options)
+    assert [[h.tokens for h in found] for found in divided] == [[h.tokens for h in found] for found in whole]
+    free(size.bytes_per_sentence(1, options) - 1)
+    with pytest.raises(ResourceError):
+        engine.translate(sources, options)
+
+
+def test_the_estimate_is_below_what_a_search_allocates(build: Build) -> None:
+    """The tensors of one step of beam search, counted: a lower bound must not exceed them."""
+    options, vocabulary, layers = DecodeConfig(beam=64), 5000, 2
+    shape = build(vocab=8).config
+    cached = memory.cached_numbers(shape)
+    assert cached == layers * 16 * 2
+    steps, logits_and_log_p, cache = 11, 2 * 4 * vocabulary, 11 * 4 * cached
+    lineage = steps * options.beam
+    assert SearchSize(vocabulary, cached).bytes_per_sentence(10, options) <= 64 * (logits_and_log_p + cache + lineage)
+
+
+def test_available_memory_is_that_of_the_machine_or_its_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info, limit = tmp_path / "meminfo", tmp_path / "max"
+    monkeypatch.setattr(memory, "MEMINFO", info)
+    monkeypatch.setattr(memory, "CGROUP_LIMITS", (limit,))
+    assert available_memory() is None
+    info.write_text("MemTotal: 9 kB\nMemAvailable:    2048 kB\n")
+    assert available_memory() == 2**21
+    limit.write_text("max\n")
+    assert available_memory() == 2**21
+    limit.write_text("1048576\n")
+    assert available_memory() == 2**20
