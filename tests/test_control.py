@@ -1,4 +1,4 @@
-"""Control over a translation, on both engines: glossaries, beginnings, alternatives, sampling, consensus, ensembles."""
+"""Control over a translation, on both engines: glossaries, prefixes, alternatives, sampling, consensus, ensembles."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +49,7 @@ def translator(engine: Engine, tokenizer: Tokenizer) -> Any:
 
     def make(glossary: Glossary | None = None, **options: Any) -> Translator:
         wanted = DecodeConfig(**{"extra_length": 8, **options})
-        return Translator(tokenizer, engine, wanted, longest=50, glossary=glossary)
+        return Translator(tokenizer, engine, wanted, max_source_tokens=50, glossary=glossary)
 
     return make
 
@@ -78,7 +78,7 @@ def test_a_translation_begins_as_told(translator: Any) -> None:
         assert translation.text.startswith("two tree")
 
 
-def test_alternatives_part_after_the_beginning(translator: Any, tokenizer: Tokenizer) -> None:
+def test_alternatives_differ_after_the_target_prefix(translator: Any, tokenizer: Tokenizer) -> None:
     found = translator().alternatives("dog sees cat", target_prefix="two", count=4)
     place = len(tokenizer.encode(["two"], "target")[0])
     assert len({candidate.tokens[place] for candidate in found}) == len(found) == 4
@@ -126,11 +126,11 @@ def test_lengths_and_repetitions_are_as_told(translator: Any, options: dict[str,
         assert all(len(set(t.candidates[0].tokens)) == len(t.candidates[0].tokens) for t in found)
 
 
-def test_a_beginning_is_never_cut(translator: Any) -> None:
+def test_target_prefix_is_never_cut(translator: Any) -> None:
     for translation in translator(max_length=2).translate(SOURCES, target_prefix="two tree bird"):
         assert translation.text.startswith("two tree bird")
 
 
-def test_a_beginning_goes_without_a_glossary(translator: Any) -> None:
-    with pytest.raises(ConfigError, match="do not go together"):
+def test_target_prefix_and_glossary_exclude_each_other(translator: Any) -> None:
+    with pytest.raises(ConfigError, match="target_prefix and a glossary cannot be combined"):
         translator().translate("dog", target_prefix="two", glossary=Glossary.of({"dog": "cat"}))

@@ -41,7 +41,7 @@ class Saying:
         assert all(sources)
         self.heard += [(list(source), options.no_repeat_ngram) for source in sources]
         said = [tuple(self.say(list(source), options)) for source in sources]
-        return [[Hypothesis(words, -len(words) - n, -1.0 - n) for n in range(options.n_best)] for words in said]
+        return [[Hypothesis(words, float(-len(words) - n), -1.0 - n) for n in range(options.n_best)] for words in said]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         return [[-1.0] * (len(target) + 1) for target in targets]
@@ -51,9 +51,9 @@ def kinds(translation: Translation) -> list[str]:
     return [flag.kind for flag in translation.warnings]
 
 
-def make(tokenizer: Tokenizer, say: Say | None = None, longest: int = 40, **options: object) -> Translator:
+def make(tokenizer: Tokenizer, say: Say | None = None, max_source_tokens: int = 40, **options: object) -> Translator:
     engine = Saying(say) if say else Saying()
-    return Translator(tokenizer, engine, DecodeConfig().model_copy(update=options), longest=longest)
+    return Translator(tokenizer, engine, DecodeConfig().model_copy(update=options), max_source_tokens=max_source_tokens)
 
 
 # --- long text ---------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ LONG = "The red dog sees two birds. A small cat, big and red, sees the dog. Why?
 def test_a_short_line_stays_whole_and_a_long_one_is_translated_sentence_by_sentence(tokenizer: Tokenizer) -> None:
     tokenizer_words = learn([(LONG, SHORT)] * 30, TokenizerConfig(vocab_size=300))
     longest = 20 * len(tokenizer_words.encode([SHORT], "source")[0])
-    translator = Translator(tokenizer_words, Saying(), DecodeConfig(), longest=longest)
+    translator = Translator(tokenizer_words, Saying(), DecodeConfig(), max_source_tokens=longest)
     short, long, empty = translator.translate([SHORT, LONG, ""])
     assert (short.text, kinds(short)) == (SHORT, [])
     assert (empty.text, kinds(empty)) == ("", [])
@@ -87,7 +87,7 @@ LINE = st.text(alphabet='redog .,!?"”」라고、\u0301👩\u200d1', max_size=
 @settings(deadline=None)
 @given(st.lists(LINE, max_size=4), st.integers(1, 30))
 def test_whatever_is_cut_comes_back_whole_and_in_order(tokenizer: Tokenizer, lines: list[str], longest: int) -> None:
-    found = make(tokenizer, longest=longest).translate(lines)
+    found = make(tokenizer, max_source_tokens=longest).translate(lines)
     assert [translation.source for translation in found] == lines
     assert [translation.text.replace(" ", "") for translation in found] == [
         normalise(line).replace(" ", "") for line in lines
@@ -111,7 +111,7 @@ def test_a_line_in_parts_has_the_sum_of_their_log_p_and_the_mean_of_their_scores
 
 def test_a_line_of_a_single_long_word_is_one_translation(tokenizer: Tokenizer) -> None:
     text = "dog" * 40_000
-    found = make(tokenizer, longest=400).translate([SHORT, text, SHORT])
+    found = make(tokenizer, max_source_tokens=400).translate([SHORT, text, SHORT])
     assert [translation.text for translation in found] == [SHORT, text, SHORT]
 
 
@@ -120,7 +120,7 @@ def test_a_real_model_translates_a_long_line_as_it_translates_its_sentences(toke
     shape = ModelConfig.model_validate({"layers": 1, "d_model": 16, "d_ff": 16, "heads": 2})
     model = Transformer(shape, len(tokenizer.source), len(tokenizer.target))
     options = DecodeConfig(beam=2, extra_length=3)
-    translator = Translator(tokenizer, TorchEngine(model, torch.device("cpu")), options, longest=40)
+    translator = Translator(tokenizer, TorchEngine(model, torch.device("cpu")), options, max_source_tokens=40)
     sentences = ["Red dog sees two birds.", "Small cat sees tree, red bird.", "Two dogs."]
     whole = translator.translate(" ".join(sentences))
     alone = [found.text for found in translator.translate(sentences)]
@@ -143,7 +143,7 @@ def test_a_loop_that_stays_is_searched_for_in_smaller_parts(tokenizer: Tokenizer
     text = "small bird tree, small dog bird"
     length = len(tokenizer.encode([text], "source")[0])
     translator = make(tokenizer, lambda source, _: source[:1] * 30 if len(source) == length else source)
-    translator.longest = 4 * length
+    translator.max_source_tokens = 4 * length
     found = translator.translate([text, "dog"])
     assert [translation.text for translation in found] == [text, "dog"]
     assert "loop" not in kinds(found[0])
@@ -151,7 +151,7 @@ def test_a_loop_that_stays_is_searched_for_in_smaller_parts(tokenizer: Tokenizer
 
 def test_a_loop_that_cannot_be_mended_is_kept_and_told(tokenizer: Tokenizer) -> None:
     translator = make(tokenizer, lambda source, _: source[:1] * 30, 400)
-    sound, looping = make(tokenizer, longest=400).translate(SHORT), translator.translate(SHORT)
+    sound, looping = make(tokenizer, max_source_tokens=400).translate(SHORT), translator.translate(SHORT)
     assert (kinds(sound), kinds(looping)) == ([], ["loop"])
     assert len(looping.candidates[0].tokens) == 30
 
@@ -170,7 +170,13 @@ def test_invented_text_is_told(tokenizer: Tokenizer) -> None:
 
 def test_a_copy_is_told(tokenizer: Tokenizer) -> None:
     lines = ["red dog sees two small birds", "Kim, Park, Lee, Choi, Jung", "https://example.org", "red dog"]
-    assert [kinds(found) for found in make(tokenizer, longest=1000).translate(lines)] == [["copy"], [], [], []]
+    translator = make(tokenizer, max_source_tokens=1000)
+    assert [kinds(found) for found in translator.translate(lines)] == [
+        ["copy"],
+        [],
+        [],
+        [],
+    ]
 
 
 # --- in the long run ---------------------------------------------------------------------------------------------
@@ -187,7 +193,7 @@ def test_memory_does_not_grow_with_the_lines_of_a_stream(tokenizer: Tokenizer) -
         for number in range(20_000):
             yield "dog " * (number % 3)
 
-    translator = Translator(tokenizer, Forgetful(), DecodeConfig(), longest=40)
+    translator = Translator(tokenizer, Forgetful(), DecodeConfig(), max_source_tokens=40)
     sizes = []
     tracemalloc.start()
     for number, _ in enumerate(translator.stream(lines(), window=100)):
@@ -207,7 +213,7 @@ def test_long_lines_make_the_window_of_a_stream_smaller(tokenizer: Tokenizer) ->
             read += 1
             yield "dog" * 100_000 + " " * 500_000
 
-    found = next(iter(make(tokenizer, longest=1000).stream(lines())))
+    found = next(iter(make(tokenizer, max_source_tokens=1000).stream(lines())))
     assert (len(found.text), read) == (300_000, 2)
 
 

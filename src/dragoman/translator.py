@@ -1,46 +1,56 @@
-"""Text → text: segment, encode, search, decode, judge. As many translations come out as lines went in, in order.
+"""Text → text: split, encode, search, decode, check. As many translations come out as lines went in, in their order.
 
-Long lines are translated in parts (`text.segment`). A part whose translation shows a fault (`decode.degenerate`) is
-searched for again, then in smaller parts; a fault that stays is told with the translation, never hidden.
+The path of a line, down and back:
+
+    Translator.translate       lines → sentences (`text.segment`) → ids
+    translate_with_retries     sentences at fault are translated again (`control.retry`)
+    translate_sentences        engine, minimum Bayes risk, glossary; `Hypothesis` → `Candidate` (`control.sentences`)
+    Engine.translate           batches of ids (`engine.torch`, `engine.ctranslate2`)
+    beam_search, sample        one step at a time → `Hypothesis` (`decode.search`, `decode.sampling`)
+    Transformer                logits (`model.transformer`)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self, Unpack, get_args, overload
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
-from dragoman.control.faults import fault
-from dragoman.control.texts import Found, find
+from dragoman.config.decode import DecodeOptions, Precision
+from dragoman.config.file import build_section
+from dragoman.control.retry import translate_with_retries
+from dragoman.control.sentences import Sentence, join, join_line, translate_sentences
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
+from dragoman.text.lines import WINDOW, chunks_of, describe_type, lines_of
 from dragoman.text.normalise import normalise
 from dragoman.text.segment import WHOLE_SHARE, Segment, segments
 from dragoman.text.tokenizer import UNK, Tokenizer
-from dragoman.translation import Answer, Candidate, Part, Translation, joined, translation
+from dragoman.translation import Candidate, Translation
 
-# Lines searched together by `stream`: enough to fill batches of equal length, few enough to appear soon; and of long
-# lines no more than hold so many characters.
-WINDOW, WINDOW_CHARACTERS = 1024, 1 << 20
-# Second searches may say no n-gram of so many tokens twice: a phrase may come again, a sentence may not.
-CAREFUL_N_GRAM = 4
-# The glossary of a model, in its bundle.
+# The file of a bundle that holds its glossary.
 GLOSSARY = "glossary.tsv"
-# Parts of fewer tokens are not made smaller: what is left would be no clause.
-SMALLEST = 8
+# A retry splits no sentence of fewer tokens: what is left would be no clause.
+MIN_PART_TOKENS = 8
+MAX_THREADS = 1024
+
+ModelPath = str | os.PathLike[str]
 
 
 class Translator:
     """A tokenizer and an engine, with the options of the search.
 
-    `longest` is the most tokens of a sentence in training, and `language` that of the source (BCP-47): with them long
-    lines are translated in parts and faulty translations searched for again; without, each line once and whole. The
-    `glossary` holds for every line.
+    `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
+    lines are translated in parts and faulty translations are retried; without, each line once and whole. The
+    `glossary` applies to every line.
     """
 
     def __init__(
@@ -49,31 +59,44 @@ class Translator:
         engine: Engine,
         options: DecodeConfig,
         *,
-        longest: int | None = None,
+        max_source_tokens: int | None = None,
         language: str = "en",
         glossary: Glossary | None = None,
     ) -> None:
         self.tokenizer, self.engine, self.options = tokenizer, engine, options
-        self.longest, self.language, self.glossary = longest, language, glossary
+        self.max_source_tokens, self.language, self.glossary = max_source_tokens, language, glossary
 
     @classmethod
     def load(
         cls,
-        model: Path | str | Sequence[Path | str],
+        model: ModelPath | Sequence[ModelPath],
         *,
         engine: str = "auto",
         device: str = "auto",
+        precision: Precision = "auto",
+        threads: int | None = None,
         options: DecodeConfig | None = None,
         glossary: Glossary | None = None,
     ) -> Self:
-        """The translator of the bundle in folder `model`, or of several that share their pieces, by their mean.
+        """The translator of the bundle in folder `model`, or of an ensemble of several with the same vocabulary.
 
-        A name may be that of a model in the box. The glossary holds for every line; a request's own comes before it.
-        Raises ModelError.
+        A name may be that of a bundled model. `options` replace those that the (first) model was trained with;
+        `precision` and `threads` are those of `of_bundle`. The glossary comes before that of the bundle. Raises
+        ModelError, ConfigError, ResourceError.
         """
-        models = [model] if isinstance(model, str | Path) else model
-        bundles = [open_bundle(resolve_model(one)) for one in models]
-        return cls.of_bundle(*bundles, engine=engine, device=device, options=options, glossary=glossary)
+        models = [model] if isinstance(model, str | os.PathLike) else model
+        bundles = [open_bundle(resolve_model(Path(one))) for one in models]
+        if not bundles:
+            raise ConfigError("model: an empty list; give a model folder, or the name of a bundled model")
+        return cls.of_bundle(
+            *bundles,
+            engine=engine,
+            device=device,
+            precision=precision,
+            threads=threads,
+            options=options,
+            glossary=glossary,
+        )
 
     @classmethod
     def of_bundle(
@@ -82,14 +105,26 @@ class Translator:
         *others: Bundle,
         engine: str = "auto",
         device: str = "auto",
+        precision: Precision = "auto",
+        threads: int | None = None,
         options: DecodeConfig | None = None,
         glossary: Glossary | None = None,
     ) -> Self:
-        """The translator of opened bundles; `options` replace those the first was trained with.
+        """The translator of opened bundles.
 
-        The glossary comes before that of the bundle.
+        A `precision` other than `auto` asks for the torch engine, since an export has its own; with `auto` the torch
+        engine takes that of `options`. `threads` are those that the engine works with; None: torch's own number, or all
+        processors.
         """
-        config = bundle.config
+        if precision not in get_args(Precision):
+            raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
+        if threads is not None and not 0 < threads <= MAX_THREADS:
+            raise ConfigError(f"threads: {threads} is not between 1 and {MAX_THREADS:,}; leave it out for all")
+        if precision != "auto":
+            if engine not in ("auto", "torch"):
+                raise ConfigError(f"precision {precision!r}: {engine} has its own; use engine torch, or leave it out")
+            engine = "torch"
+        options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
         return cls(
@@ -99,143 +134,178 @@ class Translator:
                 *others,
                 engine=engine,
                 device=device,
+                precision=options.precision if precision == "auto" else precision,
+                threads=threads,
                 shortlist=shortlist.candidates if shortlist else None,
             ),
-            options or config.decode,
-            longest=config.data.max_length,
-            language=config.project.source,
-            glossary=_over(glossary, own),
+            options,
+            max_source_tokens=bundle.config.data.max_length,
+            language=bundle.config.project.source,
+            glossary=_merge(glossary, own),
         )
 
     @overload
-    def translate(  # type: ignore[overload-overlap]  # a str is a Sequence too
-        self, text: str, *, glossary: Glossary | None = None, target_prefix: str = ""
+    def translate(  # type: ignore[overload-overlap]  # a str is an iterable of str too
+        self,
+        text: str,
+        *,
+        glossary: Glossary | None = None,
+        target_prefix: str = "",
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
     ) -> Translation: ...
     @overload
     def translate(
-        self, text: Sequence[str], *, glossary: Glossary | None = None, target_prefix: str = ""
+        self,
+        text: Iterable[str],
+        *,
+        glossary: Glossary | None = None,
+        target_prefix: str = "",
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
     ) -> list[Translation]: ...
     def translate(
-        self, text: str | Sequence[str], *, glossary: Glossary | None = None, target_prefix: str = ""
+        self,
+        text: str | Iterable[str],
+        *,
+        glossary: Glossary | None = None,
+        target_prefix: str = "",
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
     ) -> Translation | list[Translation]:
-        """The translation of one line, or of each of several; an empty line translates to an empty line.
+        """The translation of one line, a str, or of each line of an iterable; an empty line stays an empty line.
 
-        The glossary is honoured where the model can be made to, and `Translation.terms` tells where. Every translation
-        begins with `target_prefix`, which goes without a glossary.
+        `options` replace the translator's own for this call, and `changes` change single keys of them: `beam=8`,
+        `n_best=5`, `method="sample"`, … (see `DecodeConfig`). Where it can, the translation keeps to the glossary;
+        `Translation.terms` reports it. Every translation begins with `target_prefix`, which excludes a glossary.
+
+        Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
         """
-        if isinstance(text, str):
-            return self.translate([text], glossary=glossary, target_prefix=target_prefix)[0]
-        terms = _over(glossary, self.glossary)
-        if terms and target_prefix:
-            raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
-        lines = self._encode(text, target_prefix)
-        answers = iter(self._answers([part for parts in lines for part in parts], terms))
-        each = [[next(answers) for _ in parts] for parts in lines]
-        return [translation(line, parts, own) for line, parts, own in zip(text, lines, each, strict=True)]
+        options, terms = self._request(glossary, target_prefix, options, changes)
+        translations = self._translate(list(lines_of(text)), target_prefix, options, terms)
+        return translations[0] if isinstance(text, str) else translations
 
-    def alternatives(self, text: str, target_prefix: str = "", count: int = 5) -> tuple[Candidate, ...]:
-        """Translations of a line that go on with different pieces after `target_prefix`, best first."""
-        parts = self._encode([text], target_prefix)[0]
+    def stream(
+        self,
+        lines: str | Iterable[str],
+        window: int = WINDOW,
+        *,
+        glossary: Glossary | None = None,
+        target_prefix: str = "",
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
+    ) -> Iterator[Translation]:
+        """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`."""
+        options, terms = self._request(glossary, target_prefix, options, changes)
+        chunks = chunks_of(lines_of(lines), window)
+        return chain.from_iterable(self._translate(chunk, target_prefix, options, terms) for chunk in chunks)
+
+    def alternatives(
+        self,
+        text: str,
+        target_prefix: str = "",
+        count: int = 5,
+        *,
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
+    ) -> tuple[Candidate, ...]:
+        """`count` translations of a line that continue with different tokens after `target_prefix`, best first."""
+        options, _ = self._request(None, target_prefix, options, changes)
+        [line] = lines_of(text)
+        parts = self._encode([line], target_prefix)[0]
         if not parts:
             return ()
         first, *rest = parts
-        place = len(first.prefix) + 1
-        options = self.options.model_copy(update={"method": "beam", "n_best": 1})
-        fork = {"beam": count, "n_best": count, "min_length": place, "max_length": place}
-        ways = self.engine.translate([first.tokens], options.model_copy(update=fork), [first.prefix])[0]
-        forked = [replace(first, prefix=way.tokens) for way in ways]
-        others = self._search(rest, options, None)
-        found = [joined(parts, [answer, *others]).candidates[0] for answer in self._search(forked, options, None)]
+        length = len(first.target_prefix) + 1
+        one = {"method": "beam", "n_best": 1}
+        fork = {"method": "beam", "beam": count, "n_best": count, "min_length": length, "max_length": length}
+        [ways] = self.engine.translate(
+            [first.source_ids], build_section(options, fork, "decode"), [first.target_prefix]
+        )
+        search = partial(translate_sentences, self.engine, self.tokenizer, options=options.model_copy(update=one))
+        forked = search([replace(first, target_prefix=way.tokens) for way in ways])
+        others = search(rest)
+        found = [join(line, parts, [translation, *others]).candidates[0] for translation in forked]
         return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
-        """log P in nats of each token of each target and of its end mark, given its source, each pair as it stands."""
+    def score(self, pairs: Iterable[tuple[str, str]]) -> list[list[float]]:
+        """log P in nats of each token of each target and of EOS, given its source; nothing is split or retried."""
+        pairs = list(pairs)
         sources = self.tokenizer.encode([source for source, _ in pairs], "source")
         targets = self.tokenizer.encode([target for _, target in pairs], "target")
         return self.engine.score(sources, targets)
 
-    def stream(
-        self, lines: Iterable[str], window: int = WINDOW, *, glossary: Glossary | None = None, target_prefix: str = ""
-    ) -> Iterator[Translation]:
-        """The translations of endless lines, in order, up to `window` lines in memory at once; see `translate`."""
-        for chunk in _chunks(lines, window):
-            yield from self.translate(chunk, glossary=glossary, target_prefix=target_prefix)
+    def _request(
+        self,
+        glossary: Glossary | None,
+        target_prefix: str,
+        options: DecodeConfig | None,
+        changes: Mapping[str, Any],
+    ) -> tuple[DecodeConfig, Glossary | None]:
+        """The options and the glossary of one call. Raises ConfigError."""
+        if glossary is not None and not isinstance(glossary, Glossary):
+            given = describe_type(glossary)
+            raise ConfigError(f"glossary: give Glossary.of({{…}}) or Glossary.read(path), not {given}")
+        if not isinstance(target_prefix, str):
+            raise ConfigError(f"target_prefix: give a str, not {describe_type(target_prefix)}")
+        if "precision" in changes:
+            raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
+        merged = _merge(glossary, self.glossary)
+        if merged and target_prefix:
+            raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
+        return change_options(options or self.options, changes), merged
 
-    def _encode(self, lines: Sequence[str], target_prefix: str) -> list[list[Part]]:
-        """The parts of each line, none for a blank one; the first carries the target prefix."""
+    def _translate(
+        self, lines: Sequence[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None
+    ) -> list[Translation]:
+        sentences = self._encode(lines, target_prefix)
+        search = partial(translate_sentences, self.engine, self.tokenizer, glossary=glossary)
+        flat = [sentence for line in sentences for sentence in line]
+        if self.max_source_tokens:
+            found = iter(translate_with_retries(search, flat, options, self._halves))
+        else:
+            found = iter(search(flat, options))
+        each = [[next(found) for _ in line] for line in sentences]
+        return list(map(join_line, lines, sentences, each))
+
+    def _encode(self, lines: Sequence[str], target_prefix: str) -> list[list[Sentence]]:
+        """The sentences of each line, none for a blank one; the first has the target prefix."""
         prefix = tuple(self.tokenizer.encode([target_prefix], "target")[0])
         if UNK in prefix:
-            raise ConfigError(
-                f"target_prefix {target_prefix!r}: contains a character that the model has no piece for; change it"
-            )
-        whole = self.tokenizer.encode(lines, "source")
-        parts = (Part(Segment(normalise(line), ""), tokens, prefix) for line, tokens in zip(lines, whole, strict=True))
-        return [self._divided(part, self.longest) if part.tokens else [] for part in parts]
+            raise ConfigError(f"target_prefix {target_prefix!r}: the model has no token for a character; change it")
+        ids = self.tokenizer.encode(lines, "source")
+        whole = [Sentence(Segment(normalise(line), ""), own, prefix) for line, own in zip(lines, ids, strict=True)]
+        return [self._split(line, self.max_source_tokens) if line.source_ids else [] for line in whole]
 
-    def _divided(self, part: Part, longest: int | None) -> list[Part]:
-        """The sentences of a part, none of more than `longest` tokens; itself where it is short or one of them."""
-        if not longest or len(part.tokens) <= longest * WHOLE_SHARE:
-            return [part]
-        known = {part.segment.text: len(part.tokens)}  # most lines are one sentence: they are not encoded again
-        found = segments(
-            part.segment.text,
-            self.language,
-            longest,
-            lambda text: known.get(text) or len(self.tokenizer.encode([text], "source")[0]),
-        )
-        if len(found) == 1:
-            return [part]
-        tokens = self.tokenizer.encode([segment.text for segment in found], "source")
-        first, *rest = map(Part, found, tokens)
-        return [replace(first, prefix=part.prefix), *rest]
+    def _split(self, sentence: Sentence, max_tokens: int | None) -> list[Sentence]:
+        """The sentences in a line, each of up to `max_tokens` tokens; the line itself where it is short or one."""
+        if not max_tokens or len(sentence.source_ids) <= max_tokens * WHOLE_SHARE:
+            return [sentence]
+        text = sentence.segment.text
+        known = {text: len(sentence.source_ids)}  # most lines are one sentence: they are not encoded twice
 
-    def _answers(self, parts: Sequence[Part], glossary: Glossary | None) -> list[Answer]:
-        """The translations of parts: those at fault are searched for again, and then in smaller parts."""
-        answers = self._search(parts, self.options, glossary)
-        if not self.longest:
-            return answers
-        n_gram = min(self.options.no_repeat_ngram or CAREFUL_N_GRAM, CAREFUL_N_GRAM)
-        careful = self.options.model_copy(update={"no_repeat_ngram": n_gram})
-        for mend in (self._search, self._search_smaller):
-            doubtful = [index for index, answer in enumerate(answers) if answer.flag]
-            mended = mend([parts[index] for index in doubtful], careful, glossary)
-            for index, answer in zip(doubtful, mended, strict=True):
-                if not answer.flag:
-                    answers[index] = answer
-        return answers
+        def count(part: str) -> int:
+            return known.get(part) or len(self.tokenizer.encode([part], "source")[0])
 
-    def _search_smaller(self, parts: Sequence[Part], options: DecodeConfig, glossary: Glossary | None) -> list[Answer]:
-        """Translations of parts by translating their sentences or halves."""
-        halves = [self._divided(part, max(len(part.tokens) // 2, SMALLEST)) for part in parts]
-        answers = iter(self._search([half for pair in halves for half in pair], options, glossary))
-        return [joined(pair, [next(answers) for _ in pair]) for pair in halves]
+        parts = segments(text, self.language, max_tokens, count)
+        if len(parts) == 1:
+            return [sentence]
+        ids = self.tokenizer.encode([part.text for part in parts], "source")
+        first, *rest = map(Sentence, parts, ids)
+        return [replace(first, target_prefix=sentence.target_prefix), *rest]
 
-    def _search(self, parts: Sequence[Part], options: DecodeConfig, glossary: Glossary | None) -> list[Answer]:
-        found = find(self.engine, self.tokenizer, [part.source for part in parts], options, glossary)
-        return [_answer(part, one) for part, one in zip(parts, found, strict=True)]
+    def _halves(self, sentence: Sentence) -> list[Sentence]:
+        return self._split(sentence, max(len(sentence.source_ids) // 2, MIN_PART_TOKENS))
 
 
-def _over(one: Glossary | None, other: Glossary | None) -> Glossary | None:
+def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
+    """`options` with some keys changed (None: not changed); `n_best` alone widens the beam. Raises ConfigError."""
+    given = {key: value for key, value in changes.items() if value is not None}
+    if isinstance(n_best := given.get("n_best"), int) and "beam" not in given:
+        given["beam"] = max(n_best, options.beam)
+    return build_section(options, given, "decode") if given else options
+
+
+def _merge(one: Glossary | None, other: Glossary | None) -> Glossary | None:
     """Both glossaries, the first before the second."""
     return one.over(other) if one and other else one or other
-
-
-def _answer(part: Part, found: Found) -> Answer:
-    candidates = tuple(
-        Candidate(text, hypothesis.score, hypothesis.log_prob, hypothesis.tokens, log_probs)
-        for hypothesis, text, log_probs in zip(found.hypotheses, found.texts, found.log_probs, strict=True)
-    )
-    return Answer(candidates, fault(part.tokens, part.segment.text, candidates[0].tokens), found.terms)
-
-
-def _chunks(lines: Iterable[str], window: int) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    characters = 0
-    for line in lines:
-        chunk.append(line)
-        characters += len(line)
-        if len(chunk) == window or characters >= WINDOW_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk

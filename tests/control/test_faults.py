@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.control.faults import fault, is_copy, longest_repeated_span, max_consecutive_repeats
+from dragoman.control.faults import detect_fault, is_copy, longest_repeated_span, max_consecutive_repeats
 
 
-def kind(heard: list[int], said: list[int], text: str = "") -> str | None:
-    flag = fault(heard, text, said)
+def kind(source_ids: list[int], target_ids: list[int], text: str = "") -> str | None:
+    flag = detect_fault(source_ids, text, target_ids)
     return flag and flag.kind
 
 
@@ -16,7 +16,7 @@ SENTENCE = list(range(100, 130))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "target_ids",
     [
         [7] * 8,
         [1, 2, 3, *[7] * 12],
@@ -27,12 +27,12 @@ SENTENCE = list(range(100, 130))
     ],
     ids=["a word", "at the end", "two words", "a clause", "a sentence twice", "a sentence thrice"],
 )
-def test_a_translation_that_repeats_what_its_source_says_once_is_a_loop(said: list[int]) -> None:
-    assert kind(SENTENCE, said) == "loop"
+def test_a_translation_that_repeats_what_its_source_says_once_is_a_loop(target_ids: list[int]) -> None:
+    assert kind(SENTENCE, target_ids) == "loop"
 
 
 @pytest.mark.parametrize(
-    ("heard", "said"),
+    ("source_ids", "target_ids"),
     [
         (SENTENCE, SENTENCE[::-1]),
         ([5, 1] * 8, [9] * 9),
@@ -42,8 +42,8 @@ def test_a_translation_that_repeats_what_its_source_says_once_is_a_loop(said: li
     ],
     ids=["a sentence", "a chorus", "a sentence twice in both", "emphasis", "a long name three times"],
 )
-def test_what_is_said_for_a_reason_is_no_loop(heard: list[int], said: list[int]) -> None:
-    assert kind(heard, said) is None
+def test_what_is_said_for_a_reason_is_no_loop(source_ids: list[int], target_ids: list[int]) -> None:
+    assert kind(source_ids, target_ids) is None
 
 
 def test_laughter_may_be_one_token_in_one_language_and_many_in_the_other() -> None:
@@ -52,11 +52,11 @@ def test_laughter_may_be_one_token_in_one_language_and_many_in_the_other() -> No
 
 
 @pytest.mark.parametrize(
-    ("heard", "said", "expected"),
+    ("source_ids", "target_ids", "expected"),
     [(40, 6, "length"), (3, 40, "length"), (40, 15, None), (3, 25, None), (30, 75, None), (1, 1, None), (3, 0, None)],
 )
-def test_lengths_far_apart_are_told(heard: int, said: int, expected: str | None) -> None:
-    assert kind(list(range(heard)), list(range(said))) == expected
+def test_lengths_far_apart_are_told(source_ids: int, target_ids: int, expected: str | None) -> None:
+    assert kind(list(range(source_ids)), list(range(target_ids))) == expected
 
 
 @given(st.lists(st.integers(0, 2), max_size=30))

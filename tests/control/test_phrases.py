@@ -9,7 +9,7 @@ from math import inf, log
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.control.phrases import Task, force_phrases
+from dragoman.control.phrases import PhraseTask, force_phrases
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 
 Ids = Sequence[int]
@@ -67,18 +67,18 @@ def holds(tokens: Ids, phrase: Ids) -> bool:
     return any(tuple(tokens[at : at + len(phrase)]) == tuple(phrase) for at in range(len(tokens) - len(phrase) + 1))
 
 
-def task(source: Ids, hypotheses: Sequence[Hypothesis], phrases: Sequence[Sequence[Ids]]) -> Task:
-    def says(tokens: Ids) -> tuple[bool, ...]:
+def task(source: Ids, hypotheses: Sequence[Hypothesis], phrases: Sequence[Sequence[Ids]]) -> PhraseTask:
+    def contains(tokens: Ids) -> tuple[bool, ...]:
         return tuple(any(holds(tokens, one) for one in alternatives) for alternatives in phrases)
 
-    return Task(
-        source, hypotheses, phrases, says, lambda tokens, _, fixed: range(fixed, len(tokens) + 1), lambda _: source
+    return PhraseTask(
+        source, hypotheses, phrases, contains, lambda tokens, _, fixed: range(fixed, len(tokens) + 1), lambda _: source
     )
 
 
 def rank(phrases: Sequence[Sequence[Ids]]) -> Callable[[Hypothesis], tuple[int, float]]:
-    wish = task([], [], phrases)
-    return lambda hypothesis: (sum(wish.says(hypothesis.tokens)), hypothesis.score)
+    phrase_task = task([], [], phrases)
+    return lambda hypothesis: (sum(phrase_task.contains(hypothesis.tokens)), hypothesis.score)
 
 
 def with_one_more(model: Bigrams, source: Ids, first: Ids, fixed: int, phrase: Sequence[Ids]) -> list[Hypothesis]:
@@ -111,8 +111,10 @@ def test_one_phrase_gives_the_best_of_all_sentences_that_begin_like_ours_and_say
 def test_what_follows_a_phrase_is_translated_from_the_rest(seed: int) -> None:
     model, phrase, rest = Bigrams(seed), [(6, 4)], [7, 7]
     [[first]] = model.translate([[4, 5]], OPTIONS)
-    wish = replace(task([4, 5], [first], [phrase]), rest=lambda put: rest if put == {0} else [])
-    [[found]] = force_phrases(model, [wish], OPTIONS)
+    phrase_task = replace(
+        task([4, 5], [first], [phrase]), remaining_source=lambda placed: rest if placed == {0} else []
+    )
+    [[found]] = force_phrases(model, [phrase_task], OPTIONS)
     possible = with_one_more(model, rest, first.tokens, 0, phrase)
     assert found == (first if holds(first.tokens, (6, 4)) else max(possible, key=lambda hypothesis: hypothesis.score))
 
@@ -122,7 +124,7 @@ def best_in_any_order(
 ) -> Hypothesis:
     """By enumeration: one phrase at its best place, then the other behind it; whichever goes first."""
     order, pool = rank(phrases), [unconstrained]
-    said = task(source, [], phrases).says
+    said = task(source, [], phrases).contains
     for first, second in ((0, 1), (1, 0)):
         if said(unconstrained.tokens)[first]:
             continue
@@ -156,10 +158,10 @@ def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
 def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
     model = Bigrams(seed)
     unconstrained = model.translate([[4, 5]], OPTIONS)
-    wish = task([4, 5], unconstrained[0], [[(4,)], [(6,)], [(7,)]])
+    phrase_task = task([4, 5], unconstrained[0], [[(4,)], [(6,)], [(7,)]])
     model.calls = 0
-    [[found]] = force_phrases(model, [wish], OPTIONS)
-    assert wish.says(found.tokens) == (True, True, True)
+    [[found]] = force_phrases(model, [phrase_task], OPTIONS)
+    assert phrase_task.contains(found.tokens) == (True, True, True)
     assert model.calls <= 3
 
 
@@ -180,7 +182,7 @@ def test_sentences_are_searched_together_and_each_as_if_alone() -> None:
     model, sources = Bigrams(5), [[4], [5, 6], [7], [4]]
     hypotheses = model.translate(sources, OPTIONS)
     wishes = [task(s, h, [[(word, word)]]) for s, h, word in zip(sources, hypotheses, WORDS, strict=True)]
-    alone = [force_phrases(model, [wish], OPTIONS)[0] for wish in wishes]
+    alone = [force_phrases(model, [phrase_task], OPTIONS)[0] for phrase_task in wishes]
     model.calls = 0
     assert force_phrases(model, wishes, OPTIONS) == alone
     assert model.calls == 1
@@ -203,9 +205,9 @@ def test_what_cannot_be_said_is_left_out_and_the_rest_is_said() -> None:
     [hypotheses] = model.translate([[4, 5]], OPTIONS)
     too_long, unwritable = [(6,) * (OPTIONS.limit(2) + 1)], list[Ids]()
     possible = (5, 5) if not holds(hypotheses[0].tokens, (5, 5)) else (6, 6)
-    wish = task([4, 5], hypotheses, [[(7,)], too_long, unwritable, [possible]])
-    [[found]] = force_phrases(model, [wish], OPTIONS)
-    assert wish.says(found.tokens) == (False, False, False, True)
+    phrase_task = task([4, 5], hypotheses, [[(7,)], too_long, unwritable, [possible]])
+    [[found]] = force_phrases(model, [phrase_task], OPTIONS)
+    assert phrase_task.contains(found.tokens) == (False, False, False, True)
     assert force_phrases(model, [task([4, 5], hypotheses, [[(7,)]])], OPTIONS) == [hypotheses]
 
 
@@ -216,9 +218,9 @@ def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
         [[first]] = model.translate([[4, 5]], OPTIONS)
         if len(first.tokens) < 2:
             continue
-        wish = task([4, 5], [first], [[first.tokens[-2:]], [(4, 7)]])
-        [[found]] = force_phrases(model, [wish], OPTIONS)
-        assert wish.says(found.tokens) == (True, True)
+        phrase_task = task([4, 5], [first], [[first.tokens[-2:]], [(4, 7)]])
+        [[found]] = force_phrases(model, [phrase_task], OPTIONS)
+        assert phrase_task.contains(found.tokens) == (True, True)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -226,23 +228,23 @@ def test_what_every_continuation_hides_is_put_in_as_it_stands(seed: int) -> None
     """Say the phrase is hidden whenever a 6 follows, and the engine can say nothing but a 6 after it."""
     model = Bigrams(seed)
     [[first]] = model.translate([[4, 5]], OPTIONS)
-    wish = task([4, 5], [first], [[(7, 7)]])
-    hiding = Task(
-        wish.source,
-        wish.hypotheses,
-        wish.phrases,
+    phrase_task = task([4, 5], [first], [[(7, 7)]])
+    hiding = PhraseTask(
+        phrase_task.source_ids,
+        phrase_task.hypotheses,
+        phrase_task.phrases,
         lambda tokens: (holds([*tokens, 0], (7, 7)) and not holds(tokens, (7, 7, 6)),),
-        wish.places,
-        wish.rest,
+        phrase_task.insertion_points,
+        phrase_task.remaining_source,
     )
-    if hiding.says(first.tokens)[0]:
+    if hiding.contains(first.tokens)[0]:
         pytest.skip("said already")
     everything = model.everything([4, 5])
-    model.known[4, 5] = [h for h in everything if not hiding.says(h.tokens)[0]]
+    model.known[4, 5] = [h for h in everything if not hiding.contains(h.tokens)[0]]
     [[found]] = force_phrases(model, [hiding], OPTIONS)
     y = first.tokens
     drafts = {(*y[:p], 7, 7, *y[q:]) for p in range(len(y) + 1) for q in (p, min(p + 1, len(y)))}
-    possible = [h for h in everything if h.tokens in drafts and hiding.says(h.tokens)[0]]
+    possible = [h for h in everything if h.tokens in drafts and hiding.contains(h.tokens)[0]]
     best = max(possible, key=lambda hypothesis: hypothesis.score)
     assert found.tokens == best.tokens
     assert (found.log_prob, found.score) == pytest.approx((best.log_prob, best.score))

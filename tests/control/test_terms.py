@@ -4,20 +4,22 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 import torch
 from searching import attention
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.control.erasure import losses
-from dragoman.control.terms import Constrained, Term, constrain
+from dragoman.control.erasure import erasure_losses
+from dragoman.control.terms import apply_glossary
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.translation import Term
 
 KOREAN = ["서버를", "깃발이", "새를", "빨간", "두", "본다", "나무가"]
 ENGLISH = ["server", "flag", "bird", "red", "two", "sees", "tree"]
@@ -47,6 +49,17 @@ def engine(tokenizer: Tokenizer) -> TorchEngine:
     return TorchEngine(model, torch.device("cpu"))
 
 
+class Result(NamedTuple):
+    """The hypotheses of a line and how the best keeps to the glossary."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    terms: tuple[Term, ...] = ()
+
+
+def constrain(*arguments: Any) -> list[Result]:
+    return [Result(tuple(found), terms) for found, terms in zip(*apply_glossary(*arguments), strict=True)]
+
+
 class Run:
     """What was found for lines with and without a glossary."""
 
@@ -55,7 +68,7 @@ class Run:
         self.sources = tokenizer.encode(lines, "source")
         self.free = engine.translate(self.sources, options)
 
-    def under(self, glossary: Glossary) -> list[Constrained]:
+    def under(self, glossary: Glossary) -> list[Result]:
         return constrain(self.engine, self.tokenizer, glossary, self.lines, self.sources, self.free, self.options)
 
     def text(self, hypothesis: Hypothesis) -> str:
@@ -80,7 +93,7 @@ def test_every_line_says_its_terms_and_keeps_its_place(run: Run) -> None:
         for term in result.terms:
             assert term.satisfied
             assert Glossary.of({term.target: "x"}).find(run.text(result.hypotheses[0]))
-    assert results[1] == Constrained(tuple(run.free[1]))
+    assert results[1] == Result(tuple(run.free[1]))
 
 
 def test_scores_are_those_of_the_engine(run: Run) -> None:
@@ -238,7 +251,7 @@ class Dictionary(Fixed):
         target_prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         self.heard = [*getattr(self, "heard", []), *self.tokenizer.decode(list(sources), "source")]
-        return super().translate(sources, options, prefixes)
+        return super().translate(sources, options, target_prefixes)
 
 
 def test_a_term_goes_where_its_own_word_is_and_the_rest_comes_from_the_rest_of_the_line(tokenizer: Tokenizer) -> None:
@@ -264,7 +277,7 @@ def test_what_a_part_of_the_source_explains_loses_by_its_absence(engine: TorchEn
     whole, without, nothing = tokenizer.encode(["두 새를 본다", "새를 본다", ""], "source")
     said = tokenizer.encode(["two bird sees"], "target")[0]
     before, after = engine.score([whole], [said])[0], engine.score([without], [said])[0]
-    [lost, none] = losses(engine, [(whole, without, said), (whole, nothing, said)])
+    [lost, none] = erasure_losses(engine, [(whole, without, said), (whole, nothing, said)])
     assert lost == pytest.approx([a - b for a, b in zip(before, after, strict=True)][:-1], abs=1e-4)
     assert none == pytest.approx([0.0] * len(said), abs=1e-4)
-    assert losses(engine, []) == []
+    assert erasure_losses(engine, []) == []

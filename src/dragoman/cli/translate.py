@@ -12,13 +12,14 @@ from typing import IO, Any
 from dragoman.bundle import open_bundle
 from dragoman.bundled import bundled_model_for, resolve_model
 from dragoman.cli.console import program, say
-from dragoman.config.file import build_section, parse_override
+from dragoman.config.file import parse_override
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
 from dragoman.storage import atomic_file, refuse_unwritable_file
 from dragoman.text.glossary import Glossary
+from dragoman.text.lines import WINDOW
 from dragoman.translation import Translation
-from dragoman.translator import WINDOW, Translator
+from dragoman.translator import Translator, change_options
 
 # What a person types for it.
 STDOUT = Path("-")
@@ -106,11 +107,13 @@ def load_translator(
 ) -> Translator:
     """The translator of a bundle, or of several, with some search options of the first changed (those not None)."""
     bundle, *others = [open_bundle(resolve_model(model)) for model in models]
-    changed = dict(changes)
-    if isinstance(n_best := changed.get("n_best"), int) and "beam" not in changed:  # as many hypotheses as asked for
-        changed["beam"] = max(n_best, bundle.config.decode.beam)
-    options = build_section(bundle.config.decode, changed, "decode")
-    return Translator.of_bundle(bundle, *others, engine=engine, device=device, options=options, glossary=glossary)
+    options = change_options(bundle.config.decode, changes)
+    translator = Translator.of_bundle(bundle, *others, engine=engine, device=device, options=options, glossary=glossary)
+    if "torch" in sys.modules:  # the torch engine: logits are megabytes, freed and allocated at every step
+        from dragoman.model.device import keep_freed_memory
+
+        keep_freed_memory()
+    return translator
 
 
 def _lines(request: Request) -> Iterable[str]:

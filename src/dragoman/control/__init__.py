@@ -1,1 +1,1 @@
-"""What can be asked of any engine, without torch: terms, constraints, minimum Bayes risk, detection of faults."""
+"""Control of any engine, without torch: glossary terms, forced phrases, minimum Bayes risk, faults and retries."""

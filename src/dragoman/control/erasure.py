@@ -1,24 +1,26 @@
 """Which words of a translation a part of its source explains, by any engine that can score. No torch.
 
-A part is taken out of the source and the same translation scored again: the words that have become less probable were
-said because of it (erasure, Li et al. 2016). Unlike attention it needs nothing of what is inside the model.
+The part is removed from the source and the same translation is scored again: the words that become less probable are
+there because of the part (erasure, Li et al. 2016). Unlike attention, this needs nothing from inside the model.
 """
 
 from collections.abc import Sequence
 
-from dragoman.control.phrases import Ids, Searcher
+from dragoman.engine import Engine, Ids
 
-Question = tuple[Ids, Ids, Ids]
+# The source, the source without the part, the translation.
+Erasure = tuple[Ids, Ids, Ids]
 
 
-def losses(engine: Searcher, questions: Sequence[Question]) -> list[list[float]]:
-    """For each (source, source without the part, translation): by how many nats each token loses log P.
+def erasure_losses(engine: Engine, erasures: Sequence[Erasure]) -> list[list[float]]:
+    """By how many nats each token of each translation loses log P when the part is erased.
 
-    Two scorings a question, all in one call. A source without anything left is compared with itself: nothing is lost.
+    All scorings, two for each erasure, are one call. A source of which nothing is left is compared with itself, and
+    nothing is lost.
     """
-    sources = [ids for whole, without, _ in questions for ids in (whole, without or whole)]
-    scored = engine.score(sources, [said for *_, said in questions for _ in range(2)]) if questions else []
+    sources = [ids for source, erased, _ in erasures for ids in (source, erased or source)]
+    scored = engine.score(sources, [target for *_, target in erasures for _ in range(2)]) if erasures else []
     return [
-        [before - after for before, after in zip(whole, without, strict=True)][: len(said)]
-        for whole, without, (*_, said) in zip(scored[::2], scored[1::2], questions, strict=True)
+        [before - after for before, after in zip(whole, erased, strict=True)][: len(target)]
+        for whole, erased, (*_, target) in zip(scored[::2], scored[1::2], erasures, strict=True)
     ]

@@ -1,125 +1,114 @@
-"""Translations that must contain given phrases, by any engine that can begin where it is told. No torch.
+"""Translations that must contain given phrases, by any engine that accepts a target prefix. No torch.
 
-Enters what was found without constraints; leaves the best translations found that contain the phrases. A phrase that
-is missing is put behind a beginning of the translation, y[:p] + phrase, and the engine goes on from there: what stood
-at p before may be said after the phrase, otherwise, or no more. What it translates from there on may be less than the
-whole source (`Task.rest`). Every admissible p and every alternative is tried, for
-all sentences in one call; the best score wins. (Lattices as in Hokamp and Liu 2017 and Post and Vilar 2018 would search
-more, but inside the beam, where every engine differs.)
+Input: hypotheses found without constraints. Output: the best hypotheses found that contain the phrases. A missing
+phrase is inserted after a prefix of the translation, y[:p] + phrase, and the engine continues from there: what followed
+y[:p] may come after the phrase, change or disappear. The engine may continue from less than the whole source
+(`PhraseTask.remaining_source`). Every allowed p and every alternative is tried, for all sentences in one call; the best
+score wins. (Lattices as in Hokamp and Liu 2017 and Post and Vilar 2018 would search more, but inside the beam, where
+engines differ.)
 
-Where whatever the engine goes on with hides the phrase (`server` + `s`), the phrase is put into the translation as it
-stands, before a word or instead of one, and the engine only scores the outcome: so a phrase of tokens that can be said,
-in a translation that is long enough, is always said.
+Where every continuation hides the phrase (`server` + `s`), the phrase is written into the translation as it is, before
+a word or instead of one, and the engine only scores the result. So a phrase that the vocabulary can write, in a
+translation that is long enough, is always contained.
 
-Of several missing phrases the next is put behind what the last has fixed. With one or two phrases all orders are
-tried; with more, the phrase whose best place comes first goes first, since nothing can be put before it later.
+If several phrases are missing, the next is inserted after what the last one has fixed. One or two phrases are tried in
+every order; of more, the phrase whose best position comes first is inserted first, since nothing can be inserted before
+it later.
 
 **Cost.** m phrases take at most m rounds, each one search of the engine and at most one scoring. A round searches, per
-sentence, at most (places) × (alternatives of what is missing) beginnings, places ≤ words and signs of its translation
-+ 2; twice that after the first round of two phrases. Sentences that say their phrases already cost nothing.
+sentence, at most (positions) × (alternatives of the missing phrases) prefixes, with positions ≤ words and signs of its
+translation + 2; twice that after the first round of two phrases. Sentences that contain their phrases cost nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite
-from typing import Protocol
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.engine import Engine, Ids
 
-Ids = Sequence[int]
-Prefix = tuple[int, ...]
+Tokens = tuple[int, ...]
 
-# So many phrases are tried in every order; n phrases have n! of them.
-ALL_ORDERS = 2
-
-
-class Searcher(Protocol):
-    """The part of an engine that is needed here."""
-
-    def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
-    ) -> list[list[Hypothesis]]:
-        """See `dragoman.engine.Engine.translate`."""
-
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        """See `dragoman.engine.Engine.score`."""
+# Up to this many phrases are tried in every order; n phrases have n! orders.
+MAX_PHRASES_IN_ALL_ORDERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A source, its translations without constraints, best first, and what a translation has to contain.
+class PhraseTask:
+    """A source, its hypotheses without constraints, best first, and the phrases that a translation must contain."""
 
-    `phrases` are lists of alternatives as token ids. `says` tells which of the phrases a translation contains, since
-    text may be cut into tokens in several ways. `places` tells at which positions of a translation, from a given one
-    on, an alternative may be put. `rest` is the source to go on with when some of the phrases have been put: the source
-    itself, or what of it they have not translated yet. All are asked often: `says` should remember.
-    """
-
-    source: Ids
+    source_ids: Ids
     hypotheses: Sequence[Hypothesis]
     phrases: Sequence[Sequence[Ids]]
-    says: Callable[[Ids], tuple[bool, ...]]
-    places: Callable[[Ids, Ids, int], Iterable[int]]
-    rest: Callable[[frozenset[int]], Ids]
+    """For each phrase its alternatives as token ids."""
+    contains: Callable[[Ids], tuple[bool, ...]]
+    """Which phrases a translation contains: text has several tokenisations. Called often, so it should cache."""
+    insertion_points: Callable[[Ids, Ids, int], Iterable[int]]
+    """The positions of a translation, from a given one on, where an alternative may be inserted."""
+    remaining_source: Callable[[frozenset[int]], Ids]
+    """The source to continue from once these phrases are inserted: all of it, or what they have not translated."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """A translation of a task on its way: `fixed` tokens of it, with the phrases `put`, stay.
+    """An unfinished translation of a task: its first `fixed` tokens, which hold the `placed` phrases, stay.
 
-    The `hopeless` phrases fit nowhere behind them.
+    The `unplaceable` phrases fit nowhere after them.
     """
 
     task: int
-    tokens: Prefix
+    tokens: Tokens
     fixed: int = 0
-    put: frozenset[int] = frozenset()
-    hopeless: frozenset[int] = frozenset()
+    placed: frozenset[int] = frozenset()
+    unplaceable: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A beginning that puts a phrase somewhere into a branch, and all that came of it."""
+    """A prefix that inserts a phrase into a branch, and the hypotheses that begin with it."""
 
     phrase: int
-    prefix: Prefix
-    found: Sequence[Hypothesis] = ()
+    prefix: Tokens
+    hypotheses: Sequence[Hypothesis] = ()
 
 
-def force_phrases(engine: Searcher, tasks: Sequence[Task], options: DecodeConfig) -> list[list[Hypothesis]]:
-    """For each task up to `options.n_best` translations: those that say most of its phrases first, then by score.
+def force_phrases(engine: Engine, tasks: Sequence[PhraseTask], options: DecodeConfig) -> list[list[Hypothesis]]:
+    """For each task up to `options.n_best` translations: those with most of its phrases first, then by score.
 
-    A task whose first hypothesis says everything keeps its hypotheses as they are. A phrase that nothing can be made
-    to say (longer than the translation may be, or of tokens that are never said) is left out, not raised.
-    Constrained translations are searched by beam whatever `options.method` is.
+    A task whose best hypothesis contains every phrase keeps its hypotheses. A phrase that no translation can contain
+    (longer than the length limit, or of tokens that the model never uses) is left out without an error. Constrained
+    translations are searched by beam whatever `options.method` is.
     """
     pools = [{tuple(hypothesis.tokens): hypothesis for hypothesis in task.hypotheses} for task in tasks]
     branches = [
         _Branch(index, tuple(task.hypotheses[0].tokens))
         for index, task in enumerate(tasks)
-        if not all(task.says(task.hypotheses[0].tokens))
+        if not all(task.contains(task.hypotheses[0].tokens))
     ]
-    unsaid = {branch.task for branch in branches}
+    incomplete = {branch.task for branch in branches}
     for _ in range(max((len(task.phrases) for task in tasks), default=0)):
         branches = _round(engine, tasks, options, branches, pools)
     return [
-        sorted(pool.values(), key=_rank(task))[: options.n_best] if index in unsaid else list(task.hypotheses)
+        sorted(pool.values(), key=_rank(task))[: options.n_best] if index in incomplete else list(task.hypotheses)
         for index, (task, pool) in enumerate(zip(tasks, pools, strict=True))
     ]
 
 
-def scored(
-    engine: Searcher, sources: Sequence[Ids], targets: Sequence[Prefix], options: DecodeConfig
+def score_targets(
+    engine: Engine, sources: Sequence[Ids], targets: Sequence[Tokens], options: DecodeConfig
 ) -> list[Hypothesis]:
     """Given translations, none empty, as hypotheses with the scores that a search would give them."""
     if not targets:
         return []
-    if options.coverage_penalty:  # which a search alone knows: one that is told every token
-        told = {"method": "beam", "beam": 1, "n_best": 1, "min_length": 0, "max_length": 1}
-        found = engine.translate(sources, options.model_copy(update=told), targets)
-        return [(*some, Hypothesis(target, -inf, -inf))[0] for some, target in zip(found, targets, strict=True)]
+    if options.coverage_penalty:  # only a search computes it: one in which every token is forced
+        forced = {"method": "beam", "beam": 1, "n_best": 1, "min_length": 0, "max_length": 1}
+        found = engine.translate(sources, options.model_copy(update=forced), targets)
+        return [
+            hypotheses[0] if hypotheses else Hypothesis(target, -inf, -inf)
+            for hypotheses, target in zip(found, targets, strict=True)
+        ]
     log_probs = map(sum, engine.score(sources, targets))
     return [
         Hypothesis(target, total, total / length_penalty(len(target) + 1, options.length_penalty))
@@ -127,123 +116,121 @@ def scored(
     ]
 
 
-def _rank(task: Task) -> Callable[[Hypothesis], tuple[int, float]]:
-    """Sorts the best first."""
-    return lambda hypothesis: (-sum(task.says(hypothesis.tokens)), -hypothesis.score)
+def _rank(task: PhraseTask) -> Callable[[Hypothesis], tuple[int, float]]:
+    """A sort key: the best first."""
+    return lambda hypothesis: (-sum(task.contains(hypothesis.tokens)), -hypothesis.score)
 
 
 def _round(
-    engine: Searcher,
-    tasks: Sequence[Task],
+    engine: Engine,
+    tasks: Sequence[PhraseTask],
     options: DecodeConfig,
     branches: Sequence[_Branch],
-    pools: Sequence[dict[Prefix, Hypothesis]],
+    pools: Sequence[dict[Tokens, Hypothesis]],
 ) -> list[_Branch]:
-    """Put one more phrase into each branch, in every way; return the branches from which to go on."""
-    tried = _searched(engine, tasks, options, branches)
-    for branch, outcomes in zip(branches, _drafted(engine, tasks, options, branches, tried), strict=True):
-        tried[branch].extend(outcomes)
+    """Insert one more phrase into each branch, in every way; return the branches of the next round."""
+    tried = _search_attempts(engine, tasks, options, branches)
+    for branch, drafts in zip(branches, _score_drafts(engine, tasks, options, branches, tried), strict=True):
+        tried[branch].extend(drafts)
     following: dict[int, list[_Branch]] = {}
-    for branch, outcomes in tried.items():
-        pools[branch.task].update((tuple(found.tokens), found) for attempt in outcomes for found in attempt.found)
-        following.setdefault(branch.task, []).extend(_grown(branch, tasks[branch.task], outcomes))
-    return [branch for index, grown in following.items() for branch in _kept(tasks[index], grown)]
+    for branch, attempts in tried.items():
+        pools[branch.task].update((tuple(h.tokens), h) for attempt in attempts for h in attempt.hypotheses)
+        following.setdefault(branch.task, []).extend(_extend(branch, tasks[branch.task], attempts))
+    return [branch for index, extended in following.items() for branch in _select(tasks[index], extended)]
 
 
-def _searched(
-    engine: Searcher, tasks: Sequence[Task], options: DecodeConfig, branches: Sequence[_Branch]
+def _search_attempts(
+    engine: Engine, tasks: Sequence[PhraseTask], options: DecodeConfig, branches: Sequence[_Branch]
 ) -> dict[_Branch, list[_Attempt]]:
-    """Every way to put a missing phrase behind what is fixed, and how the engine goes on from there."""
+    """Every way to insert a missing phrase after what is fixed, with the engine's continuations."""
     attempts = {branch: list(_attempts(branch, tasks[branch.task], options)) for branch in branches}
-    searches = list(dict.fromkeys(_search(branch, one) for branch, mine in attempts.items() for one in mine))
-    if not searches:
+    keys = list(dict.fromkeys(_key(branch, attempt) for branch, own in attempts.items() for attempt in own))
+    if not keys:
         return attempts
-    # All that the beam finds is looked at: the best of it may go on within the phrase's last word.
+    # All hypotheses of the beam are kept: the best of them may continue within the phrase's last word.
     wide = options.model_copy(update={"method": "beam", "n_best": options.beam})
-    sources, prefixes = [tasks[index].rest(put) for index, put, _ in searches], [prefix for *_, prefix in searches]
-    found = dict(zip(searches, engine.translate(sources, wide, prefixes), strict=True))
+    sources = [tasks[index].remaining_source(placed) for index, placed, _ in keys]
+    found = dict(zip(keys, engine.translate(sources, wide, [prefix for *_, prefix in keys]), strict=True))
     return {
-        branch: [_Attempt(one.phrase, one.prefix, found[_search(branch, one)]) for one in mine]
-        for branch, mine in attempts.items()
+        branch: [_Attempt(attempt.phrase, attempt.prefix, found[_key(branch, attempt)]) for attempt in own]
+        for branch, own in attempts.items()
     }
 
 
-def _search(branch: _Branch, attempt: _Attempt) -> tuple[int, frozenset[int], Prefix]:
-    """The task, the phrases that are put with this attempt, and how the translation begins."""
-    return branch.task, branch.put | {attempt.phrase}, attempt.prefix
+def _key(branch: _Branch, attempt: _Attempt) -> tuple[int, frozenset[int], Tokens]:
+    """One search: the task, the phrases that are placed with this attempt, and the target prefix."""
+    return branch.task, branch.placed | {attempt.phrase}, attempt.prefix
 
 
-def _attempts(branch: _Branch, task: Task, options: DecodeConfig) -> Iterator[_Attempt]:
-    longest = options.limit(len(task.source))
+def _attempts(branch: _Branch, task: PhraseTask, options: DecodeConfig) -> Iterator[_Attempt]:
+    longest = options.limit(len(task.source_ids))
     for phrase in _missing(task, branch):
         for alternative in task.phrases[phrase]:
-            for place in task.places(branch.tokens, alternative, branch.fixed):
-                if place + len(alternative) <= longest:
-                    yield _Attempt(phrase, (*branch.tokens[:place], *alternative))
+            for position in task.insertion_points(branch.tokens, alternative, branch.fixed):
+                if position + len(alternative) <= longest:
+                    yield _Attempt(phrase, (*branch.tokens[:position], *alternative))
 
 
-def _drafted(
-    engine: Searcher,
-    tasks: Sequence[Task],
+def _score_drafts(
+    engine: Engine,
+    tasks: Sequence[PhraseTask],
     options: DecodeConfig,
     branches: Sequence[_Branch],
     tried: Mapping[_Branch, Sequence[_Attempt]],
 ) -> list[list[_Attempt]]:
-    """For each branch: phrases that no search could say, put into the translation as it stands and scored."""
+    """For each branch: the phrases that no search could place, written into the translation as it is, and scored."""
     drafts = [list(_drafts(branch, tasks[branch.task], options, tried[branch])) for branch in branches]
-    asked = [
-        (tasks[branch.task].rest(branch.put | {attempt.phrase}), said)
-        for branch, mine in zip(branches, drafts, strict=True)
-        for attempt, said in mine
-    ]
-    judged = iter(scored(engine, [source for source, _ in asked], [said for _, said in asked], options))
+    flat = [(branch, *draft) for branch, own in zip(branches, drafts, strict=True) for draft in own]
+    sources = [tasks[branch.task].remaining_source(branch.placed | {attempt.phrase}) for branch, attempt, _ in flat]
+    scored = iter(score_targets(engine, sources, [tokens for *_, tokens in flat], options))
 
-    def outcome(attempt: _Attempt) -> _Attempt:
-        one = next(judged)
-        return _Attempt(attempt.phrase, attempt.prefix, [one] if isfinite(one.log_prob) else [])
+    def with_score(attempt: _Attempt) -> _Attempt:
+        hypothesis = next(scored)
+        return _Attempt(attempt.phrase, attempt.prefix, [hypothesis] if isfinite(hypothesis.log_prob) else [])
 
-    return [[outcome(attempt) for attempt, _ in mine] for mine in drafts]
+    return [[with_score(attempt) for attempt, _ in own] for own in drafts]
 
 
 def _drafts(
-    branch: _Branch, task: Task, options: DecodeConfig, tried: Sequence[_Attempt]
-) -> Iterator[tuple[_Attempt, Prefix]]:
-    """Translations with an unsaid phrase before a word, or instead of the word, that say it."""
-    done = {one.phrase for one in tried for found in one.found if task.says(found.tokens)[one.phrase]}
-    longest = options.limit(len(task.source))
+    branch: _Branch, task: PhraseTask, options: DecodeConfig, tried: Sequence[_Attempt]
+) -> Iterator[tuple[_Attempt, Tokens]]:
+    """Translations with a missing phrase written before a word, or in its place."""
+    done = {one.phrase for one in tried for found in one.hypotheses if task.contains(found.tokens)[one.phrase]}
+    longest = options.limit(len(task.source_ids))
     for phrase in set(_missing(task, branch)) - done:
         for alternative in task.phrases[phrase]:
-            places = sorted(task.places(branch.tokens, alternative, branch.fixed))
-            for place, following in pairwise((*places, len(branch.tokens))):
-                prefix = (*branch.tokens[:place], *alternative)
-                for tokens in {(*prefix, *branch.tokens[place:]), (*prefix, *branch.tokens[following:])}:
-                    if options.min_length <= len(tokens) <= longest and task.says(tokens)[phrase]:
+            positions = sorted(task.insertion_points(branch.tokens, alternative, branch.fixed))
+            for position, following in pairwise((*positions, len(branch.tokens))):
+                prefix = (*branch.tokens[:position], *alternative)
+                for tokens in {(*prefix, *branch.tokens[position:]), (*prefix, *branch.tokens[following:])}:
+                    if options.min_length <= len(tokens) <= longest and task.contains(tokens)[phrase]:
                         yield _Attempt(phrase, prefix), tokens
 
 
-def _missing(task: Task, branch: _Branch) -> list[int]:
-    said = task.says(branch.tokens)
-    return [phrase for phrase, there in enumerate(said) if not there and phrase not in branch.hopeless]
+def _missing(task: PhraseTask, branch: _Branch) -> list[int]:
+    contained = task.contains(branch.tokens)
+    return [phrase for phrase, there in enumerate(contained) if not there and phrase not in branch.unplaceable]
 
 
-def _grown(branch: _Branch, task: Task, tried: Sequence[_Attempt]) -> list[_Branch]:
-    """For each missing phrase the branch with the phrase at its best place; phrases without one are given up."""
-    rank, best = _rank(task), dict[int, tuple[Hypothesis, Prefix]]()
-    for attempt in tried:
-        for hypothesis in attempt.found:
+def _extend(branch: _Branch, task: PhraseTask, attempts: Sequence[_Attempt]) -> list[_Branch]:
+    """For each missing phrase the branch with the phrase at its best position; without one it is unplaceable."""
+    rank, best = _rank(task), dict[int, tuple[Hypothesis, Tokens]]()
+    for attempt in attempts:
+        for hypothesis in attempt.hypotheses:
             known = best.get(attempt.phrase)
-            if task.says(hypothesis.tokens)[attempt.phrase] and (known is None or rank(hypothesis) < rank(known[0])):
+            contained = task.contains(hypothesis.tokens)[attempt.phrase]
+            if contained and (known is None or rank(hypothesis) < rank(known[0])):
                 best[attempt.phrase] = hypothesis, attempt.prefix
-    hopeless = branch.hopeless | (set(_missing(task, branch)) - set(best))
+    unplaceable = branch.unplaceable | (set(_missing(task, branch)) - set(best))
     return [
-        _Branch(branch.task, tuple(hypothesis.tokens), len(prefix), branch.put | {phrase}, hopeless)
+        _Branch(branch.task, tuple(hypothesis.tokens), len(prefix), branch.placed | {phrase}, unplaceable)
         for phrase, (hypothesis, prefix) in best.items()
     ]
 
 
-def _kept(task: Task, grown: Sequence[_Branch]) -> list[_Branch]:
-    """The branches that still miss something; of many, unless one misses nothing, the one that has fixed least."""
-    unfinished = [branch for branch in grown if _missing(task, branch)]
-    if len(grown) <= ALL_ORDERS:
+def _select(task: PhraseTask, extended: Sequence[_Branch]) -> list[_Branch]:
+    """The branches that still miss a phrase; of many, unless one misses none, the one that has fixed least."""
+    unfinished = [branch for branch in extended if _missing(task, branch)]
+    if len(extended) <= MAX_PHRASES_IN_ALL_ORDERS:
         return unfinished
-    return [min(unfinished, key=lambda branch: branch.fixed)] if len(unfinished) == len(grown) else []
+    return [min(unfinished, key=lambda branch: branch.fixed)] if len(unfinished) == len(extended) else []

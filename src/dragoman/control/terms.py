@@ -1,18 +1,18 @@
-"""Glossary terms in translations: text around `force_phrases`.
+"""Glossary terms in translations: which terms a line has, and where `force_phrases` inserts the missing ones.
 
-A translation contains a term when the glossary's own matching finds one of its translations in the text, once,
-however often the source says it (a pronoun may stand for the rest). The longest of all that is required is found first,
-so a `server room` is no `server`.
+A translation contains a term if the glossary's own matching finds one of its translations in the text, once, however
+often the source has it (a pronoun may stand for the others). Of all required translations the longest is matched first,
+so that a `server room` does not count as a `server`.
 
-A missing term is put where the translation speaks of it: at the word that the term explains by `erasure`, or at the
-word before. Tried everywhere, a word that the model would never say costs least where it disturbs least, behind the
-last full stop. What follows is translated from the line without the term, or the model would say it in its own word
-too. Scores are given anew at the end, by the whole line; they do not change the order, in which a translation that
-says a thing twice, once in each word, might come too early.
+A missing term is inserted where the translation speaks of it: at its anchor, the word that the term explains by
+`erasure`, or at the word before. Tried everywhere, a word that the model would never choose costs least where it
+disturbs least, after the last full stop. What follows is translated from the line without the term, because the model
+would otherwise also write its own word for it. At the end scores are computed from the whole line; they do not change
+the order, in which a translation that has a thing twice, once in each word, might come too early.
 
-**Cost** of a line with m missing terms: 2 m scorings to find their places, then mostly 2 searches for each alternative
-of each in each of at most m rounds (see `force_phrases`), and a scoring of what is returned. Terms that fit nowhere
-there are tried everywhere. Lines without terms, or that say them already, cost the matching alone.
+**Cost** of a line with m missing terms: 2 m scorings to find their anchors, then mostly 2 searches for each alternative
+of each term in at most m rounds (see `force_phrases`), and a scoring of what is returned. Terms that do not fit at
+their anchors are tried everywhere. Lines without terms, or whose translations have them, cost only the matching.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,141 +20,125 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from dragoman.config import DecodeConfig
-from dragoman.control.erasure import losses
-from dragoman.control.forms import Forms, begins
-from dragoman.control.phrases import Ids, Searcher, Task, force_phrases, scored
+from dragoman.control.erasure import erasure_losses
+from dragoman.control.forms import SurfaceForms, starts_word
+from dragoman.control.phrases import PhraseTask, force_phrases, score_targets
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Engine, Ids
 from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.translation import Term
 
-# A term explains the word that loses most without it; with the second as well, terms change places.
-MOST_LOST = 1
+# A term explains the word that loses most without it; with the second as well, terms are confused with each other.
+MAX_ANCHORS = 1
 
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A term of a source line and the translation that was found, or, if violated, the first that would have done."""
-
-    source: str
-    target: str
-    satisfied: bool
+Anchors = Mapping[Entry, frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Constrained:
-    """The hypotheses of a line, best first, and how the best keeps to the glossary; no terms, nothing changed.
-
-    Where terms were put in, those that say most of them come first, and of these the best by the search; see above.
-    """
-
-    hypotheses: tuple[Hypothesis, ...]
-    terms: tuple[Term, ...] = ()
-
-
-def constrain(
-    engine: Searcher,
+def apply_glossary(
+    engine: Engine,
     tokenizer: Tokenizer,
     glossary: Glossary,
     lines: Sequence[str],
     sources: Sequence[Ids],
     hypotheses: Sequence[Sequence[Hypothesis]],
     options: DecodeConfig,
-) -> list[Constrained]:
-    """Make the translations of `lines` contain what the glossary says of the terms in them.
+) -> tuple[list[list[Hypothesis]], list[tuple[Term, ...]]]:
+    """Make the translations of `lines` contain the translations that the glossary requires for the terms in them.
 
-    `sources` are the ids of the lines and `hypotheses` what the engine found for them; neither is empty, so leave out
-    empty lines. As many come out as went in, in order.
+    `sources` are the ids of the lines and `hypotheses` the engine's; neither is empty. Output, in order: the hypotheses
+    of each line, those with most of its terms first, and how the best one keeps to the glossary.
     """
-    wanted = [_Wanted.of(glossary, line, tokenizer) for line in lines]
-    asked = [one for one in zip(wanted, sources, hypotheses, strict=True) if one[0].entries and one[2]]
-    homes = _homes(engine, tokenizer, asked)
-    tasks = [wish.task(source, found, home) for (wish, source, found), home in zip(asked, homes, strict=True)]
-    at_home = force_phrases(engine, tasks, options)
-    # What its home has no place for, as when another term stands there now, goes on from there to anywhere.
-    again = [wish.task(source, found, {}) for (wish, source, _), found in zip(asked, at_home, strict=True)]
-    satisfied = iter(_rescored(engine, tasks, force_phrases(engine, again, options), options))
-    return [
-        Constrained(tuple(best := next(satisfied)), wish.report(best[0].tokens))
-        if wish.entries and found
-        else Constrained(tuple(found))
-        for wish, found in zip(wanted, hypotheses, strict=True)
-    ]
+    requirements = [_LineTerms.of(glossary, line, tokenizer) for line in lines]
+    with_terms = [n for n, line in enumerate(requirements) if line.entries and hypotheses[n]]
+    found, terms = list(map(list, hypotheses)), [tuple[Term, ...]()] * len(lines)
+    selected = [(requirements[n], sources[n], hypotheses[n]) for n in with_terms]
+    anchors = _find_anchors(engine, tokenizer, selected)
+    tasks = [line.task(source, own, at) for (line, source, own), at in zip(selected, anchors, strict=True)]
+    anchored = force_phrases(engine, tasks, options)
+    # A term that does not fit at its anchor, for example because another term is there now, is tried everywhere.
+    unanchored = [line.task(source, own, {}) for (line, source, _), own in zip(selected, anchored, strict=True)]
+    rescored = _rescore(engine, tasks, force_phrases(engine, unanchored, options), options)
+    for n, own in zip(with_terms, rescored, strict=True):
+        found[n], terms[n] = own, requirements[n].report(own[0].tokens)
+    return found, terms
 
 
-def _rescored(
-    engine: Searcher, tasks: Sequence[Task], found: Sequence[list[Hypothesis]], options: DecodeConfig
+def _rescore(
+    engine: Engine, tasks: Sequence[PhraseTask], found: Sequence[list[Hypothesis]], options: DecodeConfig
 ) -> list[list[Hypothesis]]:
-    """The same hypotheses, each new one with its log P given the whole source and the score of that."""
-    new = [(task.source, one.tokens) for task, mine in zip(tasks, found, strict=True) for one in _new(task, mine)]
-    again = iter(scored(engine, [source for source, _ in new], [tokens for _, tokens in new], options))
+    """The same hypotheses, each new one with log P and score given the whole source."""
+    new = [
+        (task.source_ids, hypothesis.tokens)
+        for task, own in zip(tasks, found, strict=True)
+        for hypothesis in own
+        if hypothesis not in task.hypotheses
+    ]
+    rescored = iter(score_targets(engine, [source for source, _ in new], [tokens for _, tokens in new], options))
     return [
-        [one if one in task.hypotheses else next(again) for one in mine]
-        for task, mine in zip(tasks, found, strict=True)
+        [hypothesis if hypothesis in task.hypotheses else next(rescored) for hypothesis in own]
+        for task, own in zip(tasks, found, strict=True)
     ]
 
 
-def _new(task: Task, found: Sequence[Hypothesis]) -> list[Hypothesis]:
-    return [one for one in found if one not in task.hypotheses]
+def _find_anchors(
+    engine: Engine, tokenizer: Tokenizer, lines: "Sequence[tuple[_LineTerms, Ids, Sequence[Hypothesis]]]"
+) -> list[Anchors]:
+    """For each line, the words that each of its missing entries explains, as their first pieces."""
+    missing = [(n, entry) for n, (line, _, found) in enumerate(lines) for entry in line.missing(found[0].tokens)]
+    erased = tokenizer.encode([lines[n][0].without(entry) for n, entry in missing], "source")
+    erasures = [(lines[n][1], rest, lines[n][2][0].tokens) for (n, _), rest in zip(missing, erased, strict=True)]
+    anchors: list[dict[Entry, frozenset[str]]] = [{} for _ in lines]
+    for (n, entry), (*_, target), losses in zip(missing, erasures, erasure_losses(engine, erasures), strict=True):
+        anchors[n][entry] = _largest_losses(tokenizer.pieces(target, "target"), losses)
+    return list(anchors)
 
 
-def _homes(
-    engine: Searcher, tokenizer: Tokenizer, asked: "Sequence[tuple[_Wanted, Ids, Sequence[Hypothesis]]]"
-) -> list[dict[Entry, frozenset[str]]]:
-    """For each wish, the words that each of its missing entries explains, as their first pieces."""
-    places = [(index, entry) for index, (wish, _, found) in enumerate(asked) for entry in wish.missing(found[0].tokens)]
-    erased = tokenizer.encode([asked[index][0].without(entry) for index, entry in places], "source")
-    questions = [(asked[i][1], rest, asked[i][2][0].tokens) for (i, _), rest in zip(places, erased, strict=True)]
-    homes: list[dict[Entry, frozenset[str]]] = [{} for _ in asked]
-    for (index, entry), question, lost in zip(places, questions, losses(engine, questions), strict=True):
-        homes[index][entry] = _most_lost(tokenizer.pieces(question[2], "target"), lost)
-    return homes
-
-
-def _most_lost(pieces: Sequence[str], lost: Sequence[float]) -> frozenset[str]:
-    """The first pieces of the words that lost most."""
-    starts = [place for place, piece in enumerate(pieces) if place == 0 or begins(piece)]
+def _largest_losses(pieces: Sequence[str], losses: Sequence[float]) -> frozenset[str]:
+    """The first pieces of the words that lose most."""
+    starts = [position for position, piece in enumerate(pieces) if position == 0 or starts_word(piece)]
     words = zip(starts, [*starts[1:], len(pieces)][: len(starts)], strict=True)  # none in an empty translation
-    by_loss = sorted(((sum(lost[start:end]), pieces[start]) for start, end in words), reverse=True)
-    return frozenset(piece for loss, piece in by_loss[:MOST_LOST] if loss > 0)
+    by_loss = sorted(((sum(losses[start:end]), pieces[start]) for start, end in words), reverse=True)
+    return frozenset(piece for loss, piece in by_loss[:MAX_ANCHORS] if loss > 0)
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """The entries that stand in a line, each once, and what is known of translations seen so far."""
+class _LineTerms:
+    """The glossary entries found in a line, each once, and a cache of the terms found in translations."""
 
     line: str
     matches: tuple[Match, ...]
     entries: tuple[Entry, ...]
     tokenizer: Tokenizer
     targets: Glossary
-    seen: dict[tuple[int, ...], dict[str, str]] = field(default_factory=dict)
+    known: dict[tuple[int, ...], dict[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, glossary: Glossary, line: str, tokenizer: Tokenizer) -> "_Wanted":
+    def of(cls, glossary: Glossary, line: str, tokenizer: Tokenizer) -> "_LineTerms":
         matches = tuple(glossary.find(line))
         entries = tuple(dict.fromkeys(match.entry for match in matches))
-        said = dict.fromkeys(text for entry in entries for text in entry.translations)
-        return cls(normalise(line), matches, entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in said)))
+        texts = dict.fromkeys(text for entry in entries for text in entry.translations)
+        return cls(normalise(line), matches, entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in texts)))
 
-    def task(self, source: Ids, hypotheses: Sequence[Hypothesis], homes: Mapping[Entry, frozenset[str]]) -> Task:
-        """What `force_phrases` is asked for; `homes` are the words at which entries are to be put."""
-        forms = Forms(self.tokenizer, self._text(hypotheses[0].tokens))
+    def task(self, source_ids: Ids, hypotheses: Sequence[Hypothesis], anchors: Anchors) -> PhraseTask:
+        """The entries as phrases; those without anchors may be inserted anywhere."""
+        forms = SurfaceForms(self.tokenizer, self._text(hypotheses[0].tokens))
         phrases = [
-            [ids for text in entry.translations for ids in forms.of(text, homes.get(entry, frozenset()))]
+            [ids for text in entry.translations for ids in forms.of(text, anchors.get(entry, frozenset()))]
             for entry in self.entries
         ]
 
         @cache
-        def rest(put: frozenset[int]) -> Ids:
-            text = self.without(*(self.entries[index] for index in put))
-            return self.tokenizer.encode([text], "source")[0] or source
+        def remaining_source(placed: frozenset[int]) -> Ids:
+            text = self.without(*(self.entries[index] for index in placed))
+            return self.tokenizer.encode([text], "source")[0] or source_ids
 
-        return Task(source, hypotheses, phrases, self._says, forms.places, rest)
+        return PhraseTask(source_ids, hypotheses, phrases, self._contains, forms.insertion_points, remaining_source)
 
     def missing(self, tokens: Ids) -> list[Entry]:
-        """The entries that a translation does not say."""
-        return [entry for entry, there in zip(self.entries, self._says(tokens), strict=True) if not there]
+        """The entries that a translation does not contain."""
+        return [entry for entry, there in zip(self.entries, self._contains(tokens), strict=True) if not there]
 
     def without(self, *entries: Entry) -> str:
         """The line without the terms of `entries`."""
@@ -165,23 +149,25 @@ class _Wanted:
 
     def report(self, tokens: Ids) -> tuple[Term, ...]:
         """How a translation keeps to the glossary."""
-        there = self._found(tokens)
-        return tuple(
-            Term(entry.term, next((there[t] for t in entry.translations if t in there), entry.translations[0]), said)
-            for entry, said in zip(self.entries, self._says(tokens), strict=True)
-        )
+        found = self._find(tokens)
 
-    def _says(self, tokens: Ids) -> tuple[bool, ...]:
-        there = self._found(tokens)
-        return tuple(any(text in there for text in entry.translations) for entry in self.entries)
+        def term(entry: Entry, satisfied: bool) -> Term:
+            written = [found[text] for text in entry.translations if text in found]
+            return Term(entry.term, written[0] if written else entry.translations[0], satisfied)
 
-    def _found(self, tokens: Ids) -> dict[str, str]:
-        """The required translations that stand in the text of `tokens`, each with how it is written there."""
+        return tuple(map(term, self.entries, self._contains(tokens)))
+
+    def _contains(self, tokens: Ids) -> tuple[bool, ...]:
+        found = self._find(tokens)
+        return tuple(any(text in found for text in entry.translations) for entry in self.entries)
+
+    def _find(self, tokens: Ids) -> dict[str, str]:
+        """The required translations that the text of `tokens` contains, each as it is written there."""
         key = tuple(tokens)
-        if key not in self.seen:
+        if key not in self.known:
             text = self._text(key)
-            self.seen[key] = {match.entry.term: text[match.start : match.end] for match in self.targets.find(text)}
-        return self.seen[key]
+            self.known[key] = {match.entry.term: text[match.start : match.end] for match in self.targets.find(text)}
+        return self.known[key]
 
     def _text(self, tokens: Ids) -> str:
         return normalise(self.tokenizer.decode([tokens], "target")[0])

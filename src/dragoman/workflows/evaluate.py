@@ -9,7 +9,8 @@ from dragoman.data.check import looks_tokenised
 from dragoman.data.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, compare, score_all
-from dragoman.translator import WINDOW, Translator
+from dragoman.text.lines import WINDOW
+from dragoman.translator import Translator
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 

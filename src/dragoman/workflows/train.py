@@ -136,7 +136,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     config, model = run.config, trainer.final
     engine = TorchEngine(model, run.device)
     longest, language = config.data.max_length, config.project.source
-    translator = Translator(tokenizer, engine, config.decode, longest=longest, language=language)
+    translator = Translator(tokenizer, engine, config.decode, max_source_tokens=longest, language=language)
     scores, copying = _score(translator, config.data.test or config.data.valid, run.listener)
     for score, copied in zip(scores, copying, strict=True):
         run.listener.notice(

@@ -1,0 +1,41 @@
+"""Retries: a sentence whose translation shows a fault is translated again without repetitions, then in parts."""
+
+from collections.abc import Callable, Sequence
+
+from dragoman.config import DecodeConfig
+from dragoman.control.sentences import Sentence, join
+from dragoman.translation import Translation
+
+# The n-gram size that a second search may not repeat: a phrase may come again, a sentence may not.
+RETRY_NO_REPEAT_NGRAM = 4
+
+Translate = Callable[[Sequence[Sentence], DecodeConfig], list[Translation]]
+Split = Callable[[Sentence], list[Sentence]]
+
+
+def translate_with_retries(
+    translate: Translate, sentences: Sequence[Sentence], options: DecodeConfig, split: Split
+) -> list[Translation]:
+    """`translate(sentences, options)`, with those at fault translated again, and then in the parts that `split` makes.
+
+    A fault that no retry removes stays, with its warning.
+    """
+
+    def in_parts(whole: Sequence[Sentence], options: DecodeConfig) -> list[Translation]:
+        parts = [split(sentence) for sentence in whole]
+        found = iter(translate([part for several in parts for part in several], options))
+        return [
+            join(sentence.segment.text, several, [next(found) for _ in several])
+            for sentence, several in zip(whole, parts, strict=True)
+        ]
+
+    translations = translate(sentences, options)
+    size = min(options.no_repeat_ngram or RETRY_NO_REPEAT_NGRAM, RETRY_NO_REPEAT_NGRAM)
+    retry_options = options.model_copy(update={"no_repeat_ngram": size})
+    for retry in (translate, in_parts):
+        flagged = [index for index, translation in enumerate(translations) if translation.warnings]
+        retried = retry([sentences[index] for index in flagged], retry_options)
+        for index, translation in zip(flagged, retried, strict=True):
+            if not translation.warnings:
+                translations[index] = translation
+    return translations

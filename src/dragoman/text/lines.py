@@ -1,0 +1,44 @@
+"""The lines of what a caller gives as text, and lists of them to be translated together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from dragoman.errors import DataError
+
+# Lines translated together: enough to fill batches of equal length, few enough to appear soon; of long lines no more
+# than hold so many characters.
+WINDOW, WINDOW_CHARACTERS = 1024, 1 << 20
+
+
+def lines_of(text: str | Iterable[str]) -> Iterable[str]:
+    """The lines of a text: a str is one line, any other iterable of str is a line each. Raises DataError."""
+    if isinstance(text, str):
+        return [text]
+    if isinstance(text, bytes | bytearray | Mapping) or not isinstance(text, Iterable):
+        raise DataError(f"text: {describe_type(text)} given; give a str, one line, or an iterable of str, several")
+    return _checked(text)
+
+
+def _checked(lines: Iterable[object]) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, str):
+            raise DataError(f"text: line {number} is {describe_type(line)}; give a str for each line")
+        yield line
+
+
+def describe_type(value: object) -> str:
+    """What was given in place of text, for an error message."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def chunks_of(lines: Iterable[str], window: int) -> Iterator[list[str]]:
+    """The lines in lists of up to `window` lines and about WINDOW_CHARACTERS characters."""
+    chunk: list[str] = []
+    characters = 0
+    for line in lines:
+        chunk.append(line)
+        characters += len(line)
+        if len(chunk) == window or characters >= WINDOW_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
