@@ -88,9 +88,8 @@ def save_marian(weights: dict[str, Tensor], shape: Shape, folder: Path) -> None:
         decoder_start_token_id=shape.bos,
     )
     model = MarianMTModel(config)
-    parts = {"feed_forward.w_1": "fc1", "feed_forward.w_2": "fc2", "add_norm.0.norm": "self_attn_layer_norm"}
-    parts |= {"encoder.add_norm.1.norm": "final_layer_norm", "decoder.add_norm.1.norm": "encoder_attn_layer_norm"}
-    parts |= {"add_norm.2.norm": "final_layer_norm"}
+    parts = {"feed_forward.w_1": "fc1", "feed_forward.w_2": "fc2", "self_attention_norm.norm": "self_attn_layer_norm"}
+    parts |= {"cross_attention_norm.norm": "encoder_attn_layer_norm", "feed_forward_norm.norm": "final_layer_norm"}
     for ours, theirs in (("self_attention", "self_attn"), ("cross_attention", "encoder_attn")):
         parts |= {f"{ours}.w_{x}": f"{theirs}.{x}_proj" for x in "qkv"} | {f"{ours}.w_o": f"{theirs}.out_proj"}
     state = dict(renamed(weights, parts, "model.{stack}.layers.{number}"))
@@ -146,9 +145,8 @@ def marian(folder: Path, precision: str) -> System:
 def joeynmt_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """A state for JoeyNMT's model; it computes its positions itself."""
     parts = {"feed_forward.w_1": "feed_forward.pwff_layer.0", "feed_forward.w_2": "feed_forward.pwff_layer.3"}
-    parts |= {"encoder.add_norm.0.norm": "layer_norm", "encoder.add_norm.1.norm": "feed_forward.layer_norm"}
-    parts |= {"decoder.add_norm.0.norm": "x_layer_norm", "decoder.add_norm.1.norm": "dec_layer_norm"}
-    parts |= {"decoder.add_norm.2.norm": "feed_forward.layer_norm"}
+    parts |= {"encoder.self_attention_norm.norm": "layer_norm", "feed_forward_norm.norm": "feed_forward.layer_norm"}
+    parts |= {"decoder.self_attention_norm.norm": "x_layer_norm", "cross_attention_norm.norm": "dec_layer_norm"}
     for stack, ours, theirs in (
         ("encoder", "self_attention", "src_src_att"),
         ("decoder", "self_attention", "trg_trg_att"),

@@ -41,12 +41,12 @@ def test_each_quantity_leads_to_the_next(model: Transformer) -> None:
     stream = recording["source_embedding"].output
     assert_same(stream, recording["source_embedding"].scaled + recording["source_embedding"].positions)
     for number in range(2):
-        for place, sublayer in enumerate(("self_attention", "feed_forward")):
-            step = recording[f"encoder.{number}.add_norm.{place}"]
+        for sublayer in ("self_attention", "feed_forward"):
+            step = recording[f"encoder.{number}.{sublayer}_norm"]
             assert_same(step.x, stream)
             assert_same(step.added, recording[f"encoder.{number}.{sublayer}"].output)
             total = step.x + step.added
-            norm = model.get_submodule(f"encoder.{number}.add_norm.{place}.norm")
+            norm = model.get_submodule(f"encoder.{number}.{sublayer}_norm.norm")
             assert_same(norm(step.unnormed), step.normed)
             post = model.config.norm_order == "post"
             assert_same(step.unnormed, total if post else step.x)

@@ -24,19 +24,20 @@ class Numpy:
     def run(self, source: tuple[int, ...], target: tuple[int, ...]) -> dict[str, Floats]:
         x = self.embed("source_embedding", np.array(source))
         for layer in range(self.config.encoder_layers):
-            x = self.sublayer(
-                f"encoder.{layer}.add_norm.0", x, lambda y, n=layer: self.attend(f"encoder.{n}.self_attention", y, y)
-            )
-            x = self.sublayer(
-                f"encoder.{layer}.add_norm.1", x, lambda y, n=layer: self.feed(f"encoder.{n}.feed_forward", y)
-            )
+            name = f"encoder.{layer}"
+            x = self.sublayer(f"{name}.self_attention", x, lambda y, n=name: self.attend(f"{n}.self_attention", y, y))
+            x = self.sublayer(f"{name}.feed_forward", x, lambda y, n=name: self.feed(f"{n}.feed_forward", y))
         memory = self.seen["memory"] = self.last("encoder_norm", x)
         y = self.embed("target_embedding", np.array([2, *target[:-1]]))
         for layer in range(self.config.decoder_layers):
             name = f"decoder.{layer}"
-            y = self.sublayer(f"{name}.add_norm.0", y, lambda z, n=name: self.attend(f"{n}.self_attention", z, z, True))
-            y = self.sublayer(f"{name}.add_norm.1", y, lambda z, n=name: self.attend(f"{n}.cross_attention", z, memory))
-            y = self.sublayer(f"{name}.add_norm.2", y, lambda z, n=name: self.feed(f"{n}.feed_forward", z))
+            y = self.sublayer(
+                f"{name}.self_attention", y, lambda z, n=name: self.attend(f"{n}.self_attention", z, z, True)
+            )
+            y = self.sublayer(
+                f"{name}.cross_attention", y, lambda z, n=name: self.attend(f"{n}.cross_attention", z, memory)
+            )
+            y = self.sublayer(f"{name}.feed_forward", y, lambda z, n=name: self.feed(f"{n}.feed_forward", z))
         self.seen["features"] = self.last("decoder_norm", y)
         return self.seen
 
@@ -64,9 +65,9 @@ class Numpy:
         return x if self.config.norm_order == "post" else self.norm(name, x)
 
     def sublayer(self, name: str, x: Floats, f: Callable[[Floats], Floats]) -> Floats:
-        post = self.config.norm_order == "post"
-        y = self.norm(f"{name}.norm", x + f(x)) if post else x + f(self.norm(f"{name}.norm", x))
-        self.seen[f"{name}.x"], self.seen[f"{name}.output"] = x, y
+        post, norm = self.config.norm_order == "post", f"{name}_norm.norm"
+        y = self.norm(norm, x + f(x)) if post else x + f(self.norm(norm, x))
+        self.seen[f"{name}_norm.x"], self.seen[f"{name}_norm.output"] = x, y
         return y
 
     def linear(self, name: str, x: Floats) -> Floats:

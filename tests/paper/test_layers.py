@@ -67,7 +67,8 @@ def test_the_feed_forward_network_is_equation_2_in_loops() -> None:
 
 def test_layer_norm_leaves_mean_0_and_variance_1_before_gain_and_bias() -> None:
     add_norm = AddNorm(config("post", d_model=64, heads=2))
-    out = add_norm(5 + 3 * torch.randn(2, 3, 64), torch.zeros_like)
+    x = 5 + 3 * torch.randn(2, 3, 64)
+    out = add_norm.after(x, torch.zeros_like(x))
     assert_close(out.mean(-1), torch.zeros(2, 3), atol=1e-5, rtol=0)
     assert_close(out.var(-1, unbiased=False), torch.ones(2, 3), atol=1e-4, rtol=0)
 
@@ -78,8 +79,8 @@ def test_an_encoder_layer_is_figure_1_left(order: str) -> None:
     assert isinstance(layer, EncoderLayer)
     x, mask = torch.randn(1, 4, 6), torch.tensor([[[[True, True, True, False]]]])
     seen = [[True, True, True, False]] * 4
-    expected = around(layer.add_norm[0], x[0].tolist(), lambda y: heads(layer.self_attention, y, y, seen))
-    expected = around(layer.add_norm[1], expected, lambda y: feed_forward(layer.feed_forward, y))
+    expected = around(layer.self_attention_norm, x[0].tolist(), lambda y: heads(layer.self_attention, y, y, seen))
+    expected = around(layer.feed_forward_norm, expected, lambda y: feed_forward(layer.feed_forward, y))
     assert_close(layer(x, mask)[0], torch.tensor(expected), atol=1e-4, rtol=1e-4)
 
 
@@ -91,9 +92,9 @@ def test_a_decoder_layer_is_figure_1_right(order: str) -> None:
     memory_mask = torch.tensor([[[[True, True, False, True]]]])
     causal, seen = [[j <= i for j in range(3)] for i in range(3)], [[True, True, False, True]] * 3
     source = memory[0].tolist()
-    expected = around(layer.add_norm[0], x[0].tolist(), lambda y: heads(layer.self_attention, y, y, causal))
-    expected = around(layer.add_norm[1], expected, lambda y: heads(layer.cross_attention, y, source, seen))
-    expected = around(layer.add_norm[2], expected, lambda y: feed_forward(layer.feed_forward, y))
+    expected = around(layer.self_attention_norm, x[0].tolist(), lambda y: heads(layer.self_attention, y, y, causal))
+    expected = around(layer.cross_attention_norm, expected, lambda y: heads(layer.cross_attention, y, source, seen))
+    expected = around(layer.feed_forward_norm, expected, lambda y: feed_forward(layer.feed_forward, y))
     found, _ = layer(x, None, layer.cross_attention.keys_values(memory), look_ahead_mask(3, 3), memory_mask)
     assert_close(found[0], torch.tensor(expected), atol=1e-4, rtol=1e-4)
 
@@ -111,7 +112,7 @@ def test_dropout_is_on_embeddings_and_on_every_sub_layers_output_and_nowhere_els
     transformer = Transformer(config("post", layers=3, dropout=0.25), 9, 9)
     places = [name for name, module in transformer.named_modules() if isinstance(module, Dropout)]
     assert len(places) == 2 + 3 * 2 + 3 * 3
-    assert all("add_norm" in name or "embedding" in name for name in places)
+    assert all("_norm.add" in name or "embedding" in name for name in places)
     assert {module.rate for module in transformer.modules() if isinstance(module, Dropout)} == {0.25}
 
 

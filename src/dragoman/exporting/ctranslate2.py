@@ -62,12 +62,12 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
             for stack in (spec.encoder, spec.decoder):
                 stack.position_encodings.encodings = _array(positional_encoding(0, POSITIONS, config.d_model))
         for layer, encoder_layer in zip(spec.encoder.layer, cast("Iterable[EncoderLayer]", model.encoder), strict=True):
-            _self_attention(layer.self_attention, encoder_layer.self_attention, _norm_of(encoder_layer, 0))
-            _feed_forward(layer.ffn, encoder_layer.feed_forward, _norm_of(encoder_layer, 1))
+            _self_attention(layer.self_attention, encoder_layer.self_attention, encoder_layer.self_attention_norm.norm)
+            _feed_forward(layer.ffn, encoder_layer.feed_forward, encoder_layer.feed_forward_norm.norm)
         for layer, decoder_layer in zip(spec.decoder.layer, cast("Iterable[DecoderLayer]", model.decoder), strict=True):
-            _self_attention(layer.self_attention, decoder_layer.self_attention, _norm_of(decoder_layer, 0))
-            _cross_attention(layer.attention, decoder_layer.cross_attention, _norm_of(decoder_layer, 1))
-            _feed_forward(layer.ffn, decoder_layer.feed_forward, _norm_of(decoder_layer, 2))
+            _self_attention(layer.self_attention, decoder_layer.self_attention, decoder_layer.self_attention_norm.norm)
+            _cross_attention(layer.attention, decoder_layer.cross_attention, decoder_layer.cross_attention_norm.norm)
+            _feed_forward(layer.ffn, decoder_layer.feed_forward, decoder_layer.feed_forward_norm.norm)
         if config.norm_order == "pre":
             _norm(spec.encoder.layer_norm, model.encoder_norm)
             _norm(spec.decoder.layer_norm, model.decoder_norm)
@@ -103,11 +103,6 @@ def _array(tensor: Tensor) -> Array:
 
 def _pieces(tokenizer: Tokenizer, side: Side) -> list[str]:
     return tokenizer.pieces(range(len(getattr(tokenizer, side))), side)
-
-
-def _norm_of(layer: EncoderLayer | DecoderLayer, number: int) -> nn.Module:
-    norm: nn.Module = getattr(layer.add_norm[number], "norm")  # noqa: B009  # a ModuleList forgets what it holds
-    return norm
 
 
 def _norm(spec: Any, norm: nn.Module) -> None:

@@ -24,7 +24,7 @@ class NormStatistics:
     """One norm at each position: mean and variance over the d_model numbers of its input and of its output."""
 
     where: str
-    """`encoder.L.add_norm.I` or `decoder.L.add_norm.I`, and in Pre-LN `encoder_norm` and `decoder_norm`."""
+    """`encoder.L.self_attention_norm` and the like, and in Pre-LN `encoder_norm` and `decoder_norm`."""
     mean_before: tuple[float, ...]
     variance_before: tuple[float, ...]
     mean_after: tuple[float, ...]
@@ -59,11 +59,10 @@ def norm_statistics(inspection: Inspection) -> tuple[NormStatistics, ...]:
     for stack in ("encoder", "decoder"):
         layers = len(inspection.model.get_submodule(stack))  # type: ignore[arg-type]  # a ModuleList
         for layer in range(layers):
-            steps = [name for name in recording if name.startswith(f"{stack}.{layer}.add_norm.")]
             found += [
-                _statistics(name, recording[name].unnormed, recording[name].normed)
-                for name in sorted(steps)
-                if isinstance(recording[name], AddNormRecord)
+                _statistics(name, activation.unnormed, activation.normed)
+                for name, activation in recording.items()
+                if name.startswith(f"{stack}.{layer}.") and isinstance(activation, AddNormRecord)
             ]
         if inspection.model.config.norm_order == "pre":
             found.append(_statistics(f"{stack}_norm", recording[f"{stack}.{layers - 1}"], recording[f"{stack}_norm"]))

@@ -241,10 +241,10 @@ def _order(layers: Sequence[int], depth: int, default: int) -> list[int]:
 
 
 def _layer(layer: str, attentions: Sequence[str]) -> Iterator[str]:
-    yield f"{layer}.add_norm.0.x"
-    for index, attention in enumerate(attentions):
+    yield f"{layer}.self_attention_norm.x"
+    for attention in attentions:
         yield from (f"{layer}.{attention}.{leaf}" for leaf in ("q", "k", "v", "heads", "output"))
-        yield f"{layer}.add_norm.{index}.normed"
+        yield f"{layer}.{attention}_norm.normed"
     yield f"{layer}.feed_forward.output"
-    yield f"{layer}.add_norm.{len(attentions)}.normed"
+    yield f"{layer}.feed_forward_norm.normed"
     yield from (f"{layer}.feed_forward.inner", f"{layer}.feed_forward.active")

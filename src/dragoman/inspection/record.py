@@ -108,8 +108,9 @@ class Recording(Mapping[str, Any]):
     """Module name → its latest activation; `history` has all of them.
 
     Names: `source_embedding`, `target_embedding`, `encoder.L`, `encoder.L.self_attention`, `encoder.L.feed_forward`,
-    `encoder.L.add_norm.I`, `encoder_norm` (the memory); the same for the decoder, with `decoder.L.cross_attention` and
-    `decoder_norm` (the input of the projection onto the vocabulary).
+    `encoder.L.self_attention_norm`, `encoder.L.feed_forward_norm`, `encoder_norm` (the memory); the same for the
+    decoder, with `decoder.L.cross_attention`, `decoder.L.cross_attention_norm` and `decoder_norm` (the input of the
+    projection onto the vocabulary).
     """
 
     def __init__(self) -> None:
@@ -213,16 +214,25 @@ def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> lis
 
 def _watch_add_norm(module: AddNorm, add: Add) -> list[Handle]:
     norms: list[tuple[Tensor, Tensor]] = []
+    sums: list[tuple[Tensor, Tensor]] = []
     added: list[Tensor] = []
 
     def keep_norm(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
         norms.append((args[0], output))
+        if module.post:
+            keep()
 
-    def keep(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
-        add(AddNormRecord(args[0], added.pop(), *norms.pop(), output=output))
+    def keep_sum(_: nn.Module, args: tuple[Tensor, Tensor], output: Tensor) -> None:
+        sums.append((args[0], output))
+        if not module.post:
+            keep()
+
+    def keep() -> None:
+        (x, total), (unnormed, normed) = sums.pop(), norms.pop()
+        add(AddNormRecord(x, added.pop(), unnormed, normed, output=normed if module.post else total))
 
     return [
         module.norm.register_forward_hook(keep_norm),
-        module.dropout.register_forward_hook(_output(added.append)),
-        module.register_forward_hook(keep),
+        module.add.dropout.register_forward_hook(_output(added.append)),
+        module.add.register_forward_hook(keep_sum),
     ]

@@ -1,6 +1,10 @@
 """Scaled dot-product and multi-head attention, section 3.2, with the two masks of sections 3.1 and 3.2.3.
 
-A mask is Boolean and True means "may be seen"; what may not be seen scores −∞ before the softmax.
+A mask is Boolean and True means "may be seen"; scores of positions that may not be seen are −∞ before the softmax.
+
+Eq. (1) as written is `attention_weights(q, k, mask) @ v`. A forward pass computes the same by PyTorch's fused kernel
+(`ScaledDotProduct`), or where that is slow, in bfloat16 training on a CPU, by `_Attention`; the tests hold the three
+equal. The weights themselves are computed only where they are looked at: alignment, coverage, inspection.
 """
 
 import math
@@ -14,13 +18,13 @@ from torch import Tensor, nn
 
 
 def padding_mask(ids: Int[Tensor, "B S"], pad: int) -> Bool[Tensor, "B 1 1 S"]:
-    """Every position may see every token of its sentence, and no padding."""
+    """Every position may see all tokens of its sentence and no padding."""
     return (ids != pad)[:, None, None, :]
 
 
-def look_ahead_mask(asking: int, asked: int, device: torch.device | None = None) -> Bool[Tensor, "1 1 T S"]:
-    """Each of the last `asking` of `asked` positions may see itself and those before it (section 3.2.3)."""
-    visible = torch.ones(asking, asked, dtype=torch.bool, device=device).tril(asked - asking)
+def look_ahead_mask(queries: int, keys: int, device: torch.device | None = None) -> Bool[Tensor, "1 1 T S"]:
+    """Each of the last `queries` of `keys` positions may see itself and the positions before it (section 3.2.3)."""
+    visible = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
     return visible[None, None]
 
 
@@ -33,20 +37,20 @@ def attention_weights(
 
 
 def rotate(x: Float[Tensor, "B H T K"], start: int) -> Float[Tensor, "B H T K"]:
-    """Rotary position embedding (Su et al. 2021), so that Q Kᵀ depends on how far apart two positions are.
+    """Rotary position embedding (Su et al. 2021): Q Kᵀ then depends on the distance of two positions.
 
-    The pair (x_i, x_{i + d_k/2}) turns by the angle pos · 10000^(−2i/d_k); the first position is `start`.
+    The pair (x_i, x_{i + d_k/2}) is rotated by the angle pos · 10000^(−2i/d_k); the first position is `start`.
     """
     end = start + x.size(2)
-    cos, sin = (table[start:end] for table in _turns(1 << (end - 1).bit_length(), x.size(3), x.device))
+    cos, sin = (table[start:end] for table in rotary_table(1 << (end - 1).bit_length(), x.size(3), x.device))
     a, b = x.float().chunk(2, dim=-1)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
 
 
 @lru_cache(maxsize=16)
-@torch.inference_mode(False)  # kept, they may serve training next
-def _turns(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "T K2"], Float[Tensor, "T K2"]]:
-    """Cosine and sine of every position's angles."""
+@torch.inference_mode(False)  # cached tables may be used in training next
+def rotary_table(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "T P"], Float[Tensor, "T P"]]:
+    """Cosine and sine of the angles of each position."""
     frequency = 10000 ** -(torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
     angles = torch.arange(length, dtype=torch.float64)[:, None] * frequency
     return angles.cos().to(device, torch.float32), angles.sin().to(device, torch.float32)
@@ -55,7 +59,7 @@ def _turns(length: int, d_k: int, device: torch.device) -> tuple[Float[Tensor, "
 class ScaledDotProduct(nn.Module):
     """Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V, Eq. (1), by PyTorch's fused kernel.
 
-    A module without parameters, so that what enters and leaves it can be watched from outside.
+    A module without parameters, so that its input and output can be watched from outside.
     """
 
     def forward(
@@ -65,12 +69,12 @@ class ScaledDotProduct(nn.Module):
         v: Float[Tensor, "B H S W"],
         mask: Bool[Tensor, "#B 1 #T S"] | None,
     ) -> Float[Tensor, "B H T W"]:
-        """The values seen by each position, weighted; `mask = None` lets everything be seen."""
+        """For each query position the weighted mean of the values it may see; `mask = None` lets everything be seen."""
         if q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.requires_grad:
-            # There the fused kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
+            # Here the fused kernel's backward pass takes ten times as long as in float32 (`docs/log.md`, 2026-11-21).
             with torch.autocast("cpu", enabled=False):
-                found: Tensor = _Attention.apply(q, k, v, mask)
-                return found
+                output: Tensor = _Attention.apply(q, k, v, mask)
+                return output
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
@@ -97,10 +101,14 @@ class _Attention(torch.autograd.Function):
 
 
 class MultiHeadAttention(nn.Module):
-    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, section 3.2.2.
+    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V), section 3.2.2.
 
-    Queries and keys/values are projected by separate calls, so that those of the past and of the memory are
-    projected once and kept. With `rotary`, queries and keys are turned by their positions, the first being `start`.
+    W_1^Q, …, W_h^Q are the rows of one matrix `w_q`; keys and values likewise. The projections are methods of their
+    own, so that keys and values of the past and of the memory are computed once: for queries x and memory m,
+
+        MultiHead(x, m, m) = attention(attention.queries(x), *attention.keys_values(m), mask)
+
+    With `rotary`, queries and keys are rotated by their positions, the first of which is `start`.
     """
 
     def __init__(
@@ -115,15 +123,15 @@ class MultiHeadAttention(nn.Module):
         self.attend = ScaledDotProduct()
 
     def queries(self, x: Float[Tensor, "B T D"], start: int = 0) -> Float[Tensor, "B H T K"]:
-        """Q W_i^Q of every head i."""
-        q = self._split(self.w_q(x))
+        """Q W_i^Q for every head i."""
+        q = split_heads(self.w_q(x), self.heads)
         return rotate(q, start) if self.rotary else q
 
     def keys_values(
         self, x: Float[Tensor, "B S D"], start: int = 0
     ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]:
-        """K W_i^K and V W_i^V of every head i."""
-        k, v = self._split(self.w_k(x)), self._split(self.w_v(x))
+        """K W_i^K and V W_i^V for every head i."""
+        k, v = split_heads(self.w_k(x), self.heads), split_heads(self.w_v(x), self.heads)
         return rotate(k, start) if self.rotary else k, v
 
     def forward(
@@ -135,7 +143,14 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """Concat(head_1, …, head_h) W^O of projected queries, keys and values."""
         heads = self.attend(q, k, v, mask)
-        return self.w_o(heads.transpose(1, 2).flatten(2))
+        return self.w_o(concat_heads(heads))
 
-    def _split(self, x: Float[Tensor, "B T HK"]) -> Float[Tensor, "B H T K"]:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+def split_heads(x: Float[Tensor, "B T E"], heads: int) -> Float[Tensor, "B H T K"]:
+    """Vectors of all heads side by side → one sequence of vectors per head."""
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def concat_heads(x: Float[Tensor, "B H T W"]) -> Float[Tensor, "B T E"]:
+    """Concat(head_1, …, head_h): the vectors of all heads side by side."""
+    return x.transpose(1, 2).flatten(2)

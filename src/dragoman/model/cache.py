@@ -1,8 +1,13 @@
-"""The decoder's past: keys and values of what was said, each position of each hypothesis kept once.
+"""The decoder's past: keys and values of the target positions decoded so far, each position stored once.
 
-The hypotheses of a sentence form a tree: they share beginnings and fork. The cache of a sentence holds the nodes of
-its tree in the order they were said, and a hypothesis sees those that it descends from (its lineage, a mask). When
-hypotheses fork or die only the masks change; keys and values stay where they are.
+The hypotheses of a sentence form a tree: they share prefixes and fork. A node of the tree is one token of one or more
+hypotheses. The cache of a sentence holds the keys and values of its nodes in the order they were decoded, and a mask,
+the lineage, says which nodes each hypothesis consists of. When hypotheses fork or end, only the lineage changes; keys
+and values stay where they are (decision 0002).
+
+    nodes      0: a   1: b   2: c   3: d          a ── b ── d
+    lineage    [1,    1,     0,     1]  a b d      └── c
+               [1,    0,     1,     0]  a c
 """
 
 from dataclasses import dataclass
@@ -13,12 +18,12 @@ from torch import Tensor
 
 from dragoman.model.attention import look_ahead_mask
 
-# The seen nodes of each hypothesis; None: all of them, of one chain that has not forked.
-Lineage = Bool[Tensor, "B _ _"] | None
+# Which of the N nodes each of the M hypotheses of a sentence consists of; None: of all, a single unforked hypothesis.
+Lineage = Bool[Tensor, "B M N"] | None
 
 
-class Room:
-    """Memory for the nodes of one layer. The first `used` are written and never change; the rest is spare."""
+class KVBuffer:
+    """Memory for C nodes of one layer. The first `used` are written and never change; the rest is spare."""
 
     __slots__ = ("k", "used", "v")
 
@@ -28,69 +33,79 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The keys and values of one layer: the first `length` nodes in a room that longer pasts may share."""
+    """The keys and values of one layer: the first `length` nodes of a buffer, which longer pasts may share."""
 
-    room: Room
+    buffer: KVBuffer
     length: int
 
     @classmethod
     def of(cls, k: Float[Tensor, "B H N K"], v: Float[Tensor, "B H N W"]) -> "Past":
-        """A past that holds just these."""
-        return cls(Room(k, v, k.size(2)), k.size(2))
+        """A past of exactly these nodes."""
+        return cls(KVBuffer(k, v, k.size(2)), k.size(2))
 
     @property
     def k(self) -> Float[Tensor, "B H N K"]:
         """The keys."""
-        return self.room.k[:, :, : self.length]
+        return self.buffer.k[:, :, : self.length]
 
     @property
     def v(self) -> Float[Tensor, "B H N W"]:
         """The values."""
-        return self.room.v[:, :, : self.length]
+        return self.buffer.v[:, :, : self.length]
 
-    def append(self, k: Float[Tensor, "B H M K"], v: Float[Tensor, "B H M W"]) -> "Past":
-        """This past and M more nodes. A value still: what is written in place, no older past can see."""
+    def append(self, k: Float[Tensor, "B H Q K"], v: Float[Tensor, "B H Q W"]) -> "Past":
+        """A past with Q more nodes; this one does not change. Spare memory of the buffer is used in place."""
         if k.requires_grad:
             return Past.of(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
         start, end = self.length, self.length + k.size(2)
-        room = self.room
-        closed = room.k.is_inference() and not torch.is_inference_mode_enabled()
-        if room.used != start or end > room.k.size(2) or closed:  # another past went on from here, or it is full
-            room = Room(_roomy(self.k, 2 * end), _roomy(self.v, 2 * end), start)
-        room.k[:, :, start:end], room.v[:, :, start:end] = k, v
-        room.used = end
-        return Past(room, end)
+        buffer = self.buffer
+        frozen = buffer.k.is_inference() and not torch.is_inference_mode_enabled()
+        if buffer.used != start or end > buffer.k.size(2) or frozen:  # another past has used the memory, or it is full
+            buffer = KVBuffer(_with_capacity(self.k, 2 * end), _with_capacity(self.v, 2 * end), start)
+        buffer.k[:, :, start:end], buffer.v[:, :, start:end] = k, v
+        buffer.used = end
+        return Past(buffer, end)
 
     def select(self, sentences: Int[Tensor, "B2"]) -> "Past":
         """The past of these sentences."""
         return Past.of(self.k[sentences], self.v[sentences])
 
 
-def _roomy(x: Tensor, capacity: int) -> Tensor:
-    """`x` (B, H, N, K) at the beginning of memory for `capacity` nodes; doubled when full, copies cost little."""
-    spacious = x.new_empty(x.size(0), x.size(1), capacity, x.size(3))
-    spacious[:, :, : x.size(2)] = x
-    return spacious
+def _with_capacity(x: Float[Tensor, "B H N K"], capacity: int) -> Float[Tensor, "B H C K"]:
+    """`x` at the beginning of memory for `capacity` nodes. Doubling keeps the cost of copying constant per node."""
+    larger = x.new_empty(x.size(0), x.size(1), capacity, x.size(3))
+    larger[:, :, : x.size(2)] = x
+    return larger
 
 
-def by_sentence(x: Float[Tensor, "R H T K"], sentences: int) -> Float[Tensor, "B H M K"]:
-    """The T positions of all hypotheses of a sentence as its M = (R / B) · T nodes."""
+def by_sentence(x: Float[Tensor, "R H T K"], sentences: int) -> Float[Tensor, "B H Q K"]:
+    """The T positions of each of a sentence's M = R / B hypotheses as Q = M · T nodes of the sentence."""
     return x.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2, 3)
 
 
-def grow(lineage: Lineage, past: int, width: int, length: int, like: Tensor) -> tuple[Lineage, Tensor | None]:
-    """`width` hypotheses go on by `length` positions each: their lineage then, and what the new positions may see.
-
-    The mask is (B or 1, 1, width · length, past + width · length); None lets everything be seen.
-    """
+def extend_lineage(
+    lineage: Lineage, past_length: int, width: int, length: int, memory_mask: Bool[Tensor, "B 1 1 S"]
+) -> Bool[Tensor, "B M N2"] | None:
+    """The lineage after each of `width` hypotheses per sentence has been extended by `length` nodes of its own."""
     if width == 1 and lineage is None:
-        return None, look_ahead_mask(length, past + length, like.device) if length > 1 else None
+        return None
+    sentences, device = memory_mask.size(0), memory_mask.device
     if lineage is None:
-        lineage = torch.ones(like.size(0), width, past, dtype=torch.bool, device=like.device)
-    own = torch.eye(width, dtype=torch.bool, device=like.device)
-    grown = torch.cat((lineage, own.repeat_interleave(length, 1).expand(lineage.size(0), -1, -1)), dim=2)
+        lineage = torch.ones(sentences, width, past_length, dtype=torch.bool, device=device)
+    own = torch.eye(width, dtype=torch.bool, device=device).repeat_interleave(length, 1)
+    return torch.cat((lineage, own.expand(sentences, -1, -1)), dim=2)
+
+
+def step_mask(lineage: Lineage, past_length: int, length: int, device: torch.device) -> Bool[Tensor, "#B 1 Q N"] | None:
+    """Which nodes each of the last `length` positions of every hypothesis may see: its lineage up to itself.
+
+    `lineage` includes the new positions. None lets everything be seen.
+    """
+    if lineage is None:
+        return look_ahead_mask(length, past_length + length, device) if length > 1 else None
     if length == 1:
-        return grown, grown[:, None]
-    causal = torch.kron(own, torch.ones(length, length, dtype=torch.bool, device=like.device).tril())
-    new = causal.expand(lineage.size(0), -1, -1)
-    return grown, torch.cat((lineage.repeat_interleave(length, 1), new), dim=2)[:, None]
+        return lineage[:, None]
+    own = torch.eye(lineage.size(1), dtype=torch.bool, device=device)
+    causal = torch.kron(own, torch.ones(length, length, dtype=torch.bool, device=device).tril())
+    before = lineage[..., :past_length].repeat_interleave(length, 1)
+    return torch.cat((before, causal.expand(lineage.size(0), -1, -1)), dim=2)[:, None]

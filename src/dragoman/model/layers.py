@@ -1,6 +1,7 @@
-"""Encoder and decoder layers, section 3.1 and Figure 1: sub-layers inside residual connections with LayerNorm."""
+"""Encoder and decoder layers, section 3.1 and Figure 1: sub-layers with residual connections and norms.
 
-from collections.abc import Callable
+Input and output: vectors of d_model numbers at each position. The feed-forward network is Eq. (2), section 3.3.
+"""
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
@@ -42,24 +43,39 @@ class GatedFeedForward(nn.Module):
         return self.w_2(F.silu(self.w_1(x)) * self.w_3(x))
 
 
-class AddNorm(nn.Module):
-    """A residual connection around a sub-layer, with LayerNorm and dropout, sections 3.1 and 5.4.
+class Residual(nn.Module):
+    """x + Dropout(y), sections 3.1 and 5.4. A module, so that its input and output can be watched from outside."""
 
-    Post-LN, the paper: LayerNorm(x + Dropout(Sublayer(x))).
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"], y: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """The residual stream `x` plus the output `y` of a sub-layer."""
+        return x + self.dropout(y)
+
+
+class AddNorm(nn.Module):
+    """The residual connection and the norm of a sub-layer, in two halves: after(x, Sublayer(before(x))).
+
+    Post-LN, the paper, section 3.1: LayerNorm(x + Dropout(Sublayer(x))).
     Pre-LN, Xiong et al. (2020): x + Dropout(Sublayer(LayerNorm(x))).
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm = norm(config)
-        self.dropout = Dropout(config.dropout)
+        self.add = Residual(config.dropout)
         self.post = config.norm_order == "post"
 
-    def forward(self, x: Float[Tensor, "B T D"], sublayer: Callable[[Tensor], Tensor]) -> Float[Tensor, "B T D"]:
-        """`x` with what the sub-layer adds to it."""
-        if self.post:
-            return self.norm(x + self.dropout(sublayer(x)))
-        return x + self.dropout(sublayer(self.norm(x)))
+    def before(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """The input of the sub-layer."""
+        return x if self.post else self.norm(x)
+
+    def after(self, x: Float[Tensor, "B T D"], y: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """The residual stream after a sub-layer that had the output `y`."""
+        total = self.add(x, y)
+        return self.norm(total) if self.post else total
 
 
 class EncoderLayer(nn.Module):
@@ -69,17 +85,20 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = _attention(config, rotary=config.positions == "rotary")
         self.feed_forward = _feed_forward(config)
-        self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(2))
+        self.self_attention_norm = AddNorm(config)
+        self.feed_forward_norm = AddNorm(config)
 
     def forward(self, x: Float[Tensor, "B S D"], mask: Bool[Tensor, "B 1 1 S"]) -> Float[Tensor, "B S D"]:
-        """Every source position looks at every other."""
+        """Every source position attends to all source positions of its sentence."""
+        y = self.self_attention_norm.before(x)
+        x = self.self_attention_norm.after(x, self._self_attend(y, mask))
 
-        def look(y: Tensor) -> Tensor:
-            attention = self.self_attention
-            return attention(attention.queries(y), *attention.keys_values(y), mask)
+        y = self.feed_forward_norm.before(x)
+        return self.feed_forward_norm.after(x, self.feed_forward(y))
 
-        x = self.add_norm[0](x, look)
-        return self.add_norm[1](x, self.feed_forward)
+    def _self_attend(self, y: Tensor, mask: Tensor) -> Tensor:
+        attention = self.self_attention
+        return attention(attention.queries(y), *attention.keys_values(y), mask)
 
 
 class DecoderLayer(nn.Module):
@@ -90,10 +109,12 @@ class DecoderLayer(nn.Module):
         self.self_attention = _attention(config, rotary=config.positions == "rotary")
         self.cross_attention = _attention(config)
         self.feed_forward = _feed_forward(config)
-        self.add_norm = nn.ModuleList(AddNorm(config) for _ in range(3))
+        self.self_attention_norm = AddNorm(config)
+        self.cross_attention_norm = AddNorm(config)
+        self.feed_forward_norm = AddNorm(config)
 
-    def remember(self, memory: Float[Tensor, "B S D"]) -> Memory:
-        """The keys and values of the encoder's output, as this layer's encoder-decoder attention sees it."""
+    def project_memory(self, memory: Float[Tensor, "B S D"]) -> Memory:
+        """Keys and values of the encoder's output for this layer's encoder-decoder attention."""
         return self.cross_attention.keys_values(memory)
 
     def forward(
@@ -101,34 +122,39 @@ class DecoderLayer(nn.Module):
         x: Float[Tensor, "R T D"],
         past: Past | None,
         memory: Memory,
-        mask: Bool[Tensor, "#B 1 _ _"] | None,
+        mask: Bool[Tensor, "#B 1 Q N"] | None,
         memory_mask: Bool[Tensor, "B 1 1 S"],
         start: int = 0,
     ) -> tuple[Float[Tensor, "R T D"], Past]:
-        """New positions `x`, the first of which is position `start`, look at the `past` and at themselves, then at
-        the `memory`; also returns the past with them.
+        """T new positions of R hypotheses, the first at position `start`; also returns `past` extended by them.
 
-        The R hypotheses of B sentences stand grouped by sentence. Those of one sentence share its memory and its
-        past, and `mask` tells what of the past is theirs.
+        The R hypotheses are grouped by sentence. Those of a sentence share its memory and its past; `mask` says which
+        nodes of the past each of the sentence's Q = (R / B) · T new positions may see.
         """
-        sentences, seen = memory_mask.size(0), []
+        y = self.self_attention_norm.before(x)
+        y, past = self._masked_self_attend(y, past, mask, memory_mask.size(0), start)
+        x = self.self_attention_norm.after(x, y)
 
-        def look_back(y: Tensor) -> Tensor:
-            attention = self.self_attention
-            k, v = (by_sentence(part, sentences) for part in attention.keys_values(y, start))
-            seen.append(Past.of(k, v) if past is None else past.append(k, v))
-            q = by_sentence(attention.queries(y, start), sentences)
-            return attention(q, seen[0].k, seen[0].v, mask).view_as(y)
+        y = self.cross_attention_norm.before(x)
+        x = self.cross_attention_norm.after(x, self._cross_attend(y, memory, memory_mask))
 
-        def look_at_source(y: Tensor) -> Tensor:
-            # The hypotheses of one sentence ask as if they were positions of one: the memory is not copied.
-            together = y.reshape(sentences, -1, y.size(-1))
-            attention = self.cross_attention
-            return attention(attention.queries(together), *memory, memory_mask).view_as(y)
+        y = self.feed_forward_norm.before(x)
+        return self.feed_forward_norm.after(x, self.feed_forward(y)), past
 
-        x = self.add_norm[0](x, look_back)
-        x = self.add_norm[1](x, look_at_source)
-        return self.add_norm[2](x, self.feed_forward), seen[0]
+    def _masked_self_attend(
+        self, y: Tensor, past: Past | None, mask: Tensor | None, sentences: int, start: int
+    ) -> tuple[Tensor, Past]:
+        attention = self.self_attention
+        k, v = (by_sentence(part, sentences) for part in attention.keys_values(y, start))
+        past = Past.of(k, v) if past is None else past.append(k, v)
+        q = by_sentence(attention.queries(y, start), sentences)
+        return attention(q, past.k, past.v, mask).view_as(y), past
+
+    def _cross_attend(self, y: Tensor, memory: Memory, memory_mask: Tensor) -> Tensor:
+        # The hypotheses of a sentence are queries of one sequence, so that the memory is not copied for each of them.
+        queries = y.reshape(memory_mask.size(0), -1, y.size(-1))
+        attention = self.cross_attention
+        return attention(attention.queries(queries), *memory, memory_mask).view_as(y)
 
 
 def _attention(config: ModelConfig, rotary: bool = False) -> MultiHeadAttention:

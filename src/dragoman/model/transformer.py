@@ -1,7 +1,7 @@
 """The Transformer, section 3: encode(src) → state, decode(tokens, state) → (logits, state).
 
-Training is decoding every position from an empty past; translating is decoding one position at a time. State is
-a value: it goes in, a new one comes out, nothing stays on a module.
+Training decodes all positions at once from an empty past; translation decodes one position at a time. The state is a
+value: decoding takes one and returns a new one, and no module stores any.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
-from dragoman.model.cache import Lineage, Past, grow
+from dragoman.model.cache import Lineage, Past, extend_lineage, step_mask
 from dragoman.model.embedding import Embedding
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
 from dragoman.model.norm import norm
@@ -21,24 +21,24 @@ from dragoman.model.norm import norm
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """What the decoder knows of B sentences and the R hypotheses about them, grouped by sentence."""
+    """The decoder's state for B source sentences and R hypotheses, which are grouped by sentence."""
 
     memory: tuple[Memory, ...]
     """Per layer, the keys and values of the encoder's output: (B, H, S, K) and (B, H, S, W)."""
     memory_mask: Bool[Tensor, "B 1 1 S"]
     """Which source positions may be seen."""
     past: tuple[Past, ...] = ()
-    """Per layer, the keys and values of what the hypotheses have said; or empty."""
+    """Per layer, the keys and values of the target positions decoded so far; empty before the first."""
     lineage: Lineage = None
-    """(B, R / B, N): which of the N nodes of its sentence's past each hypothesis descends from; None: all."""
+    """Which of the N nodes of its sentence's past each of its M = R / B hypotheses consists of; None: all."""
     position: int = 0
     """How many target positions have been decoded."""
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "DecoderState":
-        """The state of these hypotheses, in this order and as often as named.
+        """The state of the hypotheses `rows`, in this order; a row may be repeated.
 
-        They must stay grouped by sentence, equally many for each. `sentences` names those that remain when
-        some are finished. Only then are keys and values copied.
+        Rows must stay grouped by sentence, with an equal number for each. `sentences` are the sentences to keep when
+        some are finished; only then are keys and values copied.
         """
         memory, mask, past, lineage = self.memory, self.memory_mask, self.past, self.lineage
         if sentences is not None:
@@ -61,7 +61,7 @@ class Transformer(nn.Module):
         self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, sinusoidal)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        # Pre-LN leaves the last sum un-normalised; Post-LN has just normalised it.
+        # In Pre-LN the residual stream is not normalised yet after the last layer; in Post-LN it is.
         pre = config.norm_order == "pre"
         self.encoder_norm = norm(config) if pre else nn.Identity()
         self.decoder_norm = norm(config) if pre else nn.Identity()
@@ -77,16 +77,16 @@ class Transformer(nn.Module):
             self.source_embedding.weight = self.target_embedding.weight
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> DecoderState:
-        """The memory of each source sentence, projected once for every decoder layer; an empty past."""
+        """The state before the first target token: the memory, projected once for every decoder layer."""
         x = self.source_embedding(src)
         for layer in cast("Iterable[EncoderLayer]", self.encoder):
             x = layer(x, src_mask)
         memory = self.encoder_norm(x)
         decoder = cast("Iterable[DecoderLayer]", self.decoder)
-        return DecoderState(tuple(layer.remember(memory) for layer in decoder), src_mask)
+        return DecoderState(tuple(layer.project_memory(memory) for layer in decoder), src_mask)
 
     def decode(self, tokens: Int[Tensor, "R T"], state: DecoderState) -> tuple[Float[Tensor, "R T V"], DecoderState]:
-        """Logits of what follows each of T more tokens of R hypotheses, and the state after them."""
+        """Logits of the next token after each of T further tokens of R hypotheses, and the state after them."""
         x, state = self.decode_features(tokens, state)
         return self.project(x), state
 
@@ -96,13 +96,14 @@ class Transformer(nn.Module):
         """`decode` before the projection onto the vocabulary."""
         length, width = tokens.size(1), tokens.size(0) // state.memory_mask.size(0)
         x = self.target_embedding(tokens, state.position)
-        said = state.past[0].length if state.past else 0
-        lineage, mask = grow(state.lineage, said, width, length, state.memory_mask)
+        past_length = state.past[0].length if state.past else 0
+        lineage = extend_lineage(state.lineage, past_length, width, length, state.memory_mask)
+        mask = step_mask(lineage, past_length, length, tokens.device)
         past: list[Past] = []
         for number, layer in enumerate(self.decoder):
             layer_past = state.past[number] if state.past else None
-            x, seen = layer(x, layer_past, state.memory[number], mask, state.memory_mask, state.position)
-            past.append(seen)
+            x, layer_past = layer(x, layer_past, state.memory[number], mask, state.memory_mask, state.position)
+            past.append(layer_past)
         position = state.position + length
         return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past), lineage, position)
 
@@ -113,10 +114,10 @@ class Transformer(nn.Module):
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"], tgt: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B T V"]:
-        """Logits of every target position at once, each from the positions before it."""
+        """Logits at every target position at once, each computed from that position and those before it."""
         return self.decode(tgt, self.encode(src, src_mask))[0]
 
     @property
     def parameter_count(self) -> int:
-        """Trained numbers, tied matrices counted once."""
+        """The number of trained parameters, tied matrices counted once."""
         return sum(parameter.numel() for parameter in self.parameters())

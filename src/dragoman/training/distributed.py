@@ -152,7 +152,7 @@ def parallelize(
     for layer in [*model.encoder, *model.decoder]:
         fully_shard(layer, mesh=mesh)
     for layer in model.decoder:
-        register_fsdp_forward_method(layer, "remember")
+        register_fsdp_forward_method(layer, "project_memory")
     fully_shard(module, mesh=mesh)
     return module
 

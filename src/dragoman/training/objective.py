@@ -40,8 +40,8 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Float[Tens
     return projected_loss(features, model.projection, gold, smoothing)
 
 
-def features_and_gold(model: Transformer, batch: Batch) -> tuple[Float[Tensor, "N D"], Int[Tensor, "N"]]:
-    """The decoder's output at the N target positions that are not padding, and the reference token of each."""
+def features_and_gold(model: Transformer, batch: Batch) -> tuple[Float[Tensor, "L D"], Int[Tensor, "L"]]:
+    """The decoder's output at the L target positions that are not padding, and the reference token of each."""
     state = model.encode(batch.src, padding_mask(batch.src, PAD))
     features, _ = model.decode_features(batch.tgt_in, state)
     is_token = batch.tgt_out != PAD

@@ -39,8 +39,8 @@ function derived(name) {
   if (/attention$/.test(path)) return ofAttention(path, leaf);
   if (/embedding$/.test(path)) return ofEmbedding(path, leaf);
   if (/feed_forward$/.test(path)) return leaf === "active" ? rectified(array(`${path}.inner`)) : null;
-  if (/add_norm\.\d$/.test(path)) return ofAddNorm(path, leaf);
-  if (/^(encoder|decoder)\.\d+$/.test(name)) return array(`${name}.add_norm.${name[0] === "e" ? 1 : 2}.output`);
+  if (/\.\w+_norm$/.test(path)) return ofAddNorm(path, leaf);
+  if (/^(encoder|decoder)\.\d+$/.test(name)) return array(`${name}.feed_forward_norm.output`);
   return null;
 }
 
@@ -138,11 +138,12 @@ function mean(rows) {
 
 // The page stores the output of every norm, and the input of the first Add & Norm of a layer.
 function ofAddNorm(path, leaf) {
-  const [stack, layer, , number] = path.split(".");
-  const around =
+  const [stack, layer, norm] = path.split(".");
+  const sublayers =
     stack === "encoder" ? ["self_attention", "feed_forward"] : ["self_attention", "cross_attention", "feed_forward"];
-  if (leaf === "added") return array(`${stack}.${layer}.${around[number]}.output`);
-  if (leaf === "x") return Number(number) ? array(`${stack}.${layer}.add_norm.${number - 1}.output`) : null;
+  const number = sublayers.indexOf(norm.replace("_norm", ""));
+  if (leaf === "added") return array(`${stack}.${layer}.${sublayers[number]}.output`);
+  if (leaf === "x") return number ? array(`${stack}.${layer}.${sublayers[number - 1]}_norm.output`) : null;
   const sum = () => plus(array(`${path}.x`), array(`${path}.added`));
   if (leaf === "unnormed") return post ? sum() : array(`${path}.x`);
   if (leaf === "output") return post ? array(`${path}.normed`) : sum();

@@ -79,10 +79,11 @@ function lensDetails() {
 }
 
 function normName_of(where) {
-  const [stack, layer, , index] = where.split(".");
+  const [stack, layer, norm] = where.split(".");
   if (layer === undefined) return t(`stream.${where}`);
-  const around = stack === "encoder" ? ["self", "ffn"] : ["masked", "cross", "ffn"];
-  return `${t(stack)} ${Number(layer) + 1} · ${t(`box.${around[index]}`)}`;
+  const self = stack === "encoder" ? "self" : "masked";
+  const box = { self_attention_norm: self, cross_attention_norm: "cross", feed_forward_norm: "ffn" }[norm];
+  return `${t(stack)} ${Number(layer) + 1} · ${t(`box.${box}`)}`;
 }
 
 function normsPart() {
@@ -124,7 +125,8 @@ function overLayers() {
       one.where
         .replace("encoder", "E")
         .replace("decoder", "D")
-        .replace("add_norm.", "")
+        .replace(/(self|cross)_attention_norm/, "$1")
+        .replace("feed_forward_norm", "ffn")
         .replace(/\.(\d+)/, (_, n) => `${Number(n) + 1}`),
     ),
     xTitle: "",

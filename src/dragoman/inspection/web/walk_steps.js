@@ -108,8 +108,8 @@ function walkSteps(state) {
     p = state.target;
   const encoder = [
     ...embedSteps("source", s),
-    ...around(`${e}.add_norm.0`, "self", s, attentionSteps("self", `${e}.self_attention`, state)),
-    ...around(`${e}.add_norm.1`, "encoder-ffn", s, [feedForward(e, "encoder-ffn", s)]),
+    ...around(`${e}.self_attention_norm`, "self", s, attentionSteps("self", `${e}.self_attention`, state)),
+    ...around(`${e}.feed_forward_norm`, "encoder-ffn", s, [feedForward(e, "encoder-ffn", s)]),
     {
       id: "memory",
       key: post ? "memory.post" : "memory.pre",
@@ -119,9 +119,9 @@ function walkSteps(state) {
   ];
   const decoder = [
     ...embedSteps("target", p),
-    ...around(`${d}.add_norm.0`, "masked", p, attentionSteps("masked", `${d}.self_attention`, state)),
-    ...around(`${d}.add_norm.1`, "cross", p, attentionSteps("cross", `${d}.cross_attention`, state)),
-    ...around(`${d}.add_norm.2`, "decoder-ffn", p, [feedForward(d, "decoder-ffn", p)]),
+    ...around(`${d}.self_attention_norm`, "masked", p, attentionSteps("masked", `${d}.self_attention`, state)),
+    ...around(`${d}.cross_attention_norm`, "cross", p, attentionSteps("cross", `${d}.cross_attention`, state)),
+    ...around(`${d}.feed_forward_norm`, "decoder-ffn", p, [feedForward(d, "decoder-ffn", p)]),
     {
       id: "features",
       key: post ? "features.post" : "features.pre",
