@@ -1,25 +1,26 @@
-"""Which word comes from which: a model's attention, erasure and gradients beside eflomal, a kept statistical aligner.
+"""Word alignment from a model's attention, erasure and gradients, compared with eflomal, a statistical aligner.
 
     DRAGOMAN_DATA=FOLDER python benchmarks/alignment.py [--quick] --model BUNDLE
 
-BUNDLE translates English to German; FOLDER holds multi30k/. The model is made to say the German of the test set of
-2016, and the links of each way, end marks left out, are compared with those of eflomal (Östling and Tiedemann 2016),
-which aligns the same sentences together with the training text, both directions, in an environment of its own made
-once from `peers/alignment-requirements.txt`.
+BUNDLE translates English to German; FOLDER contains multi30k/. The German of the test set of 2016 is forced through the
+model, and the links of each method, EOS left out, are compared with those of eflomal (Östling and Tiedemann 2016).
+eflomal aligns the same sentences together with the training text, in both directions, in an environment of its own that
+is made once from `peers/alignment-requirements.txt`.
 
-Attention     The head, and the layer whose mean of heads, that have the best F1 on validation pairs. Beside them the
-              head that erasure chooses there: whose strongest source token is most often the one without which the
-              token said loses most. By that rule `dragoman look` chooses, of its one sentence; no aligner has a say.
-Words         A word is a run of letters, digits and underscores, or one other character that is no space. A piece
-              belongs to the words whose characters it spells. A target word has of a source word the sum over the
-              source word's pieces, the mean over its own; it is linked to the one source word that it has most of.
-eflomal       Words in small letters. What both of its directions link is sure (S), what either links possible (P).
-              Of links A: precision |A ∩ P| / |A|, recall |A ∩ S| / |S|, F1 of the two, and the alignment error rate
-              1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) of Och and Ney (2003). eflomal draws at random, so the last digit
-              moves between runs.
-diagonal      Each word with the one as far into the source as it is into the target: what knowing nothing gives.
+Attention     The head, and the layer as a mean of its heads, with the best F1 on validation pairs, and the head that
+              erasure chooses there: the one whose strongest source token is most often the token whose erasure
+              costs most. `dragoman look` chooses by this rule on its one sentence, without any aligner.
+Words         A word is a run of letters, digits and underscores, or one other character that is not a space. A piece
+              belongs to the words whose characters it spells. The value of a source word for a target word is the sum
+              over the source word's pieces and the mean over the target word's pieces. A target word is linked to the
+              source word with the largest value.
+eflomal       Lower-cased words. Links of both directions are sure (S), links of either are possible (P). For links A:
+              precision |A ∩ P| / |A|, recall |A ∩ S| / |S|, F1 of the two, and the alignment error rate
+              1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) of Och and Ney (2003). eflomal samples at random, so the last digit
+              changes between runs.
+diagonal      Each word linked to the word at the same relative position of the source: the baseline without knowledge.
 
---quick takes 200 test pairs, 100 to choose by and a third of the training text. The last line is one JSON object.
+--quick uses 200 test pairs, 100 validation pairs and a third of the training text. The last line is one JSON object.
 """
 
 import argparse
@@ -59,7 +60,7 @@ Head = tuple[int, int]
 
 @dataclass(frozen=True)
 class Effort:
-    """How many pairs are used."""
+    """The numbers of pairs."""
 
     test: int
     chosen_by: int
@@ -72,29 +73,29 @@ QUICK = Effort(test=200, chosen_by=100, text=9_000)
 
 @dataclass
 class Tally:
-    """Links counted over sentences."""
+    """Counts of links, summed over sentences."""
 
     links: int = 0
     sure: int = 0
     both: dict[str, int] = field(default_factory=lambda: {"sure": 0, "possible": 0})
 
     def add(self, found: Links, sure: Links, possible: Links) -> None:
-        """One sentence more."""
+        """Add one sentence."""
         self.links, self.sure = self.links + len(found), self.sure + len(sure)
         self.both["sure"] += len(found & sure)
         self.both["possible"] += len(found & possible)
 
     def scores(self) -> dict[str, float]:
-        """In percent."""
+        """The measures, in percent."""
         precision, recall = self.both["possible"] / self.links, self.both["sure"] / self.sure
         error = 1 - sum(self.both.values()) / (self.links + self.sure)
         f1 = 2 * precision * recall / (precision + recall)
-        told = {"precision": precision, "recall": recall, "f1": f1, "aer": error}
-        return {name: round(100 * value, 1) for name, value in told.items()}
+        scores = {"precision": precision, "recall": recall, "f1": f1, "aer": error}
+        return {name: round(100 * value, 1) for name, value in scores.items()}
 
 
 def pairs_of(data: Path, name: str, count: int) -> list[Pair]:
-    """The first pairs of a file of Multi30k, as a model reads them."""
+    """The first pairs of a file of Multi30k, normalised as for a model."""
     corpus = CorpusConfig(source=data / f"multi30k/{name}.en.gz", target=data / f"multi30k/{name}.de.gz")
     return [(normalise(source), normalise(target)) for source, target in sample_pairs([corpus], 10**6, 1)[:count]]
 
@@ -137,27 +138,27 @@ def membership(tokenizer: Tokenizer, text: str, side: Side) -> Tensor:
     """(words, pieces): whether a piece spells characters of a word."""
     spelt = getattr(tokenizer, side).processor.encode(text, return_type="proto").pieces
     spans = [[len(text[:place].encode()) for place in match.span()] for match in WORD.finditer(text)]
-    # Of a character that is spelt by its bytes, the last has all of it, and the others begin where it does.
+    # Of a character in bytes, the last byte covers all of it, and the other bytes start where it starts.
     pieces = [(piece.begin, max(piece.end, piece.begin + 1)) for piece in spelt]
     rows = [[float(first < end and begin < last) for first, last in pieces] for begin, end in spans]
     return torch.tensor(rows).view(len(spans), len(spelt))
 
 
 def words_linked(way: Tensor, source: Tensor, target: Tensor) -> Links:
-    """(source, target) word of each target word, of a way (T, S) by pieces, the end marks last."""
+    """The (source, target) word links of a matrix (T, S) by pieces, EOS last on both sides."""
     by_word = target @ way[:-1, :-1] @ source.T / target.sum(1, keepdim=True)
     return {(place, word) for word, place in enumerate(by_word.argmax(1).tolist())}
 
 
 def diagonal(source: int, target: int) -> Links:
-    """Each target word with the source word as far into its sentence."""
+    """Each target word with the source word at the same relative position."""
     return {(round(word * (source - 1) / max(target - 1, 1)), word) for word in range(target)}
 
 
 def align(text: Sequence[Pair]) -> tuple[list[Links], list[Links]]:
-    """eflomal's links of every pair: each target word's one source word, and each source word's one target word."""
+    """The links of eflomal for every pair: one source word per target word, and one target word per source word."""
     if not (ENVIRONMENT / "made").exists():
-        print("making the aligner's environment", file=sys.stderr)
+        print("creating the environment of eflomal", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         needed = str(HERE / "peers/alignment-requirements.txt")
         subprocess.run([str(ENVIRONMENT / "bin/pip"), "install", "--quiet", "-r", needed], check=True)
@@ -175,15 +176,15 @@ def align(text: Sequence[Pair]) -> tuple[list[Links], list[Links]]:
 
 
 def read_links(path: Path) -> list[Links]:
-    """A line `0-0 2-1 …` a sentence."""
+    """Links of each sentence from a line such as `0-0 2-1`."""
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     return [{(int(s), int(t)) for s, t in (link.split("-") for link in line.split())} for line in lines]
 
 
 def main() -> None:
-    """Align, compare, print."""
+    """Align, compare and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="ends within 5 minutes")
+    parser.add_argument("--quick", action="store_true", help="finish within 5 minutes")
     parser.add_argument("--model", type=Path, required=True, help="a bundle that translates English to German")
     args = parser.parse_args()
     if "DRAGOMAN_DATA" not in os.environ:
@@ -220,10 +221,10 @@ def main() -> None:
     print(f"by {len(held)} validation pairs, as [layer, head]: {json.dumps(numbers)}")
     print(f"{len(test)} test pairs, {tallies['diagonal'].sure:,} sure links\n")
     print(f"{'':26} precision  recall     F1    AER")
-    for name, told in result.items():
-        print(f"{name:26} {told['precision']:9} {told['recall']:7} {told['f1']:6} {told['aer']:6}")
-    print("\nms a sentence: " + ", ".join(f"{name} {1000 * each / len(test):.0f}" for name, each in seconds.items()))
-    print(f"{time.perf_counter() - begin:.0f} seconds in all")
+    for name, scores in result.items():
+        print(f"{name:26} {scores['precision']:9} {scores['recall']:7} {scores['f1']:6} {scores['aer']:6}")
+    print("\nms per sentence: " + ", ".join(f"{name} {1000 * each / len(test):.0f}" for name, each in seconds.items()))
+    print(f"{time.perf_counter() - begin:.0f} seconds in total")
     facts = {"model": bundle.manifest["name"], "test": "Multi30k 2016", "pairs": len(test), "aligner": "eflomal 2.0.0"}
     print(json.dumps(facts | {"chosen": numbers, "ways": result}))
 

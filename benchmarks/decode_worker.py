@@ -1,12 +1,12 @@
-"""Dragoman's engines, or CTranslate2 fed directly, behind the pipe of `peers/decode_pipe.py`.
+"""Dragoman's engines, or direct calls of CTranslate2, behind the pipe of `peers/decode_pipe.py`.
 
     python benchmarks/decode_worker.py torch BUNDLE [--precision float32|bfloat16] [--threads 2]
     python benchmarks/decode_worker.py ctranslate2|direct BUNDLE --network FOLDER --precision float32|int8
                                        [--shortlist] [--threads 2]
 
-FOLDER is the bundle's network as CTranslate2 reads it. `direct` is CTranslate2 alone: pieces spelt beforehand, not in
-the time that counts, sorted by length and batched by a budget of tokens, with nothing asked of the result but the best
-translation. Ours are given ids, batch as they think best, and turn ids to pieces and back in the time that counts.
+FOLDER is the bundle's network in the format of CTranslate2. `direct` is CTranslate2 alone: ids become pieces before the
+clock starts, sentences are sorted by length and batched by a budget of tokens, and only the best translation is
+requested. Our engines get ids, choose their own batches, and convert ids to pieces and back within the measured time.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from peers.decode_pipe import Rows, System, Wish, serve
+from peers.decode_pipe import Rows, SearchOptions, System, serve
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.config import DecodeConfig
@@ -40,67 +40,67 @@ def ctranslate2_engine(bundle: Bundle, network: Path, threads: int) -> Engine:
 
 
 def ours(engine: Engine, shortlist: bool) -> System:
-    """An engine, asked as a Translator asks it."""
+    """An engine, called as a Translator calls it."""
 
-    def search(rows: Rows, wish: Wish) -> list[list[int]]:
-        limits = {"min_length": wish.min, "max_length": wish.max}
-        options = DecodeConfig(beam=wish.beam, length_penalty=wish.alpha, shortlist=shortlist, **limits)
-        return [list(hypotheses[0].tokens) for hypotheses in engine.translate(rows, options)]
+    def search(rows: Rows, options: SearchOptions) -> list[list[int]]:
+        limits = {"min_length": options.min, "max_length": options.max}
+        config = DecodeConfig(beam=options.beam, length_penalty=options.alpha, shortlist=shortlist, **limits)
+        return [list(hypotheses[0].tokens) for hypotheses in engine.translate(rows, config)]
 
     return System(search, engine.score)
 
 
 class Direct:
-    """CTranslate2 fed by hand."""
+    """Direct calls of CTranslate2."""
 
     def __init__(self, bundle: Bundle, network: Path, precision: str, threads: int) -> None:
         self.network, self.precision, self.threads, self.apart = network, precision, threads, False
         self.translator = self.load()
         self.pieces = bundle.tokenizer.pieces(range(len(bundle.tokenizer.source)), "source")
-        self.told = bundle.tokenizer.pieces(range(len(bundle.tokenizer.target)), "target")
-        self.ids = {piece: token for token, piece in enumerate(self.told)}
+        self.target_pieces = bundle.tokenizer.pieces(range(len(bundle.tokenizer.target)), "target")
+        self.ids = {piece: token for token, piece in enumerate(self.target_pieces)}
         adds_end = json.loads((network / "config.json").read_text()).get("add_source_eos")
         self.end = [] if adds_end else [self.pieces[EOS]]
-        self.spelt: dict[tuple[int, ...], list[str]] = {}
+        self.known: dict[tuple[int, ...], list[str]] = {}
 
     def load(self) -> Any:
-        """The network, for batches one after the other on all threads, or each on a thread of its own."""
+        """The network, with all threads on one batch, or (`apart`) one thread per batch."""
         import ctranslate2
 
         inter, intra = (self.threads, 1) if self.apart else (1, self.threads)
         how = {"compute_type": self.precision, "inter_threads": inter, "intra_threads": intra}
         return ctranslate2.Translator(str(self.network), "cpu", **how)
 
-    def spell(self, rows: Rows) -> list[list[str]]:
-        """The pieces of each row; those asked for before are known."""
+    def to_pieces(self, rows: Rows) -> list[list[str]]:
+        """The pieces of each row, remembered for the next call."""
         for row in map(tuple, rows):
-            self.spelt.setdefault(row, [self.pieces[token] for token in row] + self.end)
-        return [self.spelt[tuple(row)] for row in rows]
+            self.known.setdefault(row, [self.pieces[token] for token in row] + self.end)
+        return [self.known[tuple(row)] for row in rows]
 
-    def search(self, rows: Rows, wish: Wish) -> list[list[int]]:
-        """Translations of all."""
-        if wish.apart != self.apart:
-            self.apart = wish.apart
+    def search(self, rows: Rows, options: SearchOptions) -> list[list[int]]:
+        """The best translation of each row."""
+        if options.apart != self.apart:
+            self.apart = options.apart
             self.translator = self.load()
         found = self.translator.translate_batch(
-            self.spell(rows),
-            beam_size=wish.beam,
-            length_penalty=wish.alpha,
-            min_decoding_length=wish.min,
-            max_decoding_length=wish.limit(rows) + 1,
-            max_batch_size=wish.batch,
+            self.to_pieces(rows),
+            beam_size=options.beam,
+            length_penalty=options.alpha,
+            min_decoding_length=options.min,
+            max_decoding_length=options.limit(rows) + 1,
+            max_batch_size=options.batch,
             batch_type="tokens",
         )
-        return [[self.ids[piece] for piece in result.hypotheses[0]][: wish.max] for result in found]
+        return [[self.ids[piece] for piece in result.hypotheses[0]][: options.max] for result in found]
 
     def score(self, sources: Rows, targets: Rows) -> list[list[float]]:
-        """log P of each target's tokens and end mark."""
-        said = [[self.told[token] for token in target] for target in targets]
-        return [result.log_probs for result in self.translator.score_batch(self.spell(sources), said)]
+        """log P of each target's tokens and EOS."""
+        pieces = [[self.target_pieces[token] for token in target] for target in targets]
+        return [result.log_probs for result in self.translator.score_batch(self.to_pieces(sources), pieces)]
 
 
 def main() -> None:
-    """Load and answer."""
+    """Load the system and answer requests."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=["torch", "ctranslate2", "direct"])
     parser.add_argument("bundle", type=Path)

@@ -1,14 +1,14 @@
-"""How soon a person who has just installed Dragoman reads a translation: fresh processes, a model in the box, no torch.
+"""Time to the first translation after installation: fresh processes, a bundled model, no torch.
 
     python benchmarks/first_translation.py [--quick] [--model en-ko] [--text "Save the document."] [--rounds 10]
 
 import    From before `import dragoman` to the first translation, in a process that has done nothing else. torch and
-          the other modules of training are blocked, as in an environment that has only the base package.
-again     The second translation of the same process.
-command   `python -m dragoman translate TEXT` from its start to its end, Python's own start counted.
+          the other modules of training are blocked, as in an environment with only the base package.
+again     The second translation in the same process.
+command   `python -m dragoman translate TEXT` from start to end, Python's own start included.
 
-The first round, which finds cold disks, is told apart. The last line is one JSON object: medians and the extremes, in
-seconds, and the most memory that a process held.
+The first round, in which files may not be cached, is reported separately. The last line is one JSON object: median,
+minimum and maximum in seconds, and the peak memory of a process.
 """
 
 import argparse
@@ -24,7 +24,7 @@ ONE = f"""
 import json, resource, sys, time
 sys.modules.update(dict.fromkeys({BLOCKED!r}))
 model, text = sys.argv[1:]
-begun = time.perf_counter()
+start = time.perf_counter()
 from dragoman import Translator
 translator = Translator.load(model)
 translator.translate(text)
@@ -32,9 +32,9 @@ first = time.perf_counter()
 translation = translator.translate(text).text
 again = time.perf_counter()
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({{"import": first - begun, "again": again - first, "kilobytes": memory, "text": translation}}))
+print(json.dumps({{"import": first - start, "again": again - first, "kilobytes": memory, "text": translation}}))
 """
-# The command in the same poverty: blocked modules are found missing, as they would be.
+# The command with the same modules blocked: they raise ModuleNotFoundError, as in a base installation.
 COMMAND = f"""
 import sys
 sys.modules.update(dict.fromkeys({BLOCKED!r}))
@@ -44,22 +44,22 @@ raise SystemExit(main(["translate", sys.argv[1]]))
 
 
 def run(code: str, *arguments: str) -> tuple[str, float]:
-    """What a fresh interpreter printed, and the seconds it took."""
-    begun = time.perf_counter()
+    """The output of a fresh interpreter, and its seconds."""
+    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         sys.exit(done.stderr)
-    return done.stdout, time.perf_counter() - begun
+    return done.stdout, time.perf_counter() - start
 
 
 def spread(seconds: list[float]) -> dict[str, float]:
-    """Median and extremes."""
+    """Median, minimum and maximum."""
     found = {"p50": statistics.median(seconds), "least": min(seconds), "most": max(seconds)}
     return {name: round(value, 3) for name, value in found.items()}
 
 
 def main() -> None:
-    """Measure, tell."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="three rounds")
     parser.add_argument("--model", default="en-ko")

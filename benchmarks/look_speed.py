@@ -1,11 +1,11 @@
-"""How long it takes to look inside: a sentence of 20 tokens through a base model, and the bytes of its page.
+"""Time to inspect a sentence of 20 tokens with a base model, and the size of its page.
 
     python benchmarks/look_speed.py [--quick] [--threads 2] [--rounds 7]
 
-The shapes are paper-base and today's `base`, with weights drawn at random and pieces learned from the embedded corpus;
-the translation is cut at 20 tokens. In each round the two take turns. Counted is from the text to the written page: the
-search, the recording, every analysis, the page; not the loading of torch and of the weights. --quick takes 3 rounds.
-The last line is one JSON object.
+The shapes are paper-base and today's `base`, with random weights and a vocabulary learned from the embedded corpus; the
+translation is cut at 20 tokens. The two shapes take turns in each round. The time is from the text to the written page
+(search, recording, all analyses, page), without loading torch and the weights. --quick takes 3 rounds. The last line is
+one JSON object.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SHAPES = ("paper-base", "base")
 
 
 def sentence(pairs: list[tuple[str, str]], tokenizer: Tokenizer) -> str:
-    """The first of the corpus that has TOKENS tokens, its end mark counted."""
+    """The first sentence of the corpus with TOKENS tokens, EOS included."""
     sources = [source for source, _ in pairs]
     lengths = map(len, tokenizer.encode(sources, "source"))
     return next(source for source, length in zip(sources, lengths, strict=True) if length == TOKENS - 1)
@@ -54,7 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         sizes = {}
-        for turn in range(-1, 3 if args.quick else args.rounds):  # the first, unheeded, warms up
+        for turn in range(-1, 3 if args.quick else args.rounds):  # the first is a warm-up and is not counted
             for shape, model in models.items():
                 begin = time.perf_counter()
                 inspection = inspect_model(model, tokenizer, text, None, options)

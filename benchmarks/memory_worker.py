@@ -1,10 +1,10 @@
-"""A process that reads a corpus as training does, in order to be weighed: by the check of the data, or as batches.
+"""A process that reads a corpus as training does, to measure its memory: the data check, or training batches.
 
     python benchmarks/memory_worker.py check CORPUS.tsv VALID.tsv
     python benchmarks/memory_worker.py stream CORPUS.tsv VALID.tsv --tokenizer FOLDER --pairs 10000 --buffer 10000
 
-Prints one JSON object: the memory held when all was imported and at the most (VmHWM), pairs and seconds. `stream` draws
-the first epoch's batches until it has had `--pairs`, or `--seconds` have passed.
+Prints one JSON object: memory after the imports and at its peak (VmHWM), pairs and seconds. `stream` draws batches of
+the first epoch until it has read `--pairs`, or `--seconds` have passed.
 """
 
 import argparse
@@ -17,21 +17,21 @@ from dragoman.data.check import check_data
 
 
 def memory_mb(key: str) -> float:
-    """VmRSS (now) or VmHWM (at the most) of this process, in MiB."""
+    """VmRSS (now) or VmHWM (peak) of this process, in MiB."""
     status = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
 
 
 def check(data: DataConfig) -> int:
-    """The pairs that were checked. No two are to be alike: of each the check then remembers what it can."""
+    """The number of pairs checked. All pairs differ, so that the check keeps as much as it ever does."""
     report = check_data(data)[-1]
     assert "repeated pairs" not in report.findings
     return report.pairs
 
 
 def stream(data: DataConfig, folder: Path, pairs: int, seconds: float) -> tuple[int, float]:
-    """The pairs that were drawn, and the memory before it."""
-    from dragoman.data.stream import BatchStream  # torch comes with it, and `check` is to be weighed without
+    """The number of pairs drawn, and the memory before."""
+    from dragoman.data.stream import BatchStream  # imports torch, which `check` must not load
     from dragoman.text.tokenizer import Tokenizer
 
     batches = BatchStream(data, Tokenizer.load(folder), batch_tokens=4096, seed=1)
@@ -44,7 +44,7 @@ def stream(data: DataConfig, folder: Path, pairs: int, seconds: float) -> tuple[
 
 
 def main() -> None:
-    """Read, and say what it took."""
+    """Read the corpus and print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("how", choices=["check", "stream"])
     parser.add_argument("corpus", type=Path)

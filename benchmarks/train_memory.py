@@ -1,12 +1,13 @@
-"""Memory that training holds as updates go by, in bfloat16 on a CPU, and what it costs to keep few compiled kernels.
+"""Memory of training in bfloat16 on a CPU as updates go by, and the cost of keeping few compiled kernels.
 
     python benchmarks/train_memory.py [--quick] [--updates 300] [--tokens 1024] [--threads 1]
 
-The preset `small` on random tokens in pairs of 4 to 60, packed as training's text is, so that batches keep bringing
-new shapes. Three processes take turns of 25 updates: with few kernels kept, as `dragoman train` does it, with as many
-as oneDNN and PyTorch keep by themselves, and in float32, which compiles none. Printed are, after each turn, the memory
-held (VmRSS, MiB), of it glibc's heap in use and free, and target tokens/s. The last line is one JSON object, with
-`speed` the median over the turns, but for the first, of few kernels' tokens/s by all kernels', and its spread.
+The preset `small` on random tokens in pairs of 4 to 60 tokens, packed as training packs its text, so that batches keep
+having new shapes. Three processes take turns of 25 updates: with few kernels kept, as `dragoman train` does; with the
+defaults of oneDNN and PyTorch; and in float32, which compiles no kernels. After each turn the script prints the memory
+held (VmRSS, MiB), the used and free parts of glibc's heap, and target tokens/s. The last line is one JSON object;
+`speed` is the median over the turns (without the first) of the tokens/s with few kernels divided by those with the
+defaults, with its spread.
 """
 
 import argparse
@@ -38,13 +39,13 @@ VARIANTS = {"few kernels": "bfloat16", "all kernels": "bfloat16", "float32": "fl
 
 
 class Heap(ctypes.Structure):
-    """What mallinfo2(3) tells."""
+    """The result of mallinfo2(3)."""
 
     _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "a", "b", "c", "d", "e", "f", "used", "free", "g")]
 
 
 def heap_mb() -> tuple[float, float]:
-    """Of glibc's main heap: in use, and free, in MiB."""
+    """The used and free parts of glibc's main heap, in MiB."""
     libc = ctypes.CDLL(None)
     libc.mallinfo2.restype = Heap
     heap = libc.mallinfo2()
@@ -52,7 +53,7 @@ def heap_mb() -> tuple[float, float]:
 
 
 def random_batches(count: int, tokens: int) -> list[Batch]:
-    """So many batches of at most `tokens` padded tokens a side."""
+    """`count` batches of at most `tokens` padded tokens per side."""
     rng = random.Random(1)
     sources = [rng.randint(4, 60) for _ in range(count * tokens // 16)]
     lengths = [(source, max(2, round(source * rng.uniform(0.7, 1.3)))) for source in sources]
@@ -65,7 +66,7 @@ def random_batches(count: int, tokens: int) -> list[Batch]:
 
 
 def work(pipe: Connection, variant: str, batches: list[Batch], threads: int) -> None:
-    """Train on the next batches as often as asked, and say how fast and with what memory."""
+    """Train on the next batches for each request, and answer with speed and memory."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     keep_freed_memory()
@@ -91,12 +92,12 @@ def work(pipe: Connection, variant: str, batches: list[Batch], threads: int) -> 
 
 
 def main() -> None:
-    """Let the three take turns."""
+    """Run the three processes in turns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--updates", type=int, default=300)
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="75 updates of 256 tokens, whatever else is given")
+    parser.add_argument("--quick", action="store_true", help="75 updates of 256 tokens; overrides the other options")
     args = parser.parse_args()
     if args.quick:
         args.updates, args.tokens = 75, 256

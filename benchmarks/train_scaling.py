@@ -1,18 +1,18 @@
-"""What a token costs as the model, its sentences and its corpus grow, and what memory costs as the corpus grows.
+"""The cost per token as the model, its sentences and its corpus grow, and the memory as the corpus grows.
 
     python benchmarks/train_scaling.py [--quick] [--only width length corpus memory] [--rounds 5] [--threads 2]
 
-width, length, corpus: seconds of whole training steps in float32 (gradient and Adam, dropout 0.1) per target token.
-The sizes take turns within every round; medians, with the spread. The exponent is the slope of log seconds over log
-size by least squares, of the medians and, as its spread, of every round; beside it that of the operations that
+width, length, corpus: seconds per target token of whole training steps in float32 (gradient and Adam, dropout 0.1). The
+sizes take turns within every round; medians with the spread. The exponent is the least-squares slope of log seconds
+over log size, of the medians and, as its spread, of every round; next to it the exponent of the operations that
 `dragoman.training.flops` counts in the same batches. `corpus` trains a small model for one whole epoch of synthetic
-text, reading, tokenising and shuffling included; the other two train on random tokens.
+text, including reading, tokenising and shuffling; the other two train on random tokens.
 
-memory: processes of their own read synthetic corpora of short pairs, no two alike, and say what they held at the most:
-one as the check of the data, one as training's batches. `data.shuffle_buffer`, which bounds the latter, is 10,000 here
-instead of 500,000, so that the bound is met early. Batches are drawn for a whole epoch or until `--seconds` have passed
-(300, with --quick 30), and the table tells how many pairs were in them. What a pair of the buffer takes is found from
-one more run with four times the buffer.
+memory: separate processes read synthetic corpora of short, distinct pairs and report their peak: one as the data check,
+one as training batches. `data.shuffle_buffer`, which bounds the latter, is 10,000 here instead of 500,000, so that the
+bound is reached early. Batches are drawn for a whole epoch or until `--seconds` have passed (300, with --quick 30), and
+the table shows how many pairs they contained. The bytes per pair of the buffer come from one more run with four times
+the buffer.
 
 The last line is one JSON object.
 """
@@ -56,7 +56,7 @@ SECONDS = {"quick": 30.0, "full": 300.0}  # of drawing batches from one corpus
 
 @dataclass
 class Variant:
-    """One size of what grows: a model in training, a turn's batches, and what the turns have cost a target token."""
+    """One size: a model in training, the batches of a turn, and the seconds per target token of each turn."""
 
     size: int
     shape: ModelConfig
@@ -76,7 +76,7 @@ class Variant:
         self.optimizer.param_groups[0]["lr"] = 1e-4
 
     def turn(self) -> float:
-        """Train on the batches, but for no longer than `limit` seconds; seconds a target token."""
+        """Train on the batches for at most `limit` seconds; returns seconds per target token."""
         start, tokens, flops = time.perf_counter(), 0, 0
         for batch in self.batches():
             count = batch.target_tokens
@@ -100,20 +100,20 @@ def shape(d_model: int) -> ModelConfig:
 
 
 def random_batch(length: int) -> Batch:
-    """`TOKENS` target positions in sentences of so many positions on both sides, end marks counted."""
+    """`TOKENS` target positions in sentences of the given length on both sides, EOS included."""
     rng = random.Random(length)
     rows = [[rng.randrange(4, VOCAB) for _ in range(length - 1)] for _ in range(TOKENS // length)]
     return collate([Example(row, row[::-1], "") for row in rows])
 
 
 def widths(sizes: list[int]) -> list[Variant]:
-    """Models of these d_model, on the same batch."""
+    """One model for each d_model, on the same batch."""
     batch = random_batch(16)
     return [Variant(size, shape(size), VOCAB, lambda: itertools.repeat(batch), limit=1.0) for size in sizes]
 
 
 def lengths(sizes: list[int]) -> list[Variant]:
-    """Sentences of these lengths, as many as make a batch."""
+    """One batch for each sentence length."""
 
     def repeated(batch: Batch) -> Callable[[], Iterable[Batch]]:
         return lambda: itertools.repeat(batch)
@@ -122,7 +122,7 @@ def lengths(sizes: list[int]) -> list[Variant]:
 
 
 def corpora(sizes: list[int], folder: Path) -> list[Variant]:
-    """Whole epochs of corpora of so many pairs."""
+    """One whole epoch for each corpus size, in pairs."""
     tokenizer = synthetic_tokenizer(folder)
 
     def epochs(pairs: int) -> Callable[[], Iterable[Batch]]:
@@ -143,7 +143,7 @@ def corpora(sizes: list[int], folder: Path) -> list[Variant]:
 
 
 def words(count: int, seed: int) -> list[str]:
-    """So many different words of two to four syllables."""
+    """`count` different words of two to four syllables."""
     rng, found = random.Random(seed), dict[str, None]()
     while len(found) < count:
         found["".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(rng.randint(2, 4)))] = None
@@ -151,7 +151,7 @@ def words(count: int, seed: int) -> list[str]:
 
 
 def write_corpus(path: Path, pairs: int) -> None:
-    """Short pairs, a multiple of 1,000 and 10^7 at the most, no two alike; word by word translations.
+    """Short, distinct pairs of word-by-word translations: a multiple of 1,000, at most 10^7.
 
     One text of 1,000 pairs again and again, of 4 to 12 words, two of which tell the repetitions apart.
     """
@@ -167,7 +167,7 @@ def write_corpus(path: Path, pairs: int) -> None:
 
 
 def synthetic_tokenizer(folder: Path) -> Tokenizer:
-    """Learned from a little of the synthetic text, and saved."""
+    """A tokenizer learned from some of the synthetic text, saved in a folder."""
     write_corpus(folder / "sample.tsv", 5000)
     text = sample_pairs([CorpusConfig(source=folder / "sample.tsv")], 5000, 1)
     tokenizer = learn(text, TokenizerConfig(kind="bpe", vocab_size=2000))
@@ -181,13 +181,13 @@ def slope(sizes: list[int], costs: list[float]) -> float:
 
 
 def compare(name: str, variants: list[Variant], rounds: int) -> dict[str, Any]:
-    """All sizes in turns, some rounds after one that warms up."""
+    """All sizes in turns, after one warm-up round."""
     for number in range(rounds + 1):
         for variant in variants:
             seconds = variant.turn()
             if number:
                 variant.seconds.append(seconds)
-    print(f"\n{name:>8}   µs a target token, with spread   MFLOP a token   GFLOP/s")
+    print(f"\n{name:>8}   µs per target token, spread      MFLOP/token     GFLOP/s")
     sizes, rows = [variant.size for variant in variants], []
     for variant in variants:
         median, low, high = statistics.median(variant.seconds), min(variant.seconds), max(variant.seconds)
@@ -208,19 +208,19 @@ def compare(name: str, variants: list[Variant], rounds: int) -> dict[str, Any]:
 
 
 def weigh(how: str, corpus: Path, pairs: int, seconds: float, buffer: int = BUFFER) -> dict[str, Any]:
-    """What a fresh process says that reads `corpus`."""
+    """The answer of a fresh process that reads `corpus`."""
     worker, folder = Path(__file__).with_name("memory_worker.py"), corpus.parent
     options = ["--tokenizer", folder, "--pairs", pairs, "--buffer", buffer, "--seconds", seconds]
     command = [sys.executable, worker, how, corpus, folder / "sample.tsv", *options]
-    said = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=True)
-    return {"size": pairs, **json.loads(said.stdout)}
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=True)
+    return {"size": pairs, **json.loads(done.stdout)}
 
 
 def memory(sizes: list[int], folder: Path, seconds: float) -> dict[str, Any]:
-    """Both readers of corpora of these sizes."""
+    """Both readers on corpora of these sizes."""
     synthetic_tokenizer(folder)
     corpus, rows = folder / "corpus.tsv", dict[str, list[dict[str, Any]]](check=[], stream=[])
-    print("\n         pairs   of them read      MB before   at the most      s   bytes a pair since the size before")
+    print("\n         pairs   of them read      MB before       MB peak      s   bytes per pair since the size before")
     for pairs in sizes:
         write_corpus(corpus, pairs)
         for how, before in rows.items():
@@ -235,18 +235,18 @@ def memory(sizes: list[int], folder: Path, seconds: float) -> dict[str, Any]:
     small, large = (weigh("stream", corpus, 20 * BUFFER, seconds, buffer)["peak_mb"] for buffer in (BUFFER, 4 * BUFFER))
     a_pair = (large - small) * 2**20 / (3 * BUFFER)
     default = DataConfig.model_fields["shuffle_buffer"].default
-    print(f"the buffer: {a_pair:,.0f} bytes a pair of this text, so {a_pair * default / 1e9:.2f} GB for {default:,}")
+    print(f"the buffer: {a_pair:,.0f} bytes per pair of this text, so {a_pair * default / 1e9:.2f} GB for {default:,}")
     return {"shuffle_buffer": BUFFER, "bytes_per_buffered_pair": round(a_pair), **rows}
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="ends within 5 minutes")
+    parser.add_argument("--quick", action="store_true", help="finish within 5 minutes")
     claims = ["width", "length", "corpus", "memory"]
     parser.add_argument("--only", nargs="+", choices=claims, default=claims, metavar="CLAIM")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--seconds", type=float, help="the most to draw batches from one corpus for, to find memory")
+    parser.add_argument("--seconds", type=float, help="the longest time to draw batches from one corpus (memory)")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

@@ -1,12 +1,12 @@
-"""What our own parts of a step gain on a CPU: the projected loss, dropout from sixteen bits, threads with rows apart.
+"""Gains of our own parts of a training step on a CPU: projected loss, 16-bit dropout, threads with rows of their own.
 
     python benchmarks/train_step.py [--rounds 5] [--base] [--compiled]
 
 Whole training steps (optimizer included) of the Multi30k Transformer-Tiny shape on random tokens: 4 + 4 layers,
-d_model 128, d_ff 256, vocabulary 10,000, batches of 4,096 tokens, in the faster arithmetic. The variants take turns
-within every round; printed are target tokens/s and the ratio to ours, as medians with the spread. With R-Drop every
-pair goes through twice. --compiled adds layers through torch.compile, and takes minutes more for it. The last line is
-one JSON object.
+d_model 128, d_ff 256, vocabulary 10,000, batches of 4,096 tokens, in the faster precision. The variants take turns
+within every round. Printed are target tokens/s and the ratio of ours to each variant, as medians with the spread. With
+R-Drop every pair passes through the model twice. --compiled adds layers compiled by torch.compile, which takes several
+more minutes. The last line is one JSON object.
 """
 
 import argparse
@@ -41,7 +41,7 @@ BASE = ModelConfig.model_validate({"preset": "paper-base"})
 
 
 def plain_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float, r_drop: float = 0.0) -> Tensor:
-    """The operations apart."""
+    """The loss as separate operations."""
     logits = features @ projection.T
     loss = smoothed_cross_entropy(logits, gold, smoothing)
     if not r_drop:
@@ -51,7 +51,7 @@ def plain_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: fl
 
 
 def random_batches() -> list[Batch]:
-    """Batches as Multi30k's: lengths 8 to 24, all sentences of a batch of one length."""
+    """Batches like those of Multi30k: lengths 8 to 24, all sentences of a batch equally long."""
     rng = torch.Generator().manual_seed(0)
 
     def sentence(length: int) -> list[int]:
@@ -62,7 +62,7 @@ def random_batches() -> list[Batch]:
 
 
 def build(shape: ModelConfig, torch_dropout: bool = False) -> tuple[Transformer, torch.optim.Optimizer]:
-    """A model, and its optimizer at a constant small rate."""
+    """A model and its optimizer with a small constant learning rate."""
     torch.manual_seed(0)
     model = Transformer(shape, VOCAB, VOCAB).train()
     if torch_dropout:
@@ -76,19 +76,19 @@ def build(shape: ModelConfig, torch_dropout: bool = False) -> tuple[Transformer,
 
 @dataclass(frozen=True)
 class Variant:
-    """One way of doing a step."""
+    """One variant of a step."""
 
     model: Transformer
     optimizer: torch.optim.Optimizer
     loss: Callable[..., Tensor] = projected_loss
     r_drop: float = 0.0
     rows_apart: bool = True
-    """Each thread takes rows of a batch; else all share every product."""
+    """Each thread computes some rows of a batch; otherwise all threads share every product."""
     compiled: bool = False
 
     @cached_property
     def gradient(self) -> GradientAccumulator:
-        """As a run finds it."""
+        """The settings of a training run."""
         train = TrainConfig(r_drop=self.r_drop, compile=self.compiled)
         gradient = GradientAccumulator(self.model, train, ProcessGroup(), torch.device("cpu"))
         gradient.divides &= self.rows_apart
@@ -144,7 +144,7 @@ def main() -> None:
     for name, values in speeds.items():
         ratios = [ours / value for ours, value in zip(speeds["ours"], values, strict=True)]
         ratio = statistics.median(ratios)
-        print(f"{name:14} {statistics.median(values):8,.0f} tokens/s   ours is {ratio:.2f}x ", end="")
+        print(f"{name:14} {statistics.median(values):8,.0f} tokens/s   ours is {ratio:.2f} x ", end="")
         print(f"[{min(ratios):.2f}-{max(ratios):.2f}]")
         result[name] = {"tokens_per_second": round(statistics.median(values)), "ours_is": round(ratio, 3)}
     print(json.dumps(result))

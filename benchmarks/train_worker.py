@@ -1,4 +1,4 @@
-"""Dragoman behind the pipe of `peers/train_worker.py`, which says what is asked and answered.
+"""Dragoman behind the pipe of `peers/train_worker.py`, whose docstring has the protocol.
 
 python benchmarks/train_worker.py BATCHES.json --shape tiny|base [--threads 2] [--precision auto|float32|bfloat16]
 """
@@ -28,20 +28,20 @@ SHAPES = {
 
 
 def read(path: Path) -> tuple[int, list[Batch]]:
-    """The vocabulary's size, and the batches as tensors."""
+    """The vocabulary size, and the batches as tensors."""
     raw = json.loads(path.read_bytes())
     sides = [[torch.tensor(batch[side]) for side in ("src", "tgt_in", "tgt_out")] for batch in raw["batches"]]
     return raw["vocab"], [Batch(*tensors, places=("",) * len(tensors[0])) for tensors in sides]
 
 
 def peak_mb() -> float:
-    """The most memory this process has held, in MiB."""
+    """The peak memory of this process, in MiB."""
     status = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in status if "VmHWM" in line) / 1024
 
 
 def main() -> None:
-    """Build, then answer until the input ends."""
+    """Build the model, then answer requests until the input ends."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("batches", type=Path)
     parser.add_argument("--shape", choices=SHAPES, required=True)

@@ -1,10 +1,10 @@
-"""Which choice of a model's attention makes the best shortlist, and does mutual information know it?
+"""Which attention of a model gives the best shortlist, and does mutual information predict it?
 
     python reproduce/alignment.py MODEL TRAIN_SOURCE TRAIN_TARGET HELD_SOURCE HELD_TARGET
 
-Forces MODEL to say up to 30,000 training pairs and reads the encoder-decoder attention of every layer in two ways, the
-token aligned being the one that comes out or the one that goes in. Prints for each the mutual information by which
-`dragoman.shortlist.learn` chooses, and the held-out coverage of the shortlist made of it (1,000 frequent pieces, 50 a
+Forces up to 30,000 training pairs through MODEL and reads the encoder-decoder attention of every layer in two ways: as
+the alignment of the decoder's output token or of its input token. Prints for each the mutual information by which
+`dragoman.shortlist.learn` chooses, and the held-out coverage of the resulting shortlist (1,000 frequent pieces, 50 per
 source piece). The last line is one JSON object.
 """
 

@@ -1,10 +1,10 @@
-"""Which weights of a finished run are best: its checkpoints one by one, or their means?
+"""Which weights of a finished run are best: single checkpoints or their means?
 
     python reproduce/averaging.py RUN
 
-RUN is the folder of a run whose checkpoints are still there. Prints validation loss, and BLEU and chrF of its test
-set (of the validation set if it has none), for each checkpoint kept and for the mean of the last 3 and 5. The last
-line is one JSON object.
+RUN is the folder of a run that still has its checkpoints. Prints validation loss, and BLEU and chrF of the test set (of
+the validation set if there is none), for each checkpoint and for the means of the last 3 and 5. The last line is one
+JSON object.
 """
 
 import json

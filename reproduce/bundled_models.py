@@ -1,19 +1,20 @@
-"""The text of the models in the box, and what is to be said of one that was trained.
+"""The text of the bundled models, and the scores and card of a trained one.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py text TEXT
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_models.py finish RUN TEXT SOURCE TARGET
     python reproduce/bundled_models.py choice TEXT
 
-`text` writes into folder TEXT the redistributable domains of koen_open: DOMAIN.train, valid and test, each with its
-.en and .ko, and test.domain. A training pair is left out if either side is a side of a validation or test pair. The
-first validation pairs are of `libreoffice_help`, for a bundle holds some of them as its golden sentences, and of the
-corpus only that domain may be copied.
+`text` writes the redistributable domains of koen_open into folder TEXT: DOMAIN.train, valid and test, each with its .en
+and .ko, and test.domain. A training pair is left out if either side is also a side of a validation or test pair. The
+first validation pairs are from `libreoffice_help`, because a bundle contains some of them as golden sentences, and only
+this domain of the corpus may be copied.
 
-`finish`, once the bundle is in RUN/box, scores it by domain and on korean_news, writes its card, and puts it into
-src/dragoman/bundled unless a better one is there. RUN/reading.md, if it is newer than the model, is a reader's
-judgement of its translations, for the card. Prints the scores and everyday sentences, and last one JSON object.
+`finish` runs when the bundle is in RUN/box. It scores the bundle by domain and on korean_news, writes its card, and
+copies it to src/dragoman/bundled unless a better one is there. RUN/reading.md, if newer than the model, is a reader's
+judgement of its translations, and becomes part of the card. Prints the scores, some everyday sentences, and one JSON
+object as the last line.
 
-`choice` counts for how many validation and test sentences the box has the wrong model answer, as JSON.
+`choice` counts for how many validation and test sentences the wrong bundled model is chosen, as JSON.
 """
 
 import gzip

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# A model of the box: text by domain, training (or resuming), int8 export, scores, card. Last line: JSON.
+# A bundled model: text by domain, training (or resuming), int8 export, scores, card. Last line: JSON.
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
 #
-# DRAGOMAN_DATA is the folder that holds koen_open/ and korean_news/. The run is written to runs/boxed-PAIR and stops
-# after train.max_minutes of training in all; the same command with more minutes goes on. The bundle comes to
-# runs/boxed-PAIR/box, and takes the place of src/dragoman/bundled/PAIR if it scores better there.
+# DRAGOMAN_DATA is the folder that contains koen_open/ and korean_news/. The run is written to runs/boxed-PAIR and stops
+# after train.max_minutes of training in total; the same command with more minutes continues it. The bundle is written to
+# runs/boxed-PAIR/box, and replaces src/dragoman/bundled/PAIR if its scores are better.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 pair=${1:?en-ko or ko-en}; shift
 source=${pair%-*} target=${pair#*-}
-: "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that holds koen_open/ and korean_news/}"
+: "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that contains koen_open/ and korean_news/}"
 run=$PWD/runs/boxed-$pair text=$PWD/runs/boxed-text
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 
-# How often an epoch shows a domain: everyday sentences more often than there are many, the old Bible less.
+# Sampling weights of the domains: everyday sentences more often than their number, the old Bible less often.
 weights="libreoffice_help=1.5 tldr=1 webdocs=1 python_docs=0.7 tatoeba=4 bible=0.25"
 
 "$python" reproduce/bundled_models.py text "$text"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `dragoman demo`, with its scores as JSON in the last line.
+# `dragoman demo`. The last line is its scores as JSON.
 #
 #   reproduce/demo.sh [--minutes 4]
 set -euo pipefail

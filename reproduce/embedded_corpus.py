@@ -1,16 +1,16 @@
-"""Draw the embedded English-Korean corpus from the LibreOffice help part of koen_open.
+"""Make the embedded English-Korean corpus from the LibreOffice help part of koen_open.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/embedded_corpus.py
 
-DRAGOMAN_DATA is the folder that holds koen_open/. Writes {train,valid,test}.tsv.gz (English, tab, Korean) into
+DRAGOMAN_DATA is the folder that contains koen_open/. Writes {train,valid,test}.tsv.gz (English, tab, Korean) into
 src/dragoman/data/embedded, the same bytes at every run.
 
-Kept are pairs that are clean on both sides, agree in digits, Latin words and closing punctuation, and give each
-English sentence one Korean rendering, its most frequent. Validation and test sentences have 3 to 15 English words.
-Two sentences are near-duplicates if, with case and everything but letters and digits taken away and every digit made
-0, they are equal or share at least 0.7 of their character 5-grams (Jaccard), in English or in Korean. No test or
-validation sentence has a near-duplicate in another split: the offender is taken out of train, or out of validation.
-The last line printed is one JSON object.
+A pair is kept if it is clean on both sides, if both sides agree in digits, Latin words and closing punctuation, and
+if its Korean is the most frequent rendering of its English. Validation and test sentences have 3 to 15 English words.
+Two sentences are near-duplicates if, lower-cased, reduced to letters and digits and with every digit set to 0, they
+are equal or share at least 0.7 of their character 5-grams (Jaccard), in English or in Korean. No test or validation
+sentence has a near-duplicate in another split: the duplicate is removed from train, or from validation. The last line
+printed is one JSON object.
 """
 
 import gzip

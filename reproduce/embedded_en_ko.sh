@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All of the embedded English-Korean text for twenty minutes; the scores as JSON in the last line.
+# All of the embedded English-Korean text for twenty minutes. The last line is the scores as JSON.
 #
 #   reproduce/embedded_en_ko.sh [key=value ...]
 set -euo pipefail

@@ -1,13 +1,13 @@
-"""How large is each layer's gradient before the first update, in Post-LN and in Pre-LN?
+"""The gradient of each layer before the first update, in Post-LN and in Pre-LN.
 
     python reproduce/gradient_norms.py
 
 Xiong et al. (2020), section 3: at initialisation the gradients near the output are large in Post-LN whatever the depth,
-and in Pre-LN smaller by √L, so that Post-LN needs a warm-up. Here paper-base, 6 + 6 layers of width 512, says its first
-batch of the embedded corpus with either order of normalisation: the mean loss of a token with label smoothing 0.1,
-without dropout, the norm of ∂L / ∂W_2 of each feed-forward network (the matrix of their Theorem 1 and Figure 3) and of
-all that a layer learns, the mean over the seeds. Weights and batch are drawn anew by each seed; both orders get the
-same ones. The result is kept for the page of `dragoman look` and is, as one JSON object, the last line.
+and smaller by √L in Pre-LN, so that Post-LN needs a warm-up. Here paper-base, 6 + 6 layers of width 512, computes the
+loss of a first batch of the embedded corpus with either order of normalisation, with label smoothing 0.1 and without
+dropout. Printed are the norm of ∂L / ∂W_2 of each feed-forward network (the matrix of their Theorem 1 and Figure 3) and
+of all parameters of a layer, as means over the seeds. Each seed draws new weights and a new batch, the same for both
+orders. The result is saved for the page of `dragoman look` and is, as one JSON object, the last line.
 """
 
 import json

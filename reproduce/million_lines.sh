@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A million lines through one `dragoman translate`: the memory it holds, every 100,000. Last line: JSON.
+# The memory of one `dragoman translate` over a million lines, every 100,000 lines. Last line: JSON.
 #
 #   reproduce/million_lines.sh MODEL [LINES] [translate's options ...]
 #
-# The lines are the numbers from 1 to LINES, a word or two each: what is asked is whether memory grows, not quality.
+# The lines are the numbers from 1 to LINES: the question is whether memory grows, not quality.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 model=${1:?folder of a model} lines=${2:-1000000}; shift; shift || true
@@ -11,9 +11,9 @@ dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-begun=$(date +%s)
+start=$(date +%s)
 count=$(seq "$lines" | "$dragoman" translate -m "$model" -O beam=1 -O max_length=8 "$@" 2>"$log" | wc -l)
-seconds=$(($(date +%s) - begun))
+seconds=$(($(date +%s) - start))
 # "100,000 lines, 123 MB of memory at the most"
 grep ' lines, ' "$log" || echo "(fewer than 100,000 lines)"
 megabytes=$(sed -n 's/.* lines, \([0-9,]*\) MB.*/\1/p' "$log" | tr -d , | paste -sd, -)

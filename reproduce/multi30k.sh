@@ -3,20 +3,20 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/multi30k.sh de|fr tiny|prenorm moses|raw [key=value ...]
 #
-# The recipe is configs/multi30k_RECIPE.toml, the text lower-cased and cut by Moses, as the paper's, or as it is.
-# DRAGOMAN_DATA is the folder that holds multi30k/. The run is written to runs/multi30k-en-TARGET-RECIPE-TEXT-SEED.
-# SEEDS="1 2" trains a model of each seed, side by side with a thread each, their output in RUN.log, and scores them
-# alone and together.
+# The recipe is configs/multi30k_RECIPE.toml. The text is lower-cased and tokenised by Moses, as in the paper, or raw.
+# DRAGOMAN_DATA is the folder that contains multi30k/. The run is written to runs/multi30k-en-TARGET-RECIPE-TEXT-SEED.
+# SEEDS="1 2" trains one model per seed at the same time, one thread each, with output in RUN.log, and scores each model
+# and their ensemble.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:?de or fr} recipe=${2:?tiny or prenorm} text=${3:?moses or raw}; shift 3
-data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that holds multi30k/}/multi30k
+data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that contains multi30k/}/multi30k
 seeds=(${SEEDS:-1})
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 
 [ -e "$data/train.$target.gz" ] || { echo "$data/train.$target.gz: not found; set DRAGOMAN_DATA" >&2; exit 2; }
-[[ $text = moses || $text = raw ]] || { echo "$text: no such text; give moses or raw" >&2; exit 2; }
+[[ $text = moses || $text = raw ]] || { echo "$text: unknown text; give moses or raw" >&2; exit 2; }
 
 words=()
 if [ "$text" = moses ]; then

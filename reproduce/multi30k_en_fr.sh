@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Our best tiny Transformers on Multi30k en→fr, on the paper's text: two seeds, alone and together; see multi30k.sh.
+# Our best tiny Transformers on Multi30k en→fr, on the paper's text: two seeds and their ensemble; see multi30k.sh.
 SEEDS=${SEEDS:-1 2} exec "$(dirname "$0")/multi30k.sh" fr prenorm moses "$@"

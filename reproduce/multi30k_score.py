@@ -2,11 +2,11 @@
 
     python reproduce/multi30k_score.py [--moses FOLDER] DATA SOURCE TARGET RUN [RUN ...]
 
-Of several runs, each one's scores and then those of what they say together, the mean of their probabilities.
-The paper (Wu et al. 2021) lower-cases, normalises and tokenises with Moses; here sacremoses does so to both sides,
-and BLEU is counted on the tokens as they are. --moses is the folder of such text (`multi30k_text.py`) if the runs
-learned from it: then translations are Moses' words already, and beside the raw text they are joined again and compared
-without case. Prints training curves, scores, and after each one JSON object.
+With several runs, the scores of each and then of their ensemble. The paper (Wu et al. 2021) lower-cases, normalises
+and tokenises with Moses; here sacremoses does this to both sides, and BLEU is computed on these tokens. --moses is
+the folder of such text (`multi30k_text.py`) if the runs were trained on it: then translations are Moses tokens
+already, and for the raw text they are detokenised and compared without case. Prints training curves, scores, and one
+JSON object after each.
 """
 
 import argparse

@@ -3,11 +3,11 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/multi30k_student.sh TEACHER [key=value ...]
 #
-# DRAGOMAN_DATA is the folder that holds multi30k/. The run is written to runs/multi30k-student.
+# DRAGOMAN_DATA is the folder that contains multi30k/. The run is written to runs/multi30k-student.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 teacher=${1:?folder of the teacher}; shift
-data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that holds multi30k/}/multi30k
+data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that contains multi30k/}/multi30k
 run=$PWD/runs/multi30k-student
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 

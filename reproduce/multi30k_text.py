@@ -1,4 +1,4 @@
-"""Multi30k as Wu et al. (2021) read it: lower-cased, punctuation normalised, cut into words by Moses.
+"""Multi30k as in Wu et al. (2021): lower-cased, punctuation normalised, tokenised by Moses.
 
     python reproduce/multi30k_text.py DATA OUTPUT LANGUAGE LANGUAGE
 

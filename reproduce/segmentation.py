@@ -1,9 +1,10 @@
-"""What cutting a line into its sentences gains: several test sentences on a line, translated whole and in parts.
+"""What segmenting a line into sentences gains: several test sentences per line, translated whole and segmented.
 
     python reproduce/segmentation.py MODEL SOURCE TARGET
 
-MODEL is a bundle trained on single sentences; SOURCE and TARGET are a test set whose lines end in a full stop.
-Prints BLEU and chrF for one to four sentences a line and how many lines were flagged, and last one JSON object.
+MODEL is a bundle trained on single sentences; SOURCE and TARGET are a test set whose lines end in a full stop. Prints
+BLEU and chrF for one to four sentences per line and the number of lines with a warning, and one JSON object as the
+last line.
 """
 
 import json

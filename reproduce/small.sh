@@ -3,12 +3,12 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/small.sh CORPUS SOURCE TARGET LICENCE [key=value ...]
 #
-# DRAGOMAN_DATA is the folder that holds CORPUS/{train,valid,test}.{SOURCE,TARGET}.gz. The run is written to
+# DRAGOMAN_DATA is the folder that contains CORPUS/{train,valid,test}.{SOURCE,TARGET}.gz. The run is written to
 # runs/CORPUS-SOURCE-TARGET.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 corpus=${1:?corpus} source=${2:?source} target=${3:?target} licence=${4:?licence}; shift 4
-data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that holds $corpus/}/$corpus
+data=${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that contains $corpus/}/$corpus
 name=${corpus//_/-}-$source-$target
 run=$PWD/runs/$name
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}

@@ -3,11 +3,12 @@
     python decode_worker.py convert FOLDER
     python decode_worker.py joeynmt|marian FOLDER [--precision float32|bfloat16] [--threads 2]
 
-Runs in the environment made from train-requirements.txt. FOLDER holds `model.safetensors`, the weights of a bundle, and
-`shape.json`: layers, widths, the marks and the ε of LayerNorm. `convert` writes beside them what each toolkit loads:
-`marian/` and `joeynmt.ckpt`. The shape must be the paper's: Post-LN, ReLU, sinusoidal positions, biases, one matrix for
-both embeddings and the output. Its positions are interleaved sines and cosines, which Marian's are not: it gets ours as
-a table. Everything else is what the toolkit does by itself; sentences are sorted by length and batched by a budget.
+Runs in the environment made from train-requirements.txt. FOLDER contains `model.safetensors`, the weights of a bundle,
+and `shape.json`: layers, widths, special tokens and the ε of LayerNorm. `convert` writes the files that each toolkit
+loads into the same folder: `marian/` and `joeynmt.ckpt`. The shape must be the paper's: Post-LN, ReLU, sinusoidal
+positions, biases, one matrix for both embeddings and the output. Sines and cosines are interleaved, unlike in Marian,
+which gets our positions as a table. Everything else is the toolkit's own code; sentences are sorted by length and
+batched by a budget.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from decode_pipe import Rows, System, Wish, in_batches, serve, until_end
+from decode_pipe import Rows, SearchOptions, System, in_batches, serve, until_end
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -25,7 +26,7 @@ POSITIONS = 1024
 
 
 class Shape:
-    """`shape.json`: vocab, encoder_layers, decoder_layers, d_model, d_ff, heads, epsilon and the marks."""
+    """`shape.json`: vocab, encoder_layers, decoder_layers, d_model, d_ff, heads, epsilon and the special tokens."""
 
     def __init__(self, folder: Path) -> None:
         self.__dict__.update(json.loads((folder / "shape.json").read_text()))
@@ -39,8 +40,8 @@ class Shape:
         tensors = [torch.tensor([*begin, *row, *end]) for row in rows]
         return nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=self.pad)
 
-    def told(self, logits: Tensor, targets: Rows) -> list[list[float]]:
-        """log P of each target's tokens and end mark."""
+    def log_probs(self, logits: Tensor, targets: Rows) -> list[list[float]]:
+        """log P of each target's tokens and EOS."""
         gold = self.padded(targets, end=(self.eos,))
         logits[..., self.never] = -torch.inf
         log_probs = logits.float().log_softmax(-1).gather(-1, gold[..., None]).squeeze(-1).tolist()
@@ -125,19 +126,19 @@ def marian(folder: Path, precision: str) -> System:
         src = shape.padded(rows, end=(shape.eos,))
         return {"input_ids": src, "attention_mask": src.ne(shape.pad).long()}
 
-    def search(rows: Rows, wish: Wish) -> list[list[int]]:
-        most = wish.limit(rows)
-        lengths = {"min_new_tokens": wish.min or None, "max_new_tokens": most + 1, "forced_eos_token_id": shape.eos}
-        beams = {"num_beams": wish.beam, "do_sample": False}
-        if wish.beam > 1:
-            beams |= {"length_penalty": wish.alpha, "early_stopping": True}
+    def search(rows: Rows, options: SearchOptions) -> list[list[int]]:
+        most = options.limit(rows)
+        lengths = {"min_new_tokens": options.min or None, "max_new_tokens": most + 1, "forced_eos_token_id": shape.eos}
+        beams = {"num_beams": options.beam, "do_sample": False}
+        if options.beam > 1:
+            beams |= {"length_penalty": options.alpha, "early_stopping": True}
         found = model.generate(**inputs(rows), **lengths, **beams)
         return [until_end(row[1:], most, shape.eos) for row in found.tolist()]
 
     @torch.inference_mode()
     def score(sources: Rows, targets: Rows) -> list[list[float]]:
         logits = model(**inputs(sources), decoder_input_ids=shape.padded(targets, begin=(shape.bos,))).logits
-        return shape.told(logits, targets)
+        return shape.log_probs(logits, targets)
 
     return System(in_batches(search), score)
 
@@ -160,7 +161,7 @@ def joeynmt_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def joeynmt(folder: Path, precision: str) -> System:
-    """JoeyNMT: its own `search`. It decodes the whole beginning anew for each token."""
+    """JoeyNMT with its own `search`, which decodes the whole prefix again for each token."""
     from joeynmt.batch import Batch
     from joeynmt.model import build_model
     from joeynmt.search import search as joeynmt_search
@@ -170,7 +171,7 @@ def joeynmt(folder: Path, precision: str) -> System:
     shape = Shape(folder)
 
     class IdVocabulary(Vocabulary):
-        """Its own puts padding at 1 and searches a list for each word it adds; this one knows our ids."""
+        """JoeyNMT's own puts padding at 1 and searches a list for each word it adds; this one has our ids."""
 
         def __init__(self) -> None:
             self.specials, self.lang_tags = [], []
@@ -185,7 +186,7 @@ def joeynmt(folder: Path, precision: str) -> System:
     stacks = {name: stack | {"num_layers": shape.__dict__[f"{name}_layers"]} for name in ("encoder", "decoder")}
     vocabulary = IdVocabulary()
     model = build_model({"tied_embeddings": True, "tied_softmax": True, **stacks}, vocabulary, vocabulary).eval()
-    # Positions are in its state too; those it has computed stay.
+    # Its state contains positions too; those that it computed itself are kept.
     missing = model.load_state_dict(torch.load(folder / "joeynmt.ckpt"), strict=False).missing_keys
     assert all(name.endswith(".pe") for name in missing), missing
     for module in model.modules():
@@ -197,20 +198,20 @@ def joeynmt(folder: Path, precision: str) -> System:
         src, device = shape.padded(rows, end=(shape.eos,)), torch.device("cpu")
         return Batch(src, lengths, None, None, None, order, device, shape.pad, shape.eos, is_train=False)
 
-    def search(rows: Rows, wish: Wish) -> list[list[int]]:
-        most = wish.limit(rows)
-        lengths = {"max_output_length": most + 1, "min_output_length": wish.min}
-        choice = {"beam_size": wish.beam, "beam_alpha": wish.alpha, "generate_unk": False}
+    def search(rows: Rows, options: SearchOptions) -> list[list[int]]:
+        most = options.limit(rows)
+        lengths = {"max_output_length": most + 1, "min_output_length": options.min}
+        choice = {"beam_size": options.beam, "beam_alpha": options.alpha, "generate_unk": False}
         found, _, _ = joeynmt_search(model=model, batch=batch(rows), **lengths, **choice)
         return [until_end([int(token) for token in row], most, shape.eos) for row in found]
 
     @torch.inference_mode()
     def score(sources: Rows, targets: Rows) -> list[list[float]]:
-        asked, said = batch(sources), shape.padded(targets, begin=(shape.bos,))
-        mask = said.ne(shape.pad)[:, None, :]
+        asked, prefix = batch(sources), shape.padded(targets, begin=(shape.bos,))
+        mask = prefix.ne(shape.pad)[:, None, :]
         asked_of = {"src": asked.src, "src_length": asked.src_length, "src_mask": asked.src_mask}
-        logits = model._encode_decode(**asked_of, trg_input=said, trg_mask=mask)[0]
-        return shape.told(logits, targets)
+        logits = model._encode_decode(**asked_of, trg_input=prefix, trg_mask=mask)[0]
+        return shape.log_probs(logits, targets)
 
     return System(in_batches(search), score)
 

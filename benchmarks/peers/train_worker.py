@@ -35,7 +35,7 @@ SMOOTHING, LEARNING_RATE, BETAS = 0.1, 1e-4, (0.9, 0.98)
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a model; `layers` is each of the two stacks'."""
+    """The size of a model; `layers` is the number in each of the two stacks."""
 
     layers: int
     d_model: int
@@ -61,7 +61,7 @@ class Ids:
 
 @dataclass(frozen=True)
 class Data:
-    """What BATCHES.json holds."""
+    """The contents of BATCHES.json."""
 
     vocab: int
     pad: int
@@ -71,11 +71,11 @@ class Data:
 
 
 Trainee = tuple[nn.Module, Callable[[Any], Tensor | float], list[Any]]
-"""A model, a training step that returns the loss per token, and the batches as that step wants them."""
+"""A model, a training step that returns the loss per token, and the batches in the form of that step."""
 
 
 def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
-    """JoeyNMT: the step is its TrainManager's own. One dropout rate serves attention and feed-forward too.
+    """JoeyNMT: the step is that of its TrainManager. One dropout rate serves attention and feed-forward too.
 
     Its loss is a divergence, lower than the others' by the entropy of the smoothed target; the gradient is theirs.
     """
@@ -88,7 +88,7 @@ def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
         sys.exit("JoeyNMT trains in float32 alone on a CPU: its configuration turns half precision off there")
 
     class IdVocabulary(Vocabulary):
-        """Its own puts padding at 1 and searches a list for each word it adds; this one knows the file's ids."""
+        """JoeyNMT's own puts padding at 1 and searches a list for each word it adds; this one has the file's ids."""
 
         def __init__(self) -> None:
             self.specials, self.lang_tags = [], []
@@ -105,7 +105,7 @@ def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
     model.loss_function = ("crossentropy", SMOOTHING)
     choice = {"optimizer": "adam", "adam_betas": BETAS, "learning_rate": LEARNING_RATE}
     optimizer = build_optimizer(choice, model.parameters())
-    # All that `_train_step` asks of its manager, whose constructor wants data, a folder and a log.
+    # The attributes that `_train_step` uses of its manager, whose constructor needs data, a folder and a log.
     args = SimpleNamespace(normalization="tokens", batch_multiplier=1)
     autocast = {"device_type": "cpu", "enabled": False}
     manager = SimpleNamespace(model=model, n_gpu=0, scaler=None, autocast=autocast, args=args)
@@ -124,7 +124,7 @@ def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
 
 
 def eole(shape: Shape, data: Data, precision: str) -> Trainee:
-    """Eole: the step is its Trainer's own. Its decoder is Pre-LN only, so its encoder is, and each has a last norm.
+    """Eole: the step is that of its Trainer. Its decoder is Pre-LN only, so its encoder is too, each with a final norm.
 
     On a CPU it computes attention itself: its way to PyTorch's scaled_dot_product_attention is closed there.
     """
@@ -144,7 +144,7 @@ def eole(shape: Shape, data: Data, precision: str) -> Trainee:
     dropout = {"dropout": [shape.dropout], "attention_dropout": [0.0]}
     adam = {"optim": "adam", "adam_beta1": BETAS[0], "adam_beta2": BETAS[1], "learning_rate": LEARNING_RATE}
     recipe = {"max_grad_norm": 0, "label_smoothing": SMOOTHING, "param_init_method": "xavier_uniform"}
-    # Its mixed precision takes PyTorch's Adam; without it comes the faster one of torch-optimi.
+    # With mixed precision it uses PyTorch's Adam; without, the faster one of torch-optimi.
     mixed = precision == "bfloat16"
     dtype = {"compute_dtype": "bf16" if mixed else "fp32", "use_amp": mixed}
     training = TrainingConfig(**(dropout | adam | recipe | dtype))
@@ -153,7 +153,7 @@ def eole(shape: Shape, data: Data, precision: str) -> Trainee:
     model = EncoderDecoderModel.for_training(architecture, vocabs, training, device_id=-1)
     config = SimpleNamespace(model=architecture, training=training)
     loss, optimizer = LossCompute.from_config(config, model, vocabs), Optimizer.from_config(model, config)
-    # Nothing to validate with; on no GPU.
+    # No validation, no GPU.
     trainer = Trainer(model, loss, None, None, [], optimizer, TrainerConfig(n_gpu=0, gpu_rank=-1))
 
     def step(batch: dict[str, Any]) -> float:
@@ -170,7 +170,7 @@ def eole(shape: Shape, data: Data, precision: str) -> Trainee:
 
 
 def marian(shape: Shape, data: Data, precision: str) -> Trainee:
-    """Marian as Hugging Face's Transformers trains it: the label smoother is its Trainer's."""
+    """Marian as Hugging Face's Transformers trains it, with the label smoother of its Trainer."""
     from transformers import MarianConfig, MarianMTModel
     from transformers.trainer_pt_utils import LabelSmoother
 
@@ -194,7 +194,7 @@ def marian(shape: Shape, data: Data, precision: str) -> Trainee:
 
 
 class TorchTransformer(nn.Module):
-    """torch.nn.Transformer with the embeddings it leaves to its user."""
+    """torch.nn.Transformer with the embeddings that its user must add."""
 
     def __init__(self, shape: Shape, data: Data, positions: int = 1024) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ class TorchTransformer(nn.Module):
                 module.dropout.p = 0.0
 
     def embed(self, ids: Tensor) -> Tensor:
-        """Scaled embeddings with positions, dropped out."""
+        """Scaled embeddings with positions, then dropout."""
         scaled = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
         return F.dropout(scaled + self.positions[: ids.size(1)], self.rate, self.training)
 
@@ -238,7 +238,7 @@ def pytorch(shape: Shape, data: Data, precision: str) -> Trainee:
 
 
 def torch_step(model: nn.Module, loss: Callable[[Any], Tensor], precision: str) -> Callable[[Any], Tensor]:
-    """The step of a toolkit that leaves it to PyTorch: fused Adam, and autocast for bfloat16."""
+    """The step of a toolkit without its own: fused Adam, and autocast for bfloat16."""
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS, fused=True)
 
     def step(batch: Any) -> Tensor:
@@ -269,7 +269,7 @@ def read(path: Path) -> Data:
 
 
 def peak_mb() -> float:
-    """The most memory this process has held, in MiB.
+    """The peak memory of this process, in MiB.
 
     getrusage counts from before exec on Linux, so a big parent would show through; /proc counts from after.
     """
@@ -280,7 +280,7 @@ def peak_mb() -> float:
 
 
 def main() -> None:
-    """Build, then answer until the input ends."""
+    """Build the toolkit's model, then answer requests until the input ends."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=PEERS)
     parser.add_argument("batches", type=Path)
@@ -289,7 +289,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
     args = parser.parse_args()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a toolkit prints, from Python or below, goes to stderr
+    os.dup2(2, 1)  # anything that a toolkit prints, from Python or from C, goes to stderr
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     data = read(args.batches)
