@@ -61,7 +61,8 @@ def sacrebleu_table(test: str, *arguments: object) -> list[list[list[float]]]:
     command = [sys.executable, "-m", "sacrebleu", *map(str, arguments), "-m", "bleu", "chrf", "ter", test]
     done = subprocess.run([*command, "-f", "latex", "-w", "4"], capture_output=True, text=True, check=True)
     rows = [line.split("&")[1:] for line in done.stdout.splitlines() if re.search(r"&.*\d.*\\\\$", line)]
-    return [[[float(number) for number in re.findall(r"\d+\.\d+", cell)] for cell in row] for row in rows]
+    table = [[[float(number) for number in re.findall(r"\d+\.\d+", cell)] for cell in row] for row in rows]
+    return [row for row in table if all(row)]
 
 
 def test_paired_tests_are_those_of_sacrebleus_command_line(dragoman: Any, files: dict[str, Path]) -> None:

@@ -65,7 +65,7 @@ def test_an_export_alone_translates_where_there_is_no_torch(
     assert done.stdout == dragoman("translate", "-m", trained_model, "a red dog").out
     complaint = dragoman("translate", "-m", shipped, "--engine", "torch", "a red dog").refused(4)
     assert complaint == (
-        f"{shipped}/model.safetensors: not in this bundle, which was exported for use; take the one it was made of"
+        f"{shipped}/model.safetensors: not in this bundle, which is an export; use the bundle it was exported from"
     )
 
 
