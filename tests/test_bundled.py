@@ -1,4 +1,4 @@
-"""The models in the box: found by how a text is written, whole, small, offline, without torch."""
+"""The bundled models: found by how a text is written, whole, small, offline, without torch."""
 
 import json
 import socket
@@ -64,7 +64,7 @@ def test_of_equals_the_first_by_name(text: str) -> None:
 def test_a_script_that_none_learned_is_refused(text: str, script: str) -> None:
     with pytest.raises(ConfigError) as caught:
         bundled_model_for(text)
-    assert str(caught.value) == f"no model in the box (en-ko, ko-en) reads {script} letters; name one with -m MODEL"
+    assert str(caught.value) == f"no bundled model (en-ko, ko-en) reads {script} letters; give one with -m MODEL"
 
 
 def test_any_scripts_will_do(box: Path) -> None:
@@ -89,7 +89,7 @@ def test_an_empty_box_says_what_to_do(box: Path) -> None:
 def test_a_spoilt_box_says_what_to_do(box: Path, content: str) -> None:
     (box / "a-b").mkdir()
     (box / "a-b" / "bundle.json").write_text(content)
-    with pytest.raises(ModelError, match=r"a-b: the model in the box cannot be read; install dragoman again"):
+    with pytest.raises(ModelError, match=r"a-b: the bundled model cannot be read; reinstall dragoman"):
         bundled_model_for("text")
 
 

@@ -1,4 +1,4 @@
-"""`dragoman translate` without a model: one in the box answers, and says so."""
+"""`dragoman translate` without a model uses a bundled one and says which."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ ENGLISH, KOREAN = "Save the document.", "문서를 저장합니다."
 def translations(said: Any, answering: str) -> list[str]:
     assert said.code == 0, said.err
     first = said.err.splitlines()[0]
-    assert first.startswith(f"{answering} answers, a small model in the box: ")
+    assert first.startswith(f"Using the bundled model {answering}: ")
     assert first.endswith(" train` makes your own")
     lines: list[str] = said.out.split("\n")
     assert lines.pop() == ""
@@ -58,7 +58,7 @@ def test_json_stays_json(dragoman: Any) -> None:
 
 def test_a_script_that_no_model_reads_is_refused(dragoman: Any) -> None:
     complaint = dragoman("translate", "Сохраните документ.").refused(2)
-    assert complaint == "no model in the box (en-ko, ko-en) reads Cyrillic letters; name one with -m MODEL"
+    assert complaint == "no bundled model (en-ko, ko-en) reads Cyrillic letters; give one with -m MODEL"
 
 
 def test_a_folder_of_ones_own_comes_first(

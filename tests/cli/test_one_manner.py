@@ -1,11 +1,16 @@
 """Every verb: `-m` is a model, `-o` an output, KEY=VALUE sets a key, `--json` prints one object."""
 
+import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+
+from dragoman.cli.main import main
 
 
 @pytest.fixture
@@ -113,3 +118,41 @@ def test_a_hint_names_the_program_as_it_was_called(
     monkeypatch.setattr("sys.argv", ["bin/dragoman"])
     assert f"`{called} export" in dragoman("translate", "-m", model, "--engine", "ct2-int8", "a").refused(4)
     assert f"`{called} train`" in dragoman("translate", "hello").err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal_leaves_stdout_alone(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """stderr is a terminal, stdout a pipe: lines are data, the bar is not."""
+    (tmp_path / "in").write_text("the red dog\n" * 70, encoding="utf-8")
+    terminal = Console(file=Terminal(), force_terminal=True)
+    monkeypatch.setattr("dragoman.cli.progress.console", lambda: terminal)
+    assert main(["translate", "-m", str(model), "-i", str(tmp_path / "in")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 70
+    assert "translating: 64 of 70 lines" in terminal.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.cli.progress.LINE_EVERY", 0.0)
+    (tmp_path / "in").write_text("the red dog\n" * 70, encoding="utf-8")
+    said = dragoman("translate", "-m", model, "-i", tmp_path / "in", "-o", tmp_path / "out")
+    assert re.search(r"^translating: 64 of 70 lines  [\d,]+ lines/s  0\.0 min left$", said.err, re.MULTILINE)
+    assert len((tmp_path / "out").read_text(encoding="utf-8").splitlines()) == 70
+
+
+@pytest.mark.parametrize("flags", [["--threads", "1"], ["--precision", "bfloat16"], ["--precision", "float32"]])
+def test_threads_and_precision_are_chosen_for_a_translation(dragoman: Any, model: Path, flags: list[str]) -> None:
+    assert dragoman("translate", "-m", model, "the red dog", *flags).code == 0
+
+
+def test_a_precision_that_does_not_exist_is_refused(dragoman: Any, model: Path) -> None:
+    assert "precision 'float8': choose one of" in dragoman(
+        "translate", "-m", model, "a", "--precision", "float8"
+    ).refused(2)

@@ -17,13 +17,13 @@ from pathlib import Path
 from dragoman.errors import ConfigError, ModelError
 
 HOME = Path(__file__).parent
-# A script seen less often than LEARNED was not learned; a letter of one never seen is rare, not impossible.
+# A script with a smaller share than LEARNED counts as unknown; letters of unseen scripts get the probability UNSEEN.
 LEARNED, UNSEEN = 1e-3, 1e-5
 
 
 @dataclass(frozen=True)
 class BundledModel:
-    """A model in the box, as its `bundle.json` tells; nothing is verified yet."""
+    """A bundled model, as described in its `bundle.json`; its files are not verified yet."""
 
     folder: Path
     scripts: dict[str, float]
@@ -31,22 +31,22 @@ class BundledModel:
 
     @property
     def name(self) -> str:
-        """What `-m` calls it."""
+        """Its name, as given to `-m`."""
         return self.folder.name
 
     def log_likelihood(self, letters: Counter[str]) -> float:
-        """Of letters of these scripts, drawn independently from the model's source text."""
+        """log P, in nats, of letters of these scripts, each drawn from the letters of the model's source text."""
         return sum(count * math.log(max(self.scripts.get(name, 0.0), UNSEEN)) for name, count in letters.items())
 
     def knows(self, letters: Counter[str]) -> bool:
-        """Whether at least half of the letters are of scripts that it learned; of no letters, yes."""
+        """Whether at least half of the letters, if there are any, belong to scripts that the model was trained on."""
         learned = sum(count for name, count in letters.items() if self.scripts.get(name, 0.0) >= LEARNED)
         return 2 * learned >= letters.total()
 
 
 @cache
 def bundled_models() -> tuple[BundledModel, ...]:
-    """Those there are, by name. Raises ModelError if one cannot be read."""
+    """All bundled models, sorted by name. Raises ModelError if one cannot be read."""
     return tuple(_read(path.parent) for path in sorted(HOME.glob("*/bundle.json")))
 
 
@@ -55,30 +55,30 @@ def _read(folder: Path) -> BundledModel:
         manifest = json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
         return BundledModel(folder, manifest["scripts"], manifest["limits"])
     except (OSError, ValueError, LookupError, TypeError):
-        raise ModelError(f"{folder}: the model in the box cannot be read; install dragoman again") from None
+        raise ModelError(f"{folder}: the bundled model cannot be read; reinstall dragoman") from None
 
 
 def resolve_model(model: Path | str) -> Path:
-    """The folder that `model` names: itself if it is there, else the model in the box that is called so."""
+    """The folder `model` if it exists, otherwise that of the bundled model with this name, otherwise `model`."""
     folder = Path(model)
     bundled = HOME / folder
     return bundled if len(folder.parts) == 1 and not folder.exists() and (bundled / "bundle.json").exists() else folder
 
 
 def bundled_model_for(text: str) -> BundledModel:
-    """The model in the box whose source is likeliest written in the scripts of `text`; of equals the first by name.
+    """The bundled model whose source language most likely uses the scripts of `text`; the first by name if several do.
 
-    Raises ConfigError if none knows them, ModelError if the box is empty.
+    Raises ConfigError if no model knows these scripts, ModelError if no model is bundled.
     """
     models = bundled_models()
     if not models:
-        raise ModelError("no model came with this dragoman; name one with -m MODEL, `dragoman train` makes it")
+        raise ModelError("this dragoman has no bundled models; give one with -m MODEL, `dragoman train` writes one")
     letters = scripts(text)
     found = max(models, key=lambda model: model.log_likelihood(letters))
     if not found.knows(letters):
         most = letters.most_common(1)[0][0].capitalize()
         known = ", ".join(model.name for model in models)
-        raise ConfigError(f"no model in the box ({known}) reads {most} letters; name one with -m MODEL")
+        raise ConfigError(f"no bundled model ({known}) reads {most} letters; give one with -m MODEL")
     return found
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.cli.console import print_json, say
+from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import plain, print_comparison, print_scores
-from dragoman.cli.translate import destination, load_translator, refuse_unwritable
+from dragoman.cli.translate import destination, refuse_unwritable
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.workflows.data import corpus_of
@@ -38,8 +39,7 @@ class Request:
     compare: bool
     tokenize: str | None
     output: Path | None
-    engine: str
-    device: str
+    engine: EngineChoice
     as_json: bool
 
 
@@ -57,7 +57,7 @@ def run_evaluate(request: Request, changes: Mapping[str, Any]) -> None:
         files = [(str(path), read_translations(path, test_set)) for path in request.translations]
         systems: dict[str, Sequence[str]] = {}
         for models in _systems(request):
-            translator = load_translator(models, request.engine, request.device, changes)
+            translator = load_translator(models, request.engine, changes)
             name = " + ".join(map(str, models))
             systems[unused(name, systems)] = translate_all(translator, test_set.sources, listener)
         for name, lines in files:
@@ -106,7 +106,7 @@ def run_score(request: Request, changes: Mapping[str, Any]) -> None:
     pairs = [(pair.source, pair.target) for pair in read_pairs(corpus_of(request.source, request.reference))]
     if not pairs:
         raise DataError(f"{request.source}: no lines; a test set needs text")
-    rows = load_translator(request.models, request.engine, request.device, changes).score(pairs)
+    rows = load_translator(request.models, request.engine, changes).score(pairs)
     for number, row in enumerate(rows, 1):
         if request.as_json:
             print_json({"line": number, "log_prob": _finite(sum(row)), "log_probs": [_finite(value) for value in row]})

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
+from dragoman.cli.loading import changes
 from dragoman.cli.progress import Display
-from dragoman.cli.translate import changes
 from dragoman.workflows.export import export
 
 

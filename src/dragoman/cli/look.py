@@ -32,11 +32,12 @@ class Request:
     npz: Path | None
     run: Path | None
     layers: tuple[int, ...]
+    threads: int | None
     as_json: bool
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
-    """Translate, watch, tell. Raises ConfigError, and as `inspect_model` and `across_checkpoints` do."""
+    """Translate, record, print. Raises ConfigError, and as `inspect_model` and `across_checkpoints` do."""
     _refuse_outputs(request)
     bundle = open_bundle(resolve_model(request.model))
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
@@ -45,18 +46,22 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         raise ConfigError(f"--layers {max(request.layers)}: {has}; give numbers from 1 to {max(depths)}")
     given = {key: value for key, value in changes.items() if value is not None}
     options = build_section(bundle.config.decode, given, "decode")
-    network = bundle.load_model()  # says what to install where torch is not
+    network = bundle.load_model()  # its error tells what to install where torch is missing
     from dragoman.inspection.inspection import inspect_model
 
+    if request.threads:
+        import torch
+
+        torch.set_num_threads(request.threads)
     inspection = inspect_model(network, bundle.tokenizer, request.text, request.target, options)
     longest = bundle.config.data.max_length
     if len(inspection.source_ids) > longest:
         say(
-            f"dragoman: {len(inspection.source_ids)} tokens, and the model was trained on {longest} at the most; "
-            "`translate` would take the sentence in parts"
+            f"dragoman: {len(inspection.source_ids)} tokens, but the model was trained on at most {longest}; "
+            "`translate` would split the sentence"
         )
     if GLOSSARY in bundle.manifest["files"]:
-        say("dragoman: what is shown is the model alone, without its glossary")
+        say("dragoman: this shows the model alone, without its glossary")
     if request.html:
         _write_page(request, bundle, inspection, options)
     if request.npz:

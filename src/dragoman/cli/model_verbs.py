@@ -14,6 +14,8 @@ from dragoman.cli.arguments import (
     OptionalModel,
     Options,
     Penalty,
+    Precision,
+    Threads,
     app,
     model_app,
     model_first,
@@ -49,6 +51,8 @@ def translate(
     options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
+    precision: Precision = "auto",
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Translate lines.
@@ -57,11 +61,13 @@ def translate(
     bundled model is used whose source language is written in the script of the first line. A key is one of [decode],
     e.g. decode.method=mbr.
     """
-    from dragoman.cli.translate import Request, changes, run_translate
+    from dragoman.cli.loading import EngineChoice, changes
+    from dragoman.cli.translate import Request, run_translate
 
     sentences = [one for one in text or () if not one.startswith("decode.") or not split_keys([one])[1]]
     keys = [one for one in text or () if one not in sentences]
-    request = Request(models or (), tuple(sentences), input, output, glossary, target_prefix, engine, device, as_json)
+    choice = EngineChoice(engine, device, precision, threads)
+    request = Request(models or (), tuple(sentences), input, output, glossary, target_prefix, choice, as_json)
     given = changes([*keys, *(options or ())], beam=beam, n_best=n_best, length_penalty=length_penalty)
     run_translate(request, given)
 
@@ -83,19 +89,20 @@ def look(
     ] = "",
     beam: Beam = None,
     length_penalty: Penalty = None,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Inspect a translation: every step of the paper on your own sentence.
 
     Prints the probability of each piece and its alternatives; --html shows every quantity behind them.
     """
+    from dragoman.cli.loading import changes
     from dragoman.cli.look import Request, numbers, run_look
-    from dragoman.cli.translate import changes
 
     texts, keys = split_keys(arguments)
     if len(texts) != 1:
         raise ConfigError("look: give one sentence, in quotes")
-    request = Request(model, texts[0], target, html, npz, run, numbers(layers), as_json)
+    request = Request(model, texts[0], target, html, npz, run, numbers(layers), threads, as_json)
     run_look(request, changes(keys, beam=beam, length_penalty=length_penalty))
 
 
@@ -134,6 +141,8 @@ def evaluate(
     options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
+    precision: Precision = "auto",
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Score models on a test set.
@@ -142,7 +151,7 @@ def evaluate(
     systems, with --compare or --translations, are compared by paired bootstrap and approximate randomisation.
     """
     from dragoman.cli.evaluate import Request, run_evaluate, run_score
-    from dragoman.cli.translate import changes
+    from dragoman.cli.loading import EngineChoice, changes
 
     reference, keys = search_keys(rest, 1, "SOURCE REFERENCE")
     given = changes([*keys, *(options or ())], beam=beam, length_penalty=length_penalty)
@@ -154,8 +163,7 @@ def evaluate(
         compare,
         tokenize,
         output,
-        engine,
-        device,
+        EngineChoice(engine, device, precision, threads),
         as_json,
     )
     (run_score if score else run_evaluate)(request, given)

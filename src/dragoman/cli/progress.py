@@ -26,14 +26,20 @@ class Display(Listener):
     def __init__(self, train: TrainConfig | None = None) -> None:
         self.train = train
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-        terminal = console().is_terminal
-        self.bar = Bar(*columns, TimeRemainingColumn(), console=console(), transient=True, disable=not terminal)
+        self.bar = Bar(
+            *columns,
+            TimeRemainingColumn(),
+            console=console(),
+            transient=True,
+            disable=not console().is_terminal,
+            redirect_stdout=False,  # stdout is data, and may go elsewhere
+            redirect_stderr=False,
+        )
         self.tasks: dict[str, TaskID] = {}
         self.clocks: dict[str, _Clock] = {}
         self.skipped = 0
 
     def __enter__(self) -> Self:
-        self.bar.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -96,6 +102,7 @@ class Display(Listener):
 
     def _move(self, task: str, line: str, done: float, total: float | None) -> None:
         if task not in self.tasks:
+            self.bar.start()  # only now: most commands are done before there is anything to show
             self.tasks[task] = self.bar.add_task(line, total=total)
         self.bar.update(self.tasks[task], description=line, completed=done, refresh=True)
 

@@ -1,4 +1,4 @@
-"""`dragoman translate`: lines in, as many lines out, in order."""
+"""`dragoman translate`: translate lines; there are as many in the output as in the input, in the same order."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,21 +9,21 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.bundle import open_bundle
-from dragoman.bundled import bundled_model_for, resolve_model
+from dragoman.bundled import bundled_model_for
 from dragoman.cli.console import program, say
-from dragoman.config.file import parse_override
+from dragoman.cli.loading import EngineChoice, load_translator
+from dragoman.cli.progress import Display
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
 from dragoman.storage import atomic_file, refuse_unwritable_file
 from dragoman.text.glossary import Glossary
 from dragoman.text.lines import WINDOW
 from dragoman.translation import Translation
-from dragoman.translator import Translator, change_options
+from dragoman.workflows.listener import Listeners
 
-# What a person types for it.
+# How the command line names it.
 STDOUT = Path("-")
-# Lines between two reports of how far it is: each is a minute or more away from the last.
+# Lines between two reports of memory: they are at least a minute apart.
 REPORT_EVERY = 100_000
 
 
@@ -31,14 +31,13 @@ REPORT_EVERY = 100_000
 class Request:
     """What the command line asked for."""
 
-    models: Sequence[Path]  # none: one in the box
+    models: Sequence[Path]  # none: a bundled model
     text: tuple[str, ...]
     input: Path | None
     output: Path | None
     glossary: Path | None
     target_prefix: str
-    engine: str
-    device: str
+    engine: EngineChoice
     as_json: bool
 
 
@@ -48,39 +47,53 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     output = request.output or STDOUT
     refuse_unwritable(output)
     glossary = Glossary.read(request.glossary) if request.glossary else None
-    models, lines = (request.models, lines) if request.models else _found_in_the_box(lines)
-    translator = load_translator(models, request.engine, request.device, changes, glossary)
-    n_best = translator.options.n_best
-    with destination(output) as out:
-        window = 1 if _typed(request) else WINDOW  # who types a line waits for its translation
-        for number, translation in enumerate(translator.stream(lines, window, target_prefix=request.target_prefix), 1):
-            out.write("".join(_render(number, translation, n_best, request.as_json)))
-            if output == STDOUT:  # line by line: who is killed in between leaves whole lines
+    models, lines = (request.models, lines) if request.models else _bundled_model(lines)
+    translator = load_translator(models, request.engine, changes, glossary)
+    with Display() as display, destination(output) as out:
+        window = 1 if _typed(request) else WINDOW  # lines that are typed are translated one by one
+        translations = translator.stream(lines, window, target_prefix=request.target_prefix)
+        if _shows_progress(request, output):
+            translations = Listeners([display]).follow(translations, "translating", "lines", _line_count(request), 64)
+        for number, translation in enumerate(translations, 1):
+            out.write("".join(_render(number, translation, translator.options.n_best, request.as_json)))
+            if output == STDOUT:  # line by line, so that a killed process leaves whole lines
                 out.flush()
             _warn(number, translation)
             if number % REPORT_EVERY == 0:
                 say(f"{number:,} lines{_peak_memory()}")
 
 
-def _found_in_the_box(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[str]]:
-    """The model in the box that reads the first line that says something, and all the lines."""
+def _bundled_model(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[str]]:
+    """The bundled model for the script of the first line that is not blank, and all the lines."""
     rest, read = iter(lines), list[str]()
     for line in rest:
         read.append(line)
         if line.strip():
             break
     model = bundled_model_for(read[-1] if read else "")
-    say(f"{model.name} answers, a small model in the box: {model.limits} `{program()} train` makes your own")
+    say(f"Using the bundled model {model.name}: {model.limits} Train your own with `{program()} train`")
     return [model.folder], chain(read, rest)
+
+
+def _shows_progress(request: Request, output: Path) -> bool:
+    """Not while sentences are typed, and not between translations that appear in the same terminal."""
+    return not _typed(request) and not (output == STDOUT and sys.stdout.isatty())
+
+
+def _line_count(request: Request) -> int | None:
+    """The number of lines to translate, where that is known without waiting."""
+    if request.input and request.input.is_file():
+        return sum(1 for _ in read_lines(request.input))
+    return None
 
 
 def _warn(number: int, translation: Translation) -> None:
     for flag in translation.warnings:
-        if flag.kind != "segmented":  # no fault; told in --json
+        if flag.kind != "segmented":  # not a fault; --json has it
             say(f"dragoman: line {number}: {flag.text}")
     for term in translation.terms:
         if not term.satisfied:
-            say(f"dragoman: line {number}: {term.source!r} is not translated with {term.target!r}; see to it by hand")
+            say(f"dragoman: line {number}: {term.source!r} is not translated as {term.target!r}; check it by hand")
 
 
 def _peak_memory() -> str:
@@ -91,29 +104,6 @@ def _peak_memory() -> str:
         return ""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
     return f", peak memory {peak:,} MB"
-
-
-def changes(options: Sequence[str] | None, **given: Any) -> dict[str, Any]:
-    """The keys of [decode] that the command line gives, by flags of their own and as KEY=VALUE. Raises ConfigError."""
-    found = {key: value for key, value in given.items() if value is not None}
-    for option in options or ():
-        key, value = parse_override(option)
-        found[key.removeprefix("decode.")] = value
-    return found
-
-
-def load_translator(
-    models: Sequence[Path], engine: str, device: str, changes: Mapping[str, Any], glossary: Glossary | None = None
-) -> Translator:
-    """The translator of a bundle, or of several, with some search options of the first changed (those not None)."""
-    bundle, *others = [open_bundle(resolve_model(model)) for model in models]
-    options = change_options(bundle.config.decode, changes)
-    translator = Translator.of_bundle(bundle, *others, engine=engine, device=device, options=options, glossary=glossary)
-    if "torch" in sys.modules:  # the torch engine: logits are megabytes, freed and allocated at every step
-        from dragoman.model.device import keep_freed_memory
-
-        keep_freed_memory()
-    return translator
 
 
 def _lines(request: Request) -> Iterable[str]:

@@ -1,0 +1,56 @@
+"""Translators for the command line: the engine that was asked for, and the keys of [decode] that were given."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from dragoman.bundle import open_bundle
+from dragoman.bundled import resolve_model
+from dragoman.config.decode import Precision
+from dragoman.config.file import parse_override
+from dragoman.text.glossary import Glossary
+from dragoman.translator import Translator, change_options
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """What --engine, --device, --precision and --threads ask for."""
+
+    engine: str = "auto"
+    device: str = "auto"
+    precision: str = "auto"
+    threads: int | None = None
+
+
+def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
+    """The keys of [decode] that the command line gives, as flags and as KEY=VALUE. Raises ConfigError."""
+    found = {key: value for key, value in flags.items() if value is not None}
+    for option in options or ():
+        key, value = parse_override(option)
+        found[key.removeprefix("decode.")] = value
+    return found
+
+
+def load_translator(
+    models: Sequence[Path], choice: EngineChoice, changes: Mapping[str, Any], glossary: Glossary | None = None
+) -> Translator:
+    """The translator of a model, or of an ensemble of several, with changed keys of the first one's [decode]."""
+    bundle, *others = [open_bundle(resolve_model(model)) for model in models]
+    options = change_options(bundle.config.decode, changes)
+    translator = Translator.of_bundle(
+        bundle,
+        *others,
+        engine=choice.engine,
+        device=choice.device,
+        precision=cast("Precision", choice.precision),  # it is checked there
+        threads=choice.threads,
+        options=options,
+        glossary=glossary,
+    )
+    if "torch" in sys.modules:  # the torch engine: logits are megabytes, freed and allocated at every step
+        from dragoman.model.device import keep_freed_memory
+
+        keep_freed_memory()
+    return translator
