@@ -81,7 +81,7 @@ def test_the_likeliest_and_not_merely_one_that_knows_the_letters() -> None:
 
 
 def test_an_empty_box_says_what_to_do(box: Path) -> None:
-    with pytest.raises(ModelError, match="name one with -m MODEL"):
+    with pytest.raises(ModelError, match="give one with -m MODEL"):
         bundled_model_for("text")
 
 

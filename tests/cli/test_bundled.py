@@ -14,7 +14,7 @@ def translations(said: Any, answering: str) -> list[str]:
     assert said.code == 0, said.err
     first = said.err.splitlines()[0]
     assert first.startswith(f"Using the bundled model {answering}: ")
-    assert first.endswith(" train` makes your own")
+    assert first.endswith(" Train your own with `dragoman train`")
     lines: list[str] = said.out.split("\n")
     assert lines.pop() == ""
     return lines

@@ -137,7 +137,10 @@ def test_an_engine_that_the_model_has_no_export_for(dragoman: Any, model: Path, 
 
 def test_an_engine_that_does_not_exist(dragoman: Any, model: Path) -> None:
     complaint = dragoman("translate", "-m", model, "--engine", "tpu", "a").refused(2)
-    assert complaint == "engine 'tpu': there is auto, torch, ctranslate2, or one export by its name, as ct2-int8"
+    assert (
+        complaint
+        == "engine 'tpu': choose one of: auto, torch, ctranslate2, or the name of one export, such as ct2-int8"
+    )
 
 
 def test_weights_of_training_are_never_replaced(dragoman: Any, trained_model: Path, text: list[Path]) -> None:

@@ -49,7 +49,7 @@ def load_translator(
         options=options,
         glossary=glossary,
     )
-    if "torch" in sys.modules:  # the torch engine: logits are megabytes, freed and allocated at every step
+    if sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
         from dragoman.model.device import keep_freed_memory
 
         keep_freed_memory()

@@ -1,4 +1,4 @@
-"""`dragoman look`: what a model did with one sentence, told in the terminal, on a page or in a file of arrays."""
+"""`dragoman look`: how a model translates one sentence, in the terminal, on a page or as a file of arrays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from dragoman.translator import GLOSSARY
 if TYPE_CHECKING:
     from dragoman.inspection.inspection import Inspection
 
-# Other words told for each word.
+# Alternatives printed for each piece.
 IN_TERMINAL, IN_JSON = 3, 10
 
 
@@ -70,13 +70,13 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     if request.as_json:
         print_json(_record(inspection))
     else:
-        _tell(inspection)
+        _print(inspection)
 
 
 def _refuse_outputs(request: Request) -> None:
-    """Before the work, what cannot be written where it was asked for. Raises ConfigError or DragomanError."""
+    """Check, before the work, that the outputs can be written. Raises ConfigError or DragomanError."""
     if not request.html and (request.run or request.layers):
-        raise ConfigError("--run and --layers are of the page; give --html FILE too")
+        raise ConfigError("--run and --layers change the page; give --html FILE too")
     if request.html and request.npz and request.html.resolve() == request.npz.resolve():
         raise ConfigError(f"{request.html}: --html and --npz name the same file; give each its own")
     for output in (request.html, request.npz):
@@ -87,13 +87,13 @@ def _refuse_outputs(request: Request) -> None:
 
 
 def numbers(layers: str) -> tuple[int, ...]:
-    """Those of a list as "2,5". Raises ConfigError."""
+    """The numbers of a list such as "2,5". Raises ConfigError."""
     try:
         found = tuple(int(number) for number in layers.split(",") if number.strip())
     except ValueError:
         found = (0,)
     if any(number < 1 for number in found):
-        raise ConfigError(f"--layers {layers!r}: give numbers of layers, from 1, as in 2,5")
+        raise ConfigError(f"--layers {layers!r}: give layer numbers, from 1, e.g. 2,5")
     return found
 
 
@@ -139,30 +139,30 @@ def _record(inspection: "Inspection") -> dict[str, Any]:
     }
 
 
-def _tell(inspection: "Inspection") -> None:
-    """The translation piece by piece, then what else the search found."""
+def _print(inspection: "Inspection") -> None:
+    """Print the translation piece by piece, then the other hypotheses of the search."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     out = Console(highlight=False, markup=False, emoji=False)
-    out.print(Text(_shown(inspection.source)), soft_wrap=True)
+    out.print(Text(_printable(inspection.source)), soft_wrap=True)
     log_prob = Text(f"(log P {float(inspection.log_probs.sum()):.2f})", style="dim")
-    out.print(Text(f"→ {_shown(inspection.text)}"), log_prob, soft_wrap=True)
+    out.print(Text(f"→ {_printable(inspection.text)}"), log_prob, soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("piece", "P", "instead"):
         table.add_column(heading, justify="right" if heading == "P" else "left")
     for step in inspection.predictions(IN_TERMINAL):
-        instead = "  ".join(f"{_shown(piece)} {probability:.3f}" for piece, probability in step.alternatives)
-        table.add_row(Text(_shown(step.piece)), f"{step.probability:.3f}", Text(instead, style="dim"))
+        instead = "  ".join(f"{_printable(piece)} {probability:.3f}" for piece, probability in step.alternatives)
+        table.add_row(Text(_printable(step.piece)), f"{step.probability:.3f}", Text(instead, style="dim"))
     out.print(table)
     if inspection.tree:
         others = inspection.tree.hypotheses[1:]
         texts = inspection.tokenizer.decode([hypothesis.tokens for hypothesis in others], "target")
         for hypothesis, text in zip(others, texts, strict=True):
-            out.print(Text(f"{hypothesis.score:8.3f}  {_shown(text)}", style="dim"), soft_wrap=True)
+            out.print(Text(f"{hypothesis.score:8.3f}  {_printable(text)}", style="dim"), soft_wrap=True)
 
 
-def _shown(text: str) -> str:
-    """On a line of its own: what would move the cursor is spelt out."""
+def _printable(text: str) -> str:
+    """The text with characters that are not printable, which could move the cursor, as escapes."""
     return "".join(character if character.isprintable() else f"\\u{ord(character):04x}" for character in text)
