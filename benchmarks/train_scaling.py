@@ -133,7 +133,7 @@ def corpora(sizes: list[int], folder: Path) -> list[Variant]:
         stream = BatchStream(DataConfig(train=(corpus,), valid=corpus), tokenizer, batch_tokens=TOKENS, seed=1)
         while pairs > 0:
             (batch,) = stream.next_update(1)
-            pairs -= len(batch.places)
+            pairs -= len(batch.locations)
             yield batch
 
     for pairs in sizes:

@@ -31,7 +31,7 @@ def read(path: Path) -> tuple[int, list[Batch]]:
     """The vocabulary size, and the batches as tensors."""
     raw = json.loads(path.read_bytes())
     sides = [[torch.tensor(batch[side]) for side in ("src", "tgt_in", "tgt_out")] for batch in raw["batches"]]
-    return raw["vocab"], [Batch(*tensors, places=("",) * len(tensors[0])) for tensors in sides]
+    return raw["vocab"], [Batch(*tensors, locations=("",) * len(tensors[0])) for tensors in sides]
 
 
 def peak_mb() -> float:

@@ -226,7 +226,7 @@ def test_the_vocabulary_that_fits_is_told_and_does_fit(dragoman: Any, project: P
     [
         pytest.param(
             lambda data: (data / "train.de").write_text((data / "train.de").read_text() + "mehr\n"),
-            "train.en: 300 lines, but {data}/train.de: 301; they seem to part at line ",
+            "train.en: 300 lines, but {data}/train.de: 301; the files appear to diverge near line ",
             id="unequal lines",
         ),
         pytest.param(lambda data: (data / "train.de").unlink(), "train.de: no such file; check the path", id="missing"),

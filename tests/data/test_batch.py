@@ -9,7 +9,7 @@ def test_outputs_are_shifted_right_by_one() -> None:
     assert batch.src.tolist() == [[7, 8, EOS], [5, EOS, PAD]]
     assert batch.tgt_in.tolist() == [[BOS, 9, PAD, PAD], [BOS, 6, 7, 8]]
     assert batch.tgt_out.tolist() == [[9, EOS, PAD, PAD], [6, 7, 8, EOS]]
-    assert batch.places == ("a:1", "a:2")
+    assert batch.locations == ("a:1", "a:2")
 
 
 def test_padding_does_not_count_as_target_tokens() -> None:
@@ -29,9 +29,9 @@ def test_rows_without_an_example_are_empty_sentences_of_which_nothing_is_said() 
     assert batch.src.tolist() == [[7, 8, EOS, PAD], [EOS, PAD, PAD, PAD]]
     assert batch.tgt_in.tolist() == [[BOS, 9, PAD, PAD], [BOS, PAD, PAD, PAD]]
     assert batch.tgt_out.tolist() == [[9, EOS, PAD, PAD], [PAD, PAD, PAD, PAD]]
-    assert (batch.places, batch.target_tokens) == (("a:1",), 2)
+    assert (batch.locations, batch.target_tokens) == (("a:1",), 2)
 
 
 def test_a_batch_with_empty_rows_is_cut_by_its_rows() -> None:
     first, second = split(collate([Example([7], [9], "a:1")], rows=4), 2)
-    assert (first.src.size(0), first.places, second.src.size(0), second.places) == (2, ("a:1",), 2, ())
+    assert (first.src.size(0), first.locations, second.src.size(0), second.locations) == (2, ("a:1",), 2, ())

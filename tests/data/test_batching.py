@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batching import pack, padded
+from dragoman.data.batching import bucket_width, pack
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), max_size=80)
 
@@ -56,6 +56,6 @@ def test_no_pairs_make_no_batches(budget: int) -> None:
 
 
 def test_padded_widths_are_few_and_hardly_wider_than_the_text() -> None:
-    widths = [padded(length) for length in range(1, 257)]
+    widths = [bucket_width(length) for length in range(1, 257)]
     assert sorted(set(widths)) == [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256]
     assert all(0 <= width - length < max(8, length / 4) for length, width in enumerate(widths, 1))

@@ -243,7 +243,7 @@ def test_the_line_that_was_removed_is_named_with_both_counts(tmp_path: Path, sid
     corpus = two_files(tmp_path, *texts)
     assert refusal(corpus).replace(str(tmp_path) + "/", "") == (
         f"a.en: {counts[0]} lines, but a.ko: {counts[1]}; "
-        f"they seem to part at line {removed}: look there for a line missing on one side"
+        f"the files appear to diverge near line {removed}: look there for a line that one side lacks"
     )
 
 

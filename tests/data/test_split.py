@@ -115,7 +115,7 @@ def test_a_part_that_would_get_nothing_is_told_and_no_file_is_left(
     tmp_path: Path, pairs: list[tuple[str, str]], held_out: int, part: str, remedy: str
 ) -> None:
     whole = corpus(tmp_path, pairs)
-    with pytest.raises(DataError, match=f"none of its {len(pairs)} pairs falls to {part}, .*; {remedy}"):
+    with pytest.raises(DataError, match=f"none of its {len(pairs)} pairs is assigned to {part} .*; {remedy}"):
         split_corpus(whole, parts(tmp_path / "data"), held_out)
     assert files_in(tmp_path / "data") == []
 

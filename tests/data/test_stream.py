@@ -47,7 +47,7 @@ def epoch(stream: BatchStream, number: int = 0) -> list[tuple[str, ...]]:
         batch = stream.next_update(1)[0]
         if stream.position.epoch != number:
             return batches
-        batches.append(batch.places)
+        batches.append(batch.locations)
 
 
 def epochs(stream: BatchStream, count: int) -> list[list[str]]:
@@ -55,12 +55,12 @@ def epochs(stream: BatchStream, count: int) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in range(count)]
     drawn = (stream.next_update(1)[0] for _ in iter(int, 1))
     for batch in takewhile(lambda _: stream.position.epoch < count, drawn):
-        found[stream.position.epoch] += batch.places
+        found[stream.position.epoch] += batch.locations
     return found
 
 
 def same(a: Batch, b: Batch) -> bool:
-    return a.places == b.places and a.src.equal(b.src) and a.tgt_in.equal(b.tgt_in) and a.tgt_out.equal(b.tgt_out)
+    return a.locations == b.locations and a.src.equal(b.src) and a.tgt_in.equal(b.tgt_in) and a.tgt_out.equal(b.tgt_out)
 
 
 @pytest.mark.parametrize("buffer", [1, 7, 50, 1000], ids=lambda n: f"buffer {n}")
@@ -78,7 +78,7 @@ def test_few_shapes_hold_the_same_pairs(tmp_path: Path, tokenizer: Tokenizer) ->
     while (batch := few.next_update(1)[0]) and few.position.epoch == 0:
         assert batch.src.shape == batch.tgt_in.shape == batch.tgt_out.shape
         shapes.add(tuple(batch.src.shape))
-        places += batch.places
+        places += batch.locations
         assert batch.target_tokens == few.update_tokens
     assert shapes <= {(100 // width, width) for width in (8, 16, 24, 32)}
     assert sorted(places) == sorted(place for group in epoch(exact) for place in group)
@@ -121,7 +121,7 @@ def test_batches_respect_the_budget(tmp_path: Path, tokenizer: Tokenizer) -> Non
     stream = stream_of(data_of(corpus(tmp_path, "a.tsv", 80)), tokenizer)
     for _ in range(30):
         [batch] = stream.next_update(1)
-        rows = len(batch.places)
+        rows = len(batch.locations)
         assert rows * max(batch.src.size(1), batch.tgt_in.size(1)) <= 60 or rows == 1
 
 
@@ -209,7 +209,7 @@ def test_processes_share_each_update_without_overlap(tmp_path: Path, tokenizer: 
     data = data_of(corpus(tmp_path, "a.tsv", 60))
     alone = stream_of(data, tokenizer).next_update(2 * world)
     shares = [stream_of(data, tokenizer, rank=rank, world=world).next_update(2) for rank in range(world)]
-    assert [batch.places for batch in alone] == [shares[n % world][n // world].places for n in range(2 * world)]
+    assert [batch.locations for batch in alone] == [shares[n % world][n // world].locations for n in range(2 * world)]
 
 
 # --- changes and sampled pieces ----------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def sources(stream: BatchStream, count: int) -> dict[str, list[list[int]]]:
     """The source tokens under each place, in the order of the epochs."""
     found: dict[str, list[list[int]]] = {}
     for batch in stream.next_update(count):
-        for place, row in zip(batch.places, batch.src.tolist(), strict=True):
+        for place, row in zip(batch.locations, batch.src.tolist(), strict=True):
             found.setdefault(place, []).append([token for token in row if token])
     return found
 
@@ -302,7 +302,7 @@ def test_held_out_text_is_neither_changed_nor_sampled(tmp_path: Path, cutting: T
     found = {
         place: [token for token in row if token]
         for batch in batches
-        for place, row in zip(batch.places, batch.src.tolist(), strict=True)
+        for place, row in zip(batch.locations, batch.src.tolist(), strict=True)
     }
     assert (found, skipped.count) == (expected, 0)
     trained = sources(stream, 12)

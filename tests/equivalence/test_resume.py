@@ -128,7 +128,7 @@ def test_two_processes_share_what_one_would_see(toy_run: Run, toy_tokenizer: Tok
 
     def places(rank: int, world: int, accumulate: int, updates: int) -> list[list[tuple[str, ...]]]:
         stream = BatchStream(data, toy_tokenizer, batch_tokens=150, seed=1, rank=rank, world=world)
-        return [[batch.places for batch in stream.next_update(accumulate)] for _ in range(updates)]
+        return [[batch.locations for batch in stream.next_update(accumulate)] for _ in range(updates)]
 
     alone = places(0, 1, accumulate=4, updates=9)
     shares = [places(rank, 2, accumulate=2, updates=9) for rank in (0, 1)]

@@ -75,7 +75,7 @@ def test_a_request_gives_its_terms_and_its_errors_count_them() -> None:
     )
     with pytest.raises(DataError, match=r"^request:2: empty translation of '깃발'"):
         Glossary.of({"서버": "server", "깃발": []}, "request")
-    with pytest.raises(DataError, match=r"^request:1: .*half a character"):
+    with pytest.raises(DataError, match=r"^request:1: .*unpaired surrogate"):
         Glossary.of({"서버": "\ud800"}, "request")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.text.normalise import normalise
-from dragoman.text.segment import Segment, seam, segments, sentences
+from dragoman.text.segment import Segment, segments, sentences, separator
 
 
 def words(text: str) -> int:
@@ -25,15 +25,15 @@ TEXT = st.text(alphabet='ab .,;?!"”」가라고말。、한\u0301👩\u200d1-'
 @given(TEXT, st.integers(2, 9), st.sampled_from(["ko", "en", "ja", "tlh"]))
 def test_the_segments_put_together_are_the_text_and_each_fits(text: str, longest: int, language: str) -> None:
     found = segments(text, language, longest, len)
-    assert "".join(segment.text + segment.gap for segment in found) == text
+    assert "".join(segment.text + segment.separator for segment in found) == text
     assert all(len(segment.text) <= longest for segment in found)
-    assert {segment.gap for segment in found} <= {"", " "}
+    assert {segment.separator for segment in found} <= {"", " "}
     assert all(segment.text and segment.text == segment.text.strip() for segment in found)
 
 
 def test_a_character_of_too_many_tokens_is_a_segment_of_its_own() -> None:
     found = segments("한국 말", "ko", 1, lambda text: len(text.strip().encode()))
-    assert [(segment.text, segment.gap) for segment in found] == [("한", ""), ("국", " "), ("말", "")]
+    assert [(segment.text, segment.separator) for segment in found] == [("한", ""), ("국", " "), ("말", "")]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_megabyte_on_a_line_is_cut_in_seconds(unit: str) -> None:
     start = time.process_time()
     found = segments(text, "ko", 200, len)
     assert time.process_time() - start < 20
-    assert "".join(segment.text + segment.gap for segment in found) == text
+    assert "".join(segment.text + segment.separator for segment in found) == text
     assert max(len(segment.text) for segment in found) <= 200
 
 
@@ -106,4 +106,4 @@ def test_a_megabyte_on_a_line_is_cut_in_seconds(unit: str) -> None:
 def test_between_translations_stands_what_stood_between_their_sources(
     source: Segment, translation: str, expected: str
 ) -> None:
-    assert seam(source, translation) == expected
+    assert separator(source, translation) == expected

@@ -22,7 +22,7 @@ def stream(toy_run: Callable[..., RunConfig], toy_tokenizer: Tokenizer) -> Make:
 
 
 def same(one: list[Batch], other: list[Batch]) -> bool:
-    return [batch.places for batch in one] == [batch.places for batch in other] and all(
+    return [batch.locations for batch in one] == [batch.locations for batch in other] and all(
         torch.equal(a.tgt_out, b.tgt_out) for a, b in zip(one, other, strict=True)
     )
 

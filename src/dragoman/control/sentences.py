@@ -12,7 +12,7 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Engine, Ids
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalise import normalise
-from dragoman.text.segment import Segment, seam
+from dragoman.text.segment import Segment, separator
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translation import Candidate, Flag, Term, Translation
 
@@ -111,7 +111,7 @@ def _by_rank(translations: Sequence[Translation]) -> Iterator[list[Candidate]]:
 def _join(sentences: Sequence[Sentence], candidates: Sequence[Candidate]) -> Candidate:
     pairs = zip(sentences, candidates, strict=True)
     return Candidate(
-        normalise("".join(candidate.text + seam(sentence.segment, candidate.text) for sentence, candidate in pairs)),
+        normalise("".join(candidate.text + separator(sentence.segment, candidate.text) for sentence, candidate in pairs)),
         sum(candidate.score for candidate in candidates) / len(candidates),
         sum(candidate.log_prob for candidate in candidates),
         tuple(token for candidate in candidates for token in candidate.tokens),

@@ -1,1 +1,1 @@
-"""Data: files → Batch. Enters paths of parallel text, leaves tensors of token ids in a seeded, resumable order."""
+"""Data: files → Batch. Input: paths of parallel text. Output: tensors of token ids in a seeded, resumable order."""

@@ -5,10 +5,10 @@ import random
 from collections.abc import Sequence
 
 
-def padded(length: int) -> int:
-    """The least of 8, 16, … 64, 80, … 128, 160, … that holds `length`: from 32 on four to an octave.
+def bucket_width(length: int) -> int:
+    """`length` rounded up to one of 8, 16, … 64, 80, … 128, 160, …: from 32 on, four widths per doubling.
 
-    Batches of such widths have few shapes: 16 up to a width of 256.
+    Batches of these widths have few shapes: 16 up to a width of 256.
     """
     step = 1 << max(3, (length - 1).bit_length() - 3)
     return math.ceil(length / step) * step
@@ -18,7 +18,7 @@ def pack(lengths: Sequence[tuple[int, int]], budget: int, rng: random.Random) ->
     """Group indices of similar (source, target) length; the groups in random order.
 
     A group's rows × its longest side, padding counted, is at most `budget` tokens; a single pair longer than
-    the budget stands alone. Pairs of equal length are grouped at random.
+    the budget is a group of its own. Pairs of equal length are grouped at random.
     """
     order = list(range(len(lengths)))
     rng.shuffle(order)

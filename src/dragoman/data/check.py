@@ -1,7 +1,7 @@
-"""Corpora → what is wrong with them, in one pass, before hours are spent on training.
+"""Corpora → reports of their problems, in one pass, before hours of training.
 
-What cannot be trained on stops the pass (a DataError from `corpus`: unequal lines, not UTF-8, an empty side).
-What can, but probably should not, is counted here with the first place it was seen.
+Text that cannot be trained on raises a DataError (unequal numbers of lines, not UTF-8, an empty side). Text that
+probably should not be trained on is counted, with the location of its first occurrence.
 """
 
 import html
@@ -17,11 +17,11 @@ from dragoman.errors import DataError
 from dragoman.storage import sha256
 from dragoman.text.normalise import folded
 
-# Sentences whose fingerprints are remembered, to find repeats: about 60 bytes each.
+# Number of pairs whose hashes are kept in memory to find repeats: about 60 bytes each.
 REMEMBERED = 2_000_000
-# A pair is called lopsided when its lengths differ from the corpus's usual ratio by more than this.
+# A pair is reported if the ratio of its lengths differs from that of the corpus by more than this factor.
 LOPSIDED = 4.0
-# Doubted only where a third of the lines show it: a stray blank before a full stop is no tokeniser's.
+# Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
 TOKENISED = "lines look tokenised"
 
 _DIGITS = re.compile(r"\d+")
@@ -31,20 +31,20 @@ _MOJIBAKE = re.compile("\ufffd|Ã[\x80-\xbf]|â€|[ìíëê][\x80-\xbf\u2018-\u
 
 @dataclass(slots=True)
 class Finding:
-    """One kind of doubt: how often, and where first."""
+    """One kind of problem: its count and the location of its first occurrence."""
 
     count: int = 0
     first: str = ""
 
-    def add(self, place: str) -> None:
-        """Count one more."""
+    def add(self, location: str) -> None:
+        """Count an occurrence."""
         self.count += 1
-        self.first = self.first or place
+        self.first = self.first or location
 
 
 @dataclass(slots=True)
 class CorpusReport:
-    """What one corpus holds and what is doubtful in it."""
+    """Size and problems of a corpus."""
 
     name: str
     files: tuple[str, ...]
@@ -56,49 +56,49 @@ class CorpusReport:
     """Characters of the longest side."""
     findings: dict[str, Finding] = field(default_factory=dict)
 
-    def found(self, kind: str, place: str) -> None:
-        """Count a doubt of this kind."""
-        self.findings.setdefault(kind, Finding()).add(place)
+    def found(self, kind: str, location: str) -> None:
+        """Count a problem of this kind."""
+        self.findings.setdefault(kind, Finding()).add(location)
 
 
 def check_data(data: DataConfig, progress: Callable[[int], None] = lambda pairs: None) -> list[CorpusReport]:
-    """Read every corpus once. Raises DataError where training could not go on.
+    """Read every corpus once. Raises DataError if training is impossible.
 
-    Order of the reports: valid, test if there is one, then the training corpora. `progress` hears the pairs read
-    so far, now and then.
+    Order of the reports: valid, test if there is one, then the training corpora. `progress` is called now and then
+    with the number of pairs read so far.
     """
     held_out = [("valid", data.valid), *([("test", data.test)] if data.test else [])]
     training = [(f"train[{number}]", corpus) for number, corpus in enumerate(data.train)]
-    guarded: dict[int, str] = {}
+    held_out_sources: dict[int, str] = {}
     seen: set[int] = set()
     reports, total = [], 0
     for name, corpus in [*held_out, *training]:
         report = _new_report(name, corpus)
         for pair in read_pairs(corpus):
-            place = f"{corpus.source}:{pair.line}"
-            _doubt(pair, report, place)
+            location = f"{corpus.source}:{pair.line}"
+            _check_pair(pair, report, location)
             if name in ("valid", "test"):
-                guarded.setdefault(hash(folded(pair.source)), name)
+                held_out_sources.setdefault(hash(folded(pair.source)), name)
             else:
-                _doubt_repeats(pair, report, place, seen, guarded)
+                _check_repeats(pair, report, location, seen, held_out_sources)
             total += 1
             if total % 10_000 == 0:
                 progress(total)
         if not report.pairs:
             raise DataError(f"{corpus.source}: no lines; {name} needs text")
-        if TOKENISED in report.findings and not _a_third(report.findings[TOKENISED].count, report.pairs):
+        if TOKENISED in report.findings and not _exceeds_third(report.findings[TOKENISED].count, report.pairs):
             del report.findings[TOKENISED]
         reports.append(report)
     return reports
 
 
 def looks_tokenised(texts: Sequence[str]) -> bool:
-    """Whether the same doubt holds for these lines alone; BLEU, which cuts words itself, differs on such text."""
-    return _a_third(sum(map(_stop_apart, texts)), len(texts))
+    """Whether these lines look pre-tokenised; their BLEU is not comparable, because BLEU tokenises itself."""
+    return _exceeds_third(sum(map(_stop_apart, texts)), len(texts))
 
 
 def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, str, Finding]]:
-    """Every finding, most frequent first within its corpus."""
+    """Every problem, in each corpus the most frequent first."""
     for report in reports:
         for kind, finding in sorted(report.findings.items(), key=lambda item: -item[1].count):
             yield report, kind, finding
@@ -108,7 +108,7 @@ def _new_report(name: str, corpus: CorpusConfig) -> CorpusReport:
     return CorpusReport(name, tuple(map(str, corpus.files)), tuple(_hash(path) for path in corpus.files))
 
 
-def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
+def _check_pair(pair: Pair, report: CorpusReport, location: str) -> None:
     source, target = pair.source, pair.target
     report.pairs += 1
     report.source_characters += len(source)
@@ -117,36 +117,38 @@ def _doubt(pair: Pair, report: CorpusReport, place: str) -> None:
     usual = report.target_characters / report.source_characters
     ratio = len(target) / len(source) / usual
     if report.pairs > 100 and len(source) + len(target) > 20 and not 1 / LOPSIDED < ratio < LOPSIDED:
-        report.found("lengths far apart", place)
+        report.found("lengths far apart", location)
     if source == target and len(source.split()) > 3:
-        report.found("target copies the source", place)
+        report.found("target copies the source", location)
     if Counter(_DIGITS.findall(source)) != Counter(_DIGITS.findall(target)):
-        report.found("numbers differ", place)
+        report.found("numbers differ", location)
     if any(html.unescape(entity) != entity for entity in _ENTITY.findall(source + target)):
-        report.found("HTML entities", place)
+        report.found("HTML entities", location)
     if _stop_apart(source) or _stop_apart(target):
-        report.found(TOKENISED, place)
+        report.found(TOKENISED, location)
     if _MOJIBAKE.search(source + target):
-        report.found("damaged characters", place)
+        report.found("damaged characters", location)
 
 
 def _stop_apart(text: str) -> bool:
     return text.endswith(" .")
 
 
-def _a_third(count: int, of: int) -> bool:
+def _exceeds_third(count: int, of: int) -> bool:
     return 3 * count > of
 
 
-def _doubt_repeats(pair: Pair, report: CorpusReport, place: str, seen: set[int], guarded: dict[int, str]) -> None:
+def _check_repeats(
+    pair: Pair, report: CorpusReport, location: str, seen: set[int], held_out_sources: dict[int, str]
+) -> None:
     source = folded(pair.source)
     fingerprint = hash((source, folded(pair.target)))
     if fingerprint in seen:
-        report.found("repeated pairs", place)
+        report.found("repeated pairs", location)
     elif len(seen) < REMEMBERED:
         seen.add(fingerprint)
-    if leaked := guarded.get(hash(source)):
-        report.found(f"source also in {leaked}", place)
+    if leaked := held_out_sources.get(hash(source)):
+        report.found(f"source also in {leaked}", location)
 
 
 def _hash(path: Path) -> str:
@@ -159,7 +161,7 @@ def _hash(path: Path) -> str:
 
 
 def summary(reports: Sequence[CorpusReport]) -> list[dict[str, object]]:
-    """What a model's manifest keeps of its data: names of files, sizes and hashes, no text and no folders."""
+    """The data of a model for `bundle.json`: file names, sizes and hashes, without text and folders."""
     return [
         {
             "corpus": report.name,

@@ -1,7 +1,7 @@
-"""Parallel text on disk → pairs of lines, one after the other, never the whole file.
+"""Parallel text on disk → pairs of lines, read one by one.
 
-Plain lines in two files, or one `.tsv` (two columns) or `.jsonl` file; each may be compressed (`.gz`, `.zst`).
-Lines end at `\\n` alone, as `wc -l` counts them. Every error names file and line.
+Input: two text files, or one `.tsv` (two columns) or `.jsonl` file; each may be compressed (`.gz`, `.zst`).
+Output: `Pair`s. Lines end only at `\\n`, as `wc -l` counts them. Every error names file and line.
 """
 
 import gzip
@@ -30,7 +30,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence and its translation as written in the files, and their line, counted from 1."""
+    """A sentence and its translation as in the files, and the number of their line, counted from 1."""
 
     source: str
     target: str
@@ -38,9 +38,9 @@ class Pair:
 
 
 def read_pairs(corpus: CorpusConfig) -> Iterator[Pair]:
-    """The pairs of `corpus` in their order.
+    """The pairs of `corpus` in order.
 
-    Raises DataError: a file that is missing, not UTF-8 or of unequal length, a side that is empty.
+    Raises DataError if a file is missing, is not UTF-8 or has fewer lines than the other, or if a side is empty.
     """
     if corpus.single_file == "tsv":
         pairs = _read_tsv(corpus.source)
@@ -59,18 +59,18 @@ def sample_pairs(corpora: Sequence[CorpusConfig], size: int, seed: int) -> list[
     kept: list[tuple[str, str]] = []
     everything = (pair for corpus in corpora for pair in read_pairs(corpus))
     for seen, pair in enumerate(everything):
-        place = seen if seen < size else rng.randrange(seen + 1)
-        if place < size:
+        index = seen if seen < size else rng.randrange(seen + 1)
+        if index < size:
             text = (normalise(pair.source), normalise(pair.target))
-            if place == len(kept):
+            if index == len(kept):
                 kept.append(text)
             else:
-                kept[place] = text
+                kept[index] = text
     return kept
 
 
 def read_lines(path: Path) -> Generator[str]:
-    """The lines of a text file without their ends. Raises DataError."""
+    """The lines of a text file without line ends. Raises DataError."""
     try:
         with _open(path) as file:
             yield from decode_lines(file, str(path))
@@ -82,7 +82,7 @@ def read_lines(path: Path) -> Generator[str]:
 
 
 def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
-    """The lines of an open file called `name`, without their ends. Raises DataError at the first bad byte."""
+    """The lines of an open file called `name`, without line ends. Raises DataError that names the first bad byte."""
     offset = 0
     for number, line in enumerate(file, 1):
         try:
@@ -139,8 +139,10 @@ def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
             if not isinstance(side, str):
                 raise DataError(f'{path}:{line}: no text under "{field}"; name the two `fields` of the corpus')
             if not is_text(side):
-                raise DataError(f'{path}:{line}: half a character under "{field}"; write it whole')
-            if "".join(side.splitlines()) != side:  # two lines wherever lines are written, as by `data split`
+                raise DataError(
+                    f'{path}:{line}: an unpaired surrogate (invalid Unicode) under "{field}"; fix the encoding'
+                )
+            if "".join(side.splitlines()) != side:  # it would become two lines in a text file, as `data split` writes
                 raise DataError(f'{path}:{line}: a line break under "{field}"; put a space there, or make two pairs')
         yield Pair(cast("str", sides[0]), cast("str", sides[1]), line)
 
@@ -163,15 +165,15 @@ def _unequal(corpus: CorpusConfig) -> DataError:
     line = first_suspicious_line(source, target)
     return DataError(
         f"{corpus.source}: {len(source):,} lines, but {corpus.target}: {len(target):,}; "
-        f"they seem to part at line {line:,}: look there for a line missing on one side"
+        f"the files appear to diverge near line {line:,}: look there for a line that one side lacks"
     )
 
 
 def first_suspicious_line(source: Sequence[int], target: Sequence[int]) -> int:
-    """Where two files of unequal length stop translating each other, from the lengths of their lines.
+    """The line, counted from 1, from which two files of unequal length no longer correspond, by the line lengths.
 
-    Supposes that the missing lines are missing in one place: before it line i pairs with line i, after it with
-    line i + (the difference). The place at which the lengths agree best is returned, counted from 1.
+    Assumes that all missing lines are missing at one point: before it line i pairs with line i, after it with line
+    i + (the difference). Returns the point at which the lengths agree best.
     """
     shorter, longer = sorted((source, target), key=len)
     shift = len(longer) - len(shorter)
@@ -182,6 +184,6 @@ def first_suspicious_line(source: Sequence[int], target: Sequence[int]) -> int:
 
     before = accumulate((misfit(*pair) for pair in zip(shorter, longer, strict=False)), initial=0.0)
     shifted: Iterable[float] = (misfit(*pair) for pair in zip(shorter, longer[shift:], strict=True))
-    passed = accumulate(shifted, initial=0.0)  # what the shifted pairing would cost up to here
+    passed = accumulate(shifted, initial=0.0)  # cost of the shifted pairing up to each line
     gain = [straight - moved for straight, moved in zip(before, passed, strict=True)]
     return 1 + gain.index(min(gain))

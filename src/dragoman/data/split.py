@@ -1,7 +1,7 @@
-"""One corpus → train, validation and test files, without a sentence of one in another.
+"""One corpus → training, validation and test files that share no source sentence.
 
-A pair's part depends on its source sentence alone, so that repeats of a sentence stay together, and the same corpus
-is always split the same way. Nothing is held in memory, and no part is there before all of them are whole.
+The part of a pair depends only on its source sentence, so that repeats of a sentence stay together and the same corpus
+is always split in the same way. The corpus is not kept in memory, and all files appear together when they are complete.
 """
 
 import hashlib
@@ -15,17 +15,17 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.storage import atomic_new_files
 from dragoman.text.normalise import folded
 
-# The size of a held-out part when none is asked for: enough to tell systems apart, never a tenth of the text.
+# The default size of a held-out part: enough to compare systems, and at most a twentieth of the text.
 HELD_OUT = 1000
 SMALLEST_SHARE = 20
 
 
 def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_out: int | None) -> dict[str, int]:
-    """Write the pairs of `corpus` into the two files of each part; how many each got.
+    """Write the pairs of `corpus` to the two files of each part; returns the number of pairs of each.
 
-    `parts` holds "train" and some of "valid" and "test", which get about `held_out` pairs each. Raises ConfigError
-    when a part's file exists, holds both sides or is named twice, DataError when the corpus is too small or cannot
-    be read; no file is left behind then.
+    `parts` has "train" and "valid" or "test" or both, which get about `held_out` pairs each. Raises ConfigError if a
+    file exists, is for both sides or is named twice, DataError if the corpus is too small or cannot be read; no file
+    is written then.
     """
     files = {name: _two_files(part) for name, part in parts.items()}
     _refuse_twice([path for pair in files.values() for path in pair])
@@ -56,14 +56,14 @@ def split_corpus(corpus: CorpusConfig, parts: Mapping[str, CorpusConfig], held_o
 def _no_pair(corpus: CorpusConfig, part: str, total: int) -> str:
     remedy = "ask for fewer with --held-out" if part == "train" else "ask for more with --held-out"
     return (
-        f"{corpus.source}: none of its {total:,} pairs falls to {part}, repeats of a sentence staying together; "
+        f"{corpus.source}: none of its {total:,} pairs is assigned to {part} (repeats of a sentence stay together); "
         f"{remedy}, or give more text"
     )
 
 
 def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
     if part.target is None:
-        raise ConfigError(f"{part.source}: holds both sides; a split is written into two files of lines, name them")
+        raise ConfigError(f"{part.source}: is for both sides; a split is written to two text files, name them")
     for path in part.files:
         if path.exists():
             raise ConfigError(f"{path}: exists already; remove it, or name another file in the configuration")
@@ -80,9 +80,9 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
 
 def _part_of(source: str, shares: Mapping[str, float]) -> str:
     digest = hashlib.blake2b(folded(source).encode(), digest_size=8).digest()
-    place = int.from_bytes(digest) / 2**64
+    draw = int.from_bytes(digest) / 2**64
     for name, share in shares.items():
-        if place < share:
+        if draw < share:
             return name
-        place -= share
+        draw -= share
     return "train"

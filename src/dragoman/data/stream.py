@@ -1,9 +1,9 @@
 """Corpora → an endless, seeded, resumable sequence of batches.
 
-Never more than `data.shuffle_buffer` pairs are in memory: each epoch is read in parts of that size, and each part
-is changed (`data.augment`), tokenised, shuffled and packed. A corpus that fits is thus shuffled whole. Order, changes
-and sampled pieces depend on the seed, the epoch, the part and the data alone, so a position of three numbers is enough
-to go on exactly where a run stopped.
+At most `data.shuffle_buffer` pairs are in memory: each epoch is read in parts of that size, and each part is augmented
+(`data.augment`), tokenised, shuffled and packed into batches. A corpus of up to that size is shuffled as a whole.
+Order, augmentation and sampled pieces depend only on the seed, the epoch, the part and the data, so that a position of
+three numbers is enough to resume a run exactly.
 """
 
 import math
@@ -16,18 +16,18 @@ from pathlib import Path
 from dragoman.config import AugmentConfig, CorpusConfig, DataConfig
 from dragoman.data.augment import augment
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.data.batching import pack, padded
+from dragoman.data.batching import bucket_width, pack
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import DataError
 from dragoman.text.tokenizer import Tokenizer
 
-# Weights below 1 may draw no pair in an epoch, but hardly in so many, one after the other.
+# Weights below 1 may draw no pair in an epoch, but hardly in this many consecutive epochs.
 EMPTY_EPOCHS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The next batch to give: the `batch`-th of the `part`-th buffer of an epoch, each counted from 0."""
+    """The next batch: the `batch`-th of the `part`-th part of an epoch, each counted from 0."""
 
     epoch: int = 0
     part: int = 0
@@ -36,19 +36,19 @@ class Position:
 
 @dataclass(slots=True)
 class Skipped:
-    """Pairs passed over because a side has more tokens than `data.max_length`."""
+    """Pairs that are skipped because a side has more tokens than `data.max_length`."""
 
     count: int = 0
     first: str | None = None
 
 
 class BatchStream:
-    """The training text as batches of this process's share.
+    """The training text as batches, for one of the processes of a run.
 
-    `weights` of the corpora repeat or thin them within an epoch. With `world` processes each update takes
+    The `weight` of a corpus repeats or samples its pairs within an epoch. With `world` processes each update takes
     `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
-    `tokenizer.sampling`. With `few_shapes` both sides of a batch have the same width, one of `padded`'s, and as many
-    rows as the budget allows.
+    `tokenizer.sampling`. With `few_shapes` both sides of a batch have the same width, rounded up by
+    `bucket_width`, and as many rows as the budget allows.
     """
 
     def __init__(
@@ -85,14 +85,14 @@ class BatchStream:
 
     def _sides(self, example: Example) -> tuple[int, int]:
         """The lengths by which a pair is packed."""
-        return (padded(max(example.lengths)),) * 2 if self.few_shapes else example.lengths
+        return (bucket_width(max(example.lengths)),) * 2 if self.few_shapes else example.lengths
 
     def state_dict(self, position: Position | None = None) -> dict[str, int]:
-        """Where the stream stands, or this `position`, for a checkpoint."""
+        """The position of the stream, or this `position`, for a checkpoint."""
         return asdict(position or self.position)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on from `state`."""
+        """Continue from `state`."""
         self.position = Position(**state)
         self._batches = self._run()
 
@@ -108,7 +108,7 @@ class BatchStream:
                     self.position = Position(before.epoch, part, number)
                     yield [examples[index] for index in group]
                 self.position = Position(before.epoch, part + 1)
-                examples.clear()  # before the next part is read: two would be twice the memory
+                examples.clear()  # before the next part is read, so that memory holds only one
             nothing = nothing + 1 if self.position == Position(before.epoch) else 0
             if nothing and (nothing == EMPTY_EPOCHS or all(corpus.weight >= 1 for corpus in self.data.train)):
                 raise self._nothing_in(before.epoch)
@@ -135,7 +135,7 @@ class BatchStream:
             part += 1
 
     def _epoch(self, epoch: int) -> Iterator[tuple[Path, Pair]]:
-        """The pairs of one epoch, corpora mixed evenly: each is drawn from in proportion to its size on disk."""
+        """The pairs of one epoch; pairs are drawn from the corpora in proportion to their sizes on disk."""
         rng = random.Random(f"{self.seed}/{epoch}")
         corpora = [_repeated(corpus) for corpus in self.data.train]
         sizes = [(1 + _size(corpus.source)) * math.ceil(corpus.weight) for corpus in self.data.train]
@@ -152,24 +152,24 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}; put it back, and go on with --resume") from None
+        raise DataError(f"{path}: {error.strerror}; restore it, and continue with --resume") from None
 
 
 def _repeated(corpus: CorpusConfig) -> Iterator[tuple[tuple[Path, Pair], float]]:
-    """The pairs of a corpus as often as its weight asks for, one pass after the other, each with its chance."""
+    """The pairs of a corpus, repeated according to its weight, each with its probability of being drawn."""
     whole, rest = divmod(corpus.weight, 1)
     for share in [1.0] * int(whole) + [rest] * (rest > 0):
-        for pair in placed(corpus):
+        for pair in with_paths(corpus):
             yield pair, share
 
 
-def placed(corpus: CorpusConfig) -> Iterator[tuple[Path, Pair]]:
-    """The pairs of a corpus, each with the file that an error about it should name."""
+def with_paths(corpus: CorpusConfig) -> Iterator[tuple[Path, Pair]]:
+    """The pairs of a corpus, each with the file that error messages name."""
     return ((corpus.source, pair) for pair in read_pairs(corpus))
 
 
 def augmented(pairs: list[tuple[Path, Pair]], rates: AugmentConfig, seed: str) -> list[tuple[Path, Pair]]:
-    """`pairs` in their order and places, some of them changed."""
+    """`pairs` in the same order, some of them changed."""
     if rates == AugmentConfig():
         return pairs
     rng = random.Random(seed)
@@ -188,26 +188,26 @@ def tokenise(
     sampling: float = 0.0,
     seed: str = "",
 ) -> list[Example]:
-    """The examples of `pairs`, in order, without those over `max_length`, which `skipped` counts."""
+    """The examples of `pairs`, in order, without those longer than `max_length`, which `skipped` counts."""
     sources = tokenizer.encode([pair.source for _, pair in pairs], "source", sampling=sampling, seed=seed)
     targets = tokenizer.encode([pair.target for _, pair in pairs], "target", sampling=sampling, seed=seed)
     examples = []
     for (path, pair), source, target in zip(pairs, sources, targets, strict=True):
-        place = f"{path}:{pair.line}"
+        location = f"{path}:{pair.line}"
         if max(len(source), len(target)) > max_length:
             skipped.count += 1
-            skipped.first = skipped.first or place
+            skipped.first = skipped.first or location
         else:
-            examples.append(Example(source, target, place))
+            examples.append(Example(source, target, location))
     return examples
 
 
 def validation_batches(
     corpus: CorpusConfig, tokenizer: Tokenizer, *, max_length: int, batch_tokens: int
 ) -> tuple[list[Batch], Skipped]:
-    """A held-out corpus as batches in a fixed order, and what was skipped in it."""
+    """A held-out corpus as batches in a fixed order, and the pairs skipped. Raises DataError if no pair is left."""
     skipped = Skipped()
-    examples = tokenise(list(placed(corpus)), tokenizer, max_length, skipped)
+    examples = tokenise(list(with_paths(corpus)), tokenizer, max_length, skipped)
     if not examples:
         raise DataError(f"{corpus.source}: no pair within data.max_length = {max_length}; nothing to validate on")
     groups: Iterable[list[int]] = pack([example.lengths for example in examples], batch_tokens, random.Random(0))

@@ -1,1 +1,1 @@
-"""Text: str ↔ list[int]. Enters a line as a person wrote it, leaves the token ids a model reads; and back."""
+"""Text: str ↔ list[int]. Input: lines of text. Output: the token ids that a model reads; and back."""

@@ -1,22 +1,24 @@
-"""Glossaries: which terms stand in a sentence, and how each must be translated. str → terms; knows no language.
+"""Glossaries: the terms that occur in a sentence, and the required translation of each. Language-independent.
 
-A file holds a term a line: the term, a tab, its translation; further columns, or further rows of the same term,
-are alternatives. Lines that are empty or begin with `#` say nothing. Everything is compared normalised.
+Input: a TSV file or a mapping, and sentences. Output: the terms in a sentence, with their positions. A line of the
+file has the term, a tab and its translation; further columns, or further lines with the same term, are alternatives.
+Empty lines and lines that begin with `#` are ignored. Texts are normalised before they are compared.
 
-**Where a term stands.** It begins where a word begins and ends where a word ends, the longest term first, and no two
-overlap. What a word is follows from the kinds of its characters alone (`_kind`):
+**Matching.** A match begins where a word begins and ends where a word ends; longer terms come first, and matches do
+not overlap. Word boundaries follow from the kinds of the characters alone (`_kind`):
 
-- between two kinds a word ends: `GPU` stands in `GPU를` and in `このGPUは`, not in `GPUs`;
-- Hangul takes suffixes: `서버` stands in `서버를`, but not in `웹서버`, where no word begins with it;
-- scripts that put no spaces between words (Han, Hiragana, Thai, …) begin and end a word anywhere. Katakana does not:
-  its runs are words, and `バー` must not be found in `サーバー`;
-- a mark or a sign that prolongs a letter (`ー`, vowel signs) belongs to it, and nothing ends before it.
+- a word ends between two kinds: `GPU` matches in `GPU를` and in `このGPUは`, not in `GPUs`;
+- Hangul takes suffixes: `서버` matches in `서버를`, but not in `웹서버`, because no word begins there;
+- in scripts without spaces between words (Han, Hiragana, Thai, …) a word may begin and end anywhere. Katakana is an
+  exception: its runs are words, and `バー` does not match in `サーバー`;
+- a combining mark or a sign that prolongs a letter (`ー`, vowel signs) belongs to that letter; no word ends before it.
 
-**Case.** A term as written comes before the same term in another case. Terms of capitals alone are abbreviations and
-stand only as written: `IT` must not be found in every `it`.
+**Case.** A match in the same case comes before a match in another case. Terms in capitals are abbreviations and match
+only in capitals: `IT` does not match `it`.
 
-**Contradictions.** Terms that differ in case alone but not in their translations are refused, since the first word of
-a sentence has its capital from its place; written as one term with alternatives they leave the choice to the model.
+**Contradictions.** Terms that differ only in case but have different translations are refused, because the first word
+of a sentence is capitalised for another reason. Written as one term with alternatives, they leave the choice to the
+model.
 """
 
 import re
@@ -38,7 +40,7 @@ _JOINERS = "\u200c\u200d"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A term and the translations any of which will do; normalised."""
+    """A term and its alternative translations, normalised."""
 
     term: str
     translations: tuple[str, ...]
@@ -46,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entry found in a text, at `start:end` of its normalised form."""
+    """An entry that occurs in a text, at characters `start:end` of the normalised text."""
 
     entry: Entry
     start: int
@@ -55,13 +57,13 @@ class Match:
 
 @dataclass(frozen=True)
 class Glossary:
-    """Entries, one a term, in the order in which they were given."""
+    """Entries in the given order, one per term."""
 
     entries: tuple[Entry, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The glossary in file `path`. Raises DataError that names the line."""
+        """Read the file `path`. Raises DataError that names the line."""
         try:
             lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
         except OSError as error:
@@ -70,34 +72,34 @@ class Glossary:
 
     @classmethod
     def of(cls, terms: Mapping[str, str | Sequence[str]], name: str = "glossary") -> Self:
-        """The glossary that a request called `name` gives: each term with its translation or translations.
+        """A glossary from a mapping of terms to a translation or several.
 
-        Raises DataError that counts the terms from 1 as if each were a line.
+        Raises DataError that names `name` and the number of the term, counted from 1.
         """
-        listed = ((term, [said] if isinstance(said, str) else said) for term, said in terms.items())
+        listed = ((term, [given] if isinstance(given, str) else given) for term, given in terms.items())
         return cls._of_rows(((number, *row) for number, row in enumerate(listed, 1)), name)
 
     def over(self, other: Self) -> Self:
-        """This glossary and whatever of `other` it says nothing about, as a request's over a model's."""
+        """This glossary, with the entries of `other` for terms that it does not have."""
         known = {entry.term.casefold() for entry in self.entries}
         return type(self)((*self.entries, *(entry for entry in other.entries if entry.term.casefold() not in known)))
 
     def find(self, text: str) -> list[Match]:
-        """The terms that stand in `text`, from left to right."""
-        text, place, found = normalise(text), 0, []
-        while place < len(text):
-            match = self._at(text, place) if _begins(text, place) else None
+        """The terms that occur in `text`, from left to right."""
+        text, position, found = normalise(text), 0, []
+        while position < len(text):
+            match = self._at(text, position) if _begins(text, position) else None
             if match:
                 found.append(match)
-            place = match.end if match else place + 1
+            position = match.end if match else position + 1
         return found
 
-    def _at(self, text: str, place: int) -> Match | None:
-        """The longest term that stands at `place`."""
+    def _at(self, text: str, position: int) -> Match | None:
+        """The longest term that begins at `position`."""
         for length in self._lengths:
-            end = place + length
-            if end <= len(text) and _ends(text, end) and (entry := self._entry(text[place:end])):
-                return Match(entry, place, end)
+            end = position + length
+            if end <= len(text) and _ends(text, end) and (entry := self._entry(text[position:end])):
+                return Match(entry, position, end)
         return None
 
     def _entry(self, written: str) -> Entry | None:
@@ -119,18 +121,18 @@ class Glossary:
 
     @classmethod
     def _of_rows(cls, rows: Iterable[tuple[int, str, Sequence[str]]], name: str) -> Self:
-        said: dict[str, dict[str, None]] = {}  # an ordered set of translations for each term
+        by_term: dict[str, dict[str, None]] = {}  # an ordered set of translations for each term
         first: dict[str, int] = {}
         for number, raw_term, raw_translations in rows:
             term, translations = _checked(raw_term, raw_translations, f"{name}:{number}")
-            said.setdefault(term, {}).update(dict.fromkeys(translations))
+            by_term.setdefault(term, {}).update(dict.fromkeys(translations))
             first.setdefault(term, number)
-        _refuse_contradictions(said, first, name)
-        return cls(tuple(Entry(term, tuple(translations)) for term, translations in said.items()))
+        _refuse_contradictions(by_term, first, name)
+        return cls(tuple(Entry(term, tuple(translations)) for term, translations in by_term.items()))
 
 
 def joins(character: str) -> bool:
-    """Whether a word may end behind `character` and another begin with no space between them."""
+    """Whether the script of `character` puts no spaces between words."""
     return _kind(character) == "no spaces"
 
 
@@ -146,45 +148,45 @@ def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[st
         if not text.strip() or text.startswith("#"):
             continue
         if "\t" not in text:
-            raise DataError(f"{name}:{number}: no tab; a line is the term, a tab and its translation")
+            raise DataError(f"{name}:{number}: no tab; write the term, a tab and its translation")
         term, *translations = text.split("\t")
         yield number, term, translations
 
 
 def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, list[str]]:
-    """A row normalised. Columns that are empty are a spreadsheet's filling, as long as one is not."""
+    """A row, normalised, without the empty columns that spreadsheets add."""
     for text in (term, *translations):
         if not is_text(text):
-            raise DataError(f"{where}: {text!r} holds half a character; write it whole, in UTF-8")
-    term, said = normalise(term), [normalise(text) for text in translations]
+            raise DataError(f"{where}: {text!r} contains an unpaired surrogate (invalid Unicode); fix the encoding")
+    term, cleaned = normalise(term), [normalise(text) for text in translations]
     if not term:
         raise DataError(f"{where}: empty term; write the source term first, or remove the line")
-    if not any(said):
+    if not any(cleaned):
         raise DataError(f"{where}: empty translation of {term!r}; write one after a tab, or remove the line")
-    return term, [text for text in said if text]
+    return term, [text for text in cleaned if text]
 
 
-def _refuse_contradictions(said: Mapping[str, Mapping[str, None]], first: Mapping[str, int], name: str) -> None:
+def _refuse_contradictions(by_term: Mapping[str, Mapping[str, None]], first: Mapping[str, int], name: str) -> None:
     seen: dict[str, str] = {}
-    for term in said:
+    for term in by_term:
         if _abbreviation(term):
             continue
         other = seen.setdefault(term.casefold(), term)
-        if set(said[other]) != set(said[term]):
+        if set(by_term[other]) != set(by_term[term]):
             raise DataError(
-                f"{name}:{first[term]}: {term!r} and {other!r} of line {first[other]} differ in case alone but not in "
-                f"translation; write one of them, with all the translations"
+                f"{name}:{first[term]}: {term!r} and {other!r} of line {first[other]} differ only in case "
+                f"but have different translations; write one of them, with all the translations"
             )
 
 
 def _abbreviation(term: str) -> bool:
-    """Whether `term` is of capitals alone, several, so that its case is its meaning."""
+    """Whether `term` has several letters, all capitals."""
     return term.isupper() and sum(map(str.isupper, term)) > 1
 
 
 @lru_cache(maxsize=1 << 14)
 def _kind(character: str) -> str:
-    """What makes words of a character: "" is between words, "+" belongs to what is before it."""
+    """The kind of a character for word boundaries: "" separates words, "+" belongs to the character before it."""
     if character in _JOINERS or unicodedata.category(character) in ("Mn", "Mc", "Me", "Lm"):
         return "+"
     if not character.isalnum():
@@ -196,21 +198,21 @@ def _kind(character: str) -> str:
     return own[1] if own else "word"
 
 
-def _kind_before(text: str, place: int) -> str:
-    """The kind of the character that ends at `place`, or that its marks belong to."""
-    while place and (kind := _kind(text[place - 1])) == "+":
-        place -= 1
-    return kind if place else ""
+def _kind_before(text: str, position: int) -> str:
+    """The kind of the character before `position`, combining marks skipped."""
+    while position and (kind := _kind(text[position - 1])) == "+":
+        position -= 1
+    return kind if position else ""
 
 
-def _begins(text: str, place: int) -> bool:
-    """Whether a word may begin at `place`."""
-    kind = _kind(text[place])
-    return kind != "+" and (kind == "no spaces" or kind != _kind_before(text, place) or not kind)
+def _begins(text: str, position: int) -> bool:
+    """Whether a word may begin at `position`."""
+    kind = _kind(text[position])
+    return kind != "+" and (kind == "no spaces" or kind != _kind_before(text, position) or not kind)
 
 
-def _ends(text: str, place: int) -> bool:
-    """Whether a word may end at `place`."""
-    kind = _kind(text[place]) if place < len(text) else ""
-    before = _kind_before(text, place)
+def _ends(text: str, position: int) -> bool:
+    """Whether a word may end at `position`."""
+    kind = _kind(text[position]) if position < len(text) else ""
+    before = _kind_before(text, position)
     return kind != "+" and (before in ("no spaces", "HANGUL") or kind != before or not kind)

@@ -1,8 +1,8 @@
 """Unicode and spaces: str → str, the same for training text, test text and users' text.
 
-Kept small on purpose: NFC (so that Hangul typed as letters equals Hangul typed as syllables), no control or
-invisible direction characters, one space between words. Width, case and punctuation stay as written, since a
-translation has to reproduce them.
+Deliberately small: NFC (Hangul in letters becomes Hangul in syllables), no control characters and no invisible
+direction marks, single spaces between words. Width, case and punctuation stay, because a translation has to reproduce
+them.
 """
 
 import re
@@ -14,7 +14,7 @@ _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f
 
 
 def is_text(text: str) -> bool:
-    """Whether every character is whole: no half of a surrogate pair, as broken JSON or a shell may give."""
+    """Whether the text is valid Unicode: without unpaired surrogates, which broken JSON or a shell may produce."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -24,5 +24,5 @@ def normalise(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """What sentences share that differ in case, spaces or composition alone: fit to be compared, not to be read."""
+    """A form for comparison: the same for sentences that differ only in case, spaces or Unicode composition."""
     return normalise(text).casefold()

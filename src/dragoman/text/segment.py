@@ -38,7 +38,7 @@ class Segment:
     """A part of a line, and the space that stood between it and the next: one or none."""
 
     text: str
-    gap: str
+    separator: str
 
 
 def segments(text: str, language: str, longest: int, count: Count) -> list[Segment]:
@@ -65,14 +65,14 @@ def sentences(text: str, language: str) -> list[str]:
     return ["".join(group) for group in groups]
 
 
-def seam(source: Segment, translation: str) -> str:
+def separator(source: Segment, translation: str) -> str:
     """What stands between the translation of `source` and the next: the space that the source has there.
 
     Where the source writes none though it ends a clause, as Chinese and Japanese do, a translation into a language
     that spaces its words gets one. Where a word was cut there is none.
     """
-    if source.gap or not translation:
-        return source.gap
+    if source.separator or not translation:
+        return source.separator
     cut_word = source.text[-1:].isalnum() and not _wide(source.text[-1])
     return "" if cut_word or _wide(translation[-1]) else " "
 
@@ -96,9 +96,9 @@ def _fitting(text: str, longest: int, count: Count) -> Iterator[str]:
     if len(text.rstrip(" ")) < 2 or count(text) <= longest:
         yield text
         return
-    place = _cut(text)
-    yield from _fitting(text[:place], longest, count)
-    yield from _fitting(text[place:], longest, count)
+    position = _cut(text)
+    yield from _fitting(text[:position], longest, count)
+    yield from _fitting(text[position:], longest, count)
 
 
 def _cut(text: str) -> int:
@@ -110,12 +110,12 @@ def _cut(text: str) -> int:
     return min(ends, key=lambda end: abs(end - middle)) if ends else _between_characters(text, middle)
 
 
-def _between_characters(text: str, place: int) -> int:
-    """The first place from `place` on that parts no accent and no joined emoji, unless it is far."""
-    for end in range(place, min(place + CLUSTER, len(text))):
+def _between_characters(text: str, position: int) -> int:
+    """The first position from `position` on that parts no accent and no joined emoji, unless it is far."""
+    for end in range(position, min(position + CLUSTER, len(text))):
         if not _joined(text[end - 1], text[end]):
             return end
-    return place
+    return position
 
 
 def _joined(before: str, after: str) -> bool:

@@ -1,7 +1,7 @@
 """SentencePiece (Kudo and Richardson 2018): learning, loading, text ↔ token ids.
 
-Enters normalised or raw text (`encode` normalises), leaves ids without begin and end marks; the marks belong to
-whoever builds a batch or a search. One processor serves both languages when the vocabulary is joint.
+Input: text, which `encode` normalises. Output: token ids without BOS and EOS, which batches and searches add. With a
+joint vocabulary both languages use the same model.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.text.normalise import is_text, normalise
 from dragoman.text.sampling import sampler
 
-# Fixed in every vocabulary, so that no tensor needs to be told.
+# Fixed in every vocabulary, so that no function needs them as a parameter.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
-MARKS = {"<pad>", "<unk>", "<s>", "</s>"}
+SPECIAL_TOKENS = {"<pad>", "<unk>", "<s>", "</s>"}
 
-# Up to so many pairs → so many pieces, when no size is asked for.
+# Maximum number of pairs → size of the vocabulary, unless a size is set.
 USUAL_SIZES = {10_000: 2000, 50_000: 4000, 250_000: 8000, 999_999: 16_000}
 LARGEST_USUAL_SIZE = 32_000
 
@@ -33,22 +33,22 @@ Side = Literal["source", "target"]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """One SentencePiece model: the bytes it is saved as and the processor that runs it."""
+    """A SentencePiece model: its serialized bytes and its processor."""
 
     serialized: bytes
     processor: Any
 
     @classmethod
     def load(cls, serialized: bytes, where: str) -> "Vocabulary":
-        """Raises ModelError if the bytes are no SentencePiece model with our special ids."""
+        """Load serialized bytes. Raises ModelError if they are not a SentencePiece model with our special tokens."""
         processor = sentencepiece.SentencePieceProcessor()
         try:
             processor.LoadFromSerializedProto(serialized)
         except (RuntimeError, TypeError):
             raise ModelError(f"{where}: not a SentencePiece model; copy the bundle again") from None
-        marks = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-        if marks != (PAD, UNK, BOS, EOS):
-            raise ModelError(f"{where}: pad, unk, bos, eos are {marks}, expected {(PAD, UNK, BOS, EOS)}")
+        special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if special != (PAD, UNK, BOS, EOS):
+            raise ModelError(f"{where}: pad, unk, bos, eos are {special}, expected {(PAD, UNK, BOS, EOS)}")
         return cls(serialized, processor)
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The two vocabularies of a translation system; joint when they are the same object."""
+    """The two vocabularies of a translation system; the same object if the vocabulary is joint."""
 
     source: Vocabulary
     target: Vocabulary
@@ -68,14 +68,14 @@ class Tokenizer:
         return self.source is self.target
 
     def encode(self, texts: Sequence[str], side: Side, *, sampling: float = 0.0, seed: str = "") -> list[list[int]]:
-        """The token ids of each text, without begin and end marks.
+        """The token ids of each text, without BOS and EOS. Raises DataError if a text is not valid Unicode.
 
-        With `sampling` (see `tokenizer.sampling`) the pieces are drawn at random: the same ones in any process for
-        the same texts, side and seed.
+        With `sampling` (see `tokenizer.sampling`) the segmentation is random, but the same in every process for the
+        same texts, side and seed.
         """
         for text in texts:
             if not is_text(text):
-                raise DataError(f"{text!r}: holds half a character, so it is not UTF-8; give the text in UTF-8")
+                raise DataError(f"{text!r}: contains an unpaired surrogate (invalid Unicode); give the text in UTF-8")
         vocabulary: Vocabulary = getattr(self, side)
         clean = [normalise(text) for text in texts]
         if sampling:
@@ -86,7 +86,7 @@ class Tokenizer:
         return ids
 
     def decode(self, sentences: Sequence[Sequence[int]], side: Side) -> list[str]:
-        """The text of each list of ids; begin, end and padding marks write nothing."""
+        """The text of each list of ids; BOS, EOS and PAD are ignored."""
         clean = [[token for token in tokens if token > EOS or token == UNK] for tokens in sentences]
         texts: list[str] = getattr(self, side).processor.DecodeIds(clean) if clean else []
         return texts
@@ -103,7 +103,7 @@ class Tokenizer:
 
     @property
     def sha256(self) -> dict[str, str]:
-        """Those files' hashes, by name."""
+        """The SHA-256 of each file that `save` writes, by name."""
         return {name: hashlib.sha256(held.serialized).hexdigest() for name, held in self._files().items()}
 
     def _files(self) -> dict[str, Vocabulary]:
@@ -125,10 +125,10 @@ class Tokenizer:
 def learn(pairs: Sequence[tuple[str, str]], config: TokenizerConfig) -> Tokenizer:
     """Learn the vocabularies from sample pairs of normalised text.
 
-    Raises ConfigError when the text cannot fill a `tokenizer.vocab_size` that was asked for.
+    Raises ConfigError if the text does not suit a given `tokenizer.vocab_size`.
     """
-    if taken := MARKS & set(config.user_defined_symbols):
-        raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a mark already; choose another string")
+    if taken := SPECIAL_TOKENS & set(config.user_defined_symbols):
+        raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a special token; choose another string")
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.joint:
         joint = _learn_one([*sources, *targets], len(pairs), config, "both sides")
@@ -140,12 +140,12 @@ def learn(pairs: Sequence[tuple[str, str]], config: TokenizerConfig) -> Tokenize
 
 
 def usual_size(pairs: int) -> int:
-    """How many pieces suit this many pairs: a piece should be seen often enough to be learned."""
+    """The size of the vocabulary for this many pairs: each piece should occur often enough to be learned."""
     return next((size for limit, size in USUAL_SIZES.items() if pairs <= limit), LARGEST_USUAL_SIZE)
 
 
 class _Unfit(ConfigError):
-    """The text has more characters, or fewer possible pieces, than the size allows; `nearest` would do."""
+    """The text has more characters, or fewer possible pieces, than the size requires; `nearest` is a size that fits."""
 
     def __init__(self, message: str, nearest: int) -> None:
         super().__init__(message)
@@ -156,7 +156,7 @@ def _learn_one(lines: Sequence[str], pairs: int, config: TokenizerConfig, which:
     if config.vocab_size:
         return _train(lines, config.vocab_size, config, which)
     size = usual_size(pairs)
-    for _ in range(2):  # from too few for the characters to too many for the text, at the worst
+    for _ in range(2):  # at worst, the size is first too small for the characters and then too large for the text
         try:
             return _train(lines, size, config, which)
         except _Unfit as unfit:
@@ -175,13 +175,13 @@ def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str)
             character_coverage=config.character_coverage,
             byte_fallback=config.byte_fallback,
             user_defined_symbols=list(config.user_defined_symbols),
-            normalization_rule_name="identity",  # `normalise` has done it, in a way that keeps the text
+            normalization_rule_name="identity",  # `normalise` has normalised it
             pad_id=PAD,
             unk_id=UNK,
             bos_id=BOS,
             eos_id=EOS,
             max_sentence_length=1 << 16,
-            num_threads=4,  # fixed: the pieces must not depend on the machine
+            num_threads=4,  # fixed, because the pieces must not depend on the machine
             minloglevel=2,
         )
     except RuntimeError as error:
@@ -190,14 +190,14 @@ def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str)
 
 
 def _cannot_learn(message: str, size: int, which: str) -> ConfigError | DataError:
-    """SentencePiece's own words, read and turned into the key to change."""
+    """An error that names the key to change, from the message of SentencePiece."""
     key = f"tokenizer.vocab_size: {size}"
     if too_high := re.search(r"<= (\d+)", message):
         most = int(too_high[1])
         return _Unfit(f"{key} pieces are more than {which} of the text can fill; set {most} or less", most)
     if required := re.search(r"smaller than required_chars.*?(\d+) vs (\d+)", message):
         least = max(map(int, required.groups()))
-        # A little more than the characters themselves, so that there is room for pieces of several.
+        # More than the number of characters, so that there are also pieces of several characters.
         return _Unfit(f"{key} pieces cannot hold every character of {which}; set more than {least}", least * 5 // 4)
     if "sentences" in message and "empty" in message:
         return DataError(f"{which} of the training text is empty; there is nothing to learn pieces from")

@@ -307,7 +307,7 @@ class Trainer:
         )
 
     def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
-        places = [place for batch in batches for place in batch.places]
+        places = [place for batch in batches for place in batch.locations]
         if ranks and self.group.rank not in ranks:
             return DivergenceError(f"step {self.step + 1:,}: the loss of process {ranks[0]} is not a number")
         which = f" of process {self.group.rank}" if self.group.size > 1 else ""
