@@ -52,12 +52,11 @@ def test_one_language_twice_is_refused_and_nothing_is_written(dragoman: Any, tmp
 def test_an_init_that_the_disk_refused_can_be_done_again(
     dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def torn(self: Path, *_: object, **__: object) -> None:
-        with self.open("w") as file:
-            file.write("half a configu")
+    def full(path: Path) -> None:
+        assert path.read_bytes(), "a partial file with the text"
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_text", torn)
+    monkeypatch.setattr("dragoman.storage._flush", full)
     complaint = dragoman("init", tmp_path / "mine").refused(1)
     assert complaint.startswith(f"{tmp_path}/mine/run.toml: cannot be written: No space left on device; ")
     assert [path for path in (tmp_path / "mine").rglob("*") if path.is_file()] == []

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from dragoman.config import AugmentConfig
 from dragoman.config.file import build_section
-from dragoman.data.augment import augment, clusters
+from dragoman.data.augment import augment
 from dragoman.errors import ConfigError
+from dragoman.text.characters import clusters
 from dragoman.text.normalise import normalise
 
 NAMES = list(AugmentConfig.model_fields)

@@ -283,7 +283,7 @@ def test_the_suspicious_line_is_always_one_a_person_can_look_at(source: list[int
 
 def test_one_empty_file_parts_at_the_first_line(tmp_path: Path) -> None:
     assert "a.en: 0 lines, but" in refusal(two_files(tmp_path, "", "eins\n"))
-    assert "part at line 1:" in refusal(two_files(tmp_path, "", "eins\n"))
+    assert "diverge near line 1:" in refusal(two_files(tmp_path, "", "eins\n"))
 
 
 # --- samples -----------------------------------------------------------------------------------------------------

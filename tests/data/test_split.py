@@ -73,7 +73,7 @@ def test_too_small_a_corpus_is_refused_before_anything_is_written(
 
 
 def test_a_part_that_holds_both_sides_in_one_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="two files of lines"):
+    with pytest.raises(ConfigError, match=r"both sides.*two text files"):
         split_corpus(corpus(tmp_path, PAIRS), {"train": CorpusConfig(source=tmp_path / "train.tsv")}, None)
 
 

@@ -47,7 +47,7 @@ def test_terms_and_translations_are_normalised(tmp_path: Path) -> None:
         ("서버\t\t\t\n", 1, "empty translation"),
         (b"a\tb\n\nc\t\xb0\xa1\n", 3, "not UTF-8 at byte 3"),
         ("polish\t광택\nx\ty\nPolish\t폴란드어\n", 3, "'polish' of line 1"),
-        ("server\ta\nserver\tb\nServer\ta\n", 3, "differ in case alone"),
+        ("server\ta\nserver\tb\nServer\ta\n", 3, "differ only in case"),
     ],
 )
 def test_a_bad_row_is_told_in_one_line_with_its_place(

@@ -1,9 +1,12 @@
-"""Training pairs as people also type them: in capitals, without a full stop, with a slip of the finger, in fragments.
+"""Augmentation: training pairs as people also type them: in capitals, without full stop, with typing errors, in parts.
 
-Enters a pair and a generator, leaves the pair or a changed one. Nothing here knows a language: letters, cases and
-marks are Unicode's, a letter being what a reader sees as one (a base with its marks, a Hangul syllable however it is
-typed, a conjunct). Placeholders, tags, digits, addresses and file names stay as they are. A change that would not
-show in the source is not made: nothing could tell the model when to write such a target.
+Input: a pair and a random generator. Output: the pair, or a changed one. Nothing here depends on the language: letters,
+cases and punctuation are Unicode's. A letter is what a reader sees as one (a base with its marks, a Hangul syllable in
+any composition, a conjunct). Placeholders, tags, digits, addresses and file names stay unchanged. A change that would
+not be visible in the source is not made, because the model could not learn when to produce such a target.
+
+Sentences are found by punctuation alone and not by `dragoman.text.segment`: both sides of a pair are split without
+knowing their languages, and a resumed run must find the same sentences whatever the version of a library.
 """
 
 import random
@@ -12,6 +15,7 @@ import unicodedata
 from collections.abc import Callable
 
 from dragoman.config import AugmentConfig
+from dragoman.text.characters import CLOSING_BRACKETS, CLOSING_QUOTES, clusters
 from dragoman.text.normalise import normalise
 
 Sides = tuple[str, str]
@@ -19,13 +23,13 @@ Sides = tuple[str, str]
 # {name}, <b>, %s, %(name)d, %1$s, &amp;
 _PLACEHOLDER = r"\{[^{}]*\}|<[^<>]*>|%(?:\(\w+\)|\d+\$)?[-+#0]*\d*(?:\.\d+)?[a-zA-Z@]|&#?\w+;"
 _PIECE = re.compile(rf"(?P<placeholder>{_PLACEHOLDER})|[!-$'-;=?-z|~]+")  # or a run of ASCII without %&<>{{}}
-# What makes such a run an address, a path, a name in a program: a digit, a sign, a point or colon inside it.
+# Signs of an address, a path or an identifier: a digit, a symbol, or a point or colon inside.
 _TECHNICAL = re.compile(r"[\d@/\\_=$#|~^]|\w[.:]\w")
 
-# Ends of sentences; after the latter ones the next may begin without a space. No expression here looks at a long
-# line more than once.
+# Ends of sentences; after those of the second string the next sentence may begin without a space. Each expression
+# takes linear time.
 _ENDS, _UNSPACED = ".!?…؟۔।॥።။។։", "。！？｡．"
-_CLOSING = "\"'”’»›」』）)\\]】》〉"
+_CLOSING = re.escape(CLOSING_QUOTES + CLOSING_BRACKETS)
 _FIRST = rf"(?<![{_ENDS}{_UNSPACED}])"
 _FINAL = re.compile(rf"\s?{_FIRST}[{_ENDS}{_UNSPACED}]+([{_CLOSING}]*)$")
 _SENTENCE_END = re.compile(
@@ -33,14 +37,14 @@ _SENTENCE_END = re.compile(
     rf"|{_FIRST}[{_UNSPACED}]+(?=[^\W\d_]|[「『（“《【])"
 )
 
-SHORTEST = 3  # a word of fewer letters is spared from typos: it could become another word
+SHORTEST = 3  # shorter words get no typing errors: they could become other words
 
 
 def augment(source: str, target: str, rates: AugmentConfig, rng: random.Random) -> Sides:
-    """The pair with at most one change, each kind of it with its probability in `rates`.
+    """The pair with at most one change, of each kind with its probability in `rates`.
 
-    A pair that the change drawn does not suit stays as it is. What is changed leaves normalised, as all text does
-    when it is tokenised, and no side is ever emptied.
+    The pair stays as it is if the change that was drawn is not possible or would leave a side empty. Changed text is
+    normalised, as all text is when it is tokenised.
     """
     clean = normalise(source), normalise(target)
     chance = rng.random()
@@ -64,7 +68,7 @@ def augment(source: str, target: str, rates: AugmentConfig, rng: random.Random) 
 
 
 def _case(sides: Sides, change: Callable[[str], str]) -> Sides | None:
-    """Both sides changed, if most letters of the source have a case to show it by."""
+    """Both sides changed, if at least half of the letters of the source have case."""
     letters = [character for character in sides[0] if character.isalpha()]
     cased = sum(letter.lower() != letter.upper() for letter in letters)
     return (change(sides[0]), change(sides[1])) if letters and 2 * cased >= len(letters) else None
@@ -75,12 +79,12 @@ def _upper(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    """Every word with a capital; the rest of it as written."""
+    """The first letter of every word capitalised, the other letters unchanged."""
     written, begins = [], True
     for part, kept in _parts(text):
         if kept:
             written.append(part)
-            begins = begins and part.startswith("<")  # a tag stands before a word, anything else is one
+            begins = begins and part.startswith("<")  # a word may follow a tag; anything else is itself a word
             continue
         for character in part:
             written.append(character.title() if begins else character)
@@ -89,7 +93,7 @@ def _title(text: str) -> str:
 
 
 def _parts(text: str) -> list[tuple[str, bool]]:
-    """`text` in parts, each with whether it has to stay as it is."""
+    """`text` in parts, each with whether it must stay unchanged."""
     parts, end = [], 0
     for piece in _PIECE.finditer(text):
         if piece["placeholder"] or _TECHNICAL.search(piece[0]):
@@ -102,14 +106,14 @@ def _parts(text: str) -> list[tuple[str, bool]]:
 
 
 def _unpunctuated(sides: Sides) -> Sides | None:
-    """Both sides without their last full stop, question or exclamation mark; closing quotes stay."""
+    """Both sides without the final full stop, question or exclamation mark; closing quotes stay."""
     if not all(_FINAL.search(side) for side in sides):
         return None
     source, target = (_FINAL.sub(r"\1", side) for side in sides)
-    return (source, target) if _says_something(source) and _says_something(target) else None
+    return (source, target) if _has_words(source) and _has_words(target) else None
 
 
-def _says_something(text: str) -> bool:
+def _has_words(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
@@ -117,7 +121,7 @@ def _says_something(text: str) -> bool:
 
 
 def _mistyped(text: str, rng: random.Random) -> str:
-    """Up to three words, and one in four, with two letters swapped, one dropped or one doubled."""
+    """Two letters swapped, or one dropped or doubled, in up to three words and at most a quarter of all words."""
     letters: list[str] = []
     words = [range(0)]  # the letters of each
     for part, kept in _parts(text):
@@ -138,41 +142,11 @@ def _mistyped(text: str, rng: random.Random) -> str:
     return "".join(letters)
 
 
-def clusters(text: str) -> list[str]:
-    """What a reader takes for single letters: near enough to the grapheme clusters of UAX 29 to move them about."""
-    found: list[str] = []
-    for character in text:
-        if found and _joins(found[-1][-1], character):
-            found[-1] += character
-        else:
-            found.append(character)
-    return found
-
-
-def _joins(last: str, character: str) -> bool:
-    if character.isascii():
-        return False
-    return (
-        unicodedata.category(character)[0] == "M"
-        or character in "\u200c\u200d\u0e33\u0eb3"  # joiners; Thai and Lao am
-        or last == "\u200d"
-        or (unicodedata.combining(last) == 9 and character.isalpha())  # after a virama: a conjunct
-        or "\u1160" <= character <= "\u11ff"  # Hangul vowels and finals typed as letters of their own
-        or "\ud7b0" <= character <= "\ud7fb"
-        or (_leads(last) and (_leads(character) or "\uac00" <= character <= "\ud7a3"))
-    )
-
-
-def _leads(character: str) -> bool:
-    """Whether it is an initial consonant of Hangul, waiting for its vowel."""
-    return "\u1100" <= character <= "\u115f" or "\ua960" <= character <= "\ua97c"
-
-
 # --- fragments -----------------------------------------------------------------------------------------------------
 
 
 def _fragment(sides: Sides, rng: random.Random) -> Sides | None:
-    """One sentence of several, if both sides have as many and the two seem to translate each other."""
+    """One sentence of several, if both sides have equally many and the two sentences seem to correspond."""
     sources, targets = (_sentences(side) for side in sides)
     if len(sources) != len(targets) or len(sources) < 2:
         return None
@@ -182,13 +156,13 @@ def _fragment(sides: Sides, rng: random.Random) -> Sides | None:
         for source, target in zip(sources, targets, strict=True)
         if 0.5 <= len(target) / len(source) / scale <= 2.0
         and sorted(re.findall(_PLACEHOLDER, source)) == sorted(re.findall(_PLACEHOLDER, target))
-        and all(_says_something(side) and _balanced(side) for side in (source, target))
+        and all(_has_words(side) and _balanced(side) for side in (source, target))
     ]
     return rng.choice(alike) if alike else None
 
 
 def _sentences(text: str) -> list[str]:
-    inside: set[int] = set()  # what stays as it is
+    inside: set[int] = set()  # positions within parts that must stay unchanged
     found, start = [], 0
     for part, kept in _parts(text):
         inside.update(range(start + 1, start + len(part)) if kept else ())
@@ -206,7 +180,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _balanced(text: str) -> bool:
-    """Whether no quotation or bracket is open at the end or closed without a beginning."""
+    """Whether every quotation and bracket is both opened and closed."""
     kinds = [unicodedata.category(character) for character in text if character != "’"]  # mostly an apostrophe
     opened, closed = (sum(kind in pair for kind in kinds) for pair in (("Ps", "Pi"), ("Pe", "Pf")))
     return opened == closed and text.count('"') % 2 == 0

@@ -1,15 +1,16 @@
-"""Long text → parts that a model can translate, and the seams to join their translations by.
+"""Long text → segments that a model can translate, and the separators between their translations.
 
-Enters one line of normalised text; leave segments which, put together again, are that line to the character.
+Input: a line of normalised text. Output: segments whose concatenation, with their separators, is exactly that line.
 
-A model translates what it saw in training: mostly single sentences, none longer than `data.max_length` tokens. So
+A model translates best what it was trained on: mostly single sentences, none longer than `data.max_length` tokens.
+Therefore
 
-- a line of several sentences is cut into them. Models of single sentences drop what comes second: with a Multi30k
-  model two captions on a line had half the BLEU of the same two one by one
-  (`reproduce/segmentation.py`), and length makes it worse (Variš and Bojar 2021, "Sequence Length is a Domain");
-- but a line of up to a twentieth of that length, 10 tokens by default, stays whole: "Oh. Really?" is one saying,
-  stands so in training text, and its words mean little alone;
-- a sentence above the limit itself is halved until its parts fit: at a clause, else at a space, else in a word.
+- a line of several sentences is split into sentences. Models trained on single sentences omit the second one: with a
+  Multi30k model, two captions on one line had half the BLEU of the same captions translated one by one
+  (`reproduce/segmentation.py`); longer lines are worse (Variš and Bojar 2021, "Sequence Length is a Domain");
+- a line of up to a twentieth of that length, 10 tokens by default, stays whole: "Oh. Really?" is one utterance, occurs
+  like this in training text, and its words mean little alone;
+- a sentence longer than the limit is halved until its parts fit: at a clause, else at a space, else in a word.
 """
 
 import re
@@ -19,15 +20,15 @@ from dataclasses import dataclass
 
 import sentencex
 
-# The share of the limit up to which a line of several sentences stays whole.
+from dragoman.text.characters import CLOSING_QUOTES, joined
+
+# A line of several sentences stays whole up to this fraction of the limit.
 WHOLE_SHARE = 0.05
-# What closes a quotation, an apostrophe included.
-CLOSING = "\"'”’」』》»"
-# Korean says whose words these were after the quotation, at times after a space: `"가자!" 하고 말했다.`
+# Korean marks a quotation after it, sometimes after a space: `"가자!" 하고 말했다.`
 QUOTATIVE = re.compile("이?라(고|며|면서|는)|하(고|며|면서|는|던) |했")
-# Where a clause or a sentence ends: before a space, or after a full-width mark, which needs none.
+# The end of a clause or a sentence: before a space, or after full-width punctuation, which needs no space.
 CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：。！？][”’」』》）]*\s?")
-# Marks and joiners that a cut within a word would part from their letter are followed at the most so far.
+# A cut within a word moves by at most this many characters to keep a letter and its combining marks together.
 CLUSTER = 32
 
 Count = Callable[[str], int]
@@ -35,24 +36,24 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of a line, and the space that stood between it and the next: one or none."""
+    """A part of a line, and the separator between it and the next part: a space or nothing."""
 
     text: str
     separator: str
 
 
 def segments(text: str, language: str, longest: int, count: Count) -> list[Segment]:
-    """The parts of a line of normalised text, each of up to `longest` tokens as `count` counts them.
+    """The parts of a line of normalised text, each of up to `longest` tokens as counted by `count`.
 
-    `language` (BCP-47) tells where sentences end; English rules serve for those sentencex does not know. Only a
-    single character of more tokens than `longest` is a segment above it.
+    `language` (BCP-47) selects the rules for the ends of sentences; sentencex uses English rules for languages that it
+    does not know. Only a single character of more than `longest` tokens is a longer segment.
     """
     parts = [part for sentence in sentences(text, language) for part in _fitting(sentence, longest, count)]
     return [Segment(part.rstrip(" "), " " if part.endswith(" ") else "") for part in parts]
 
 
 def sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text, each with the space after it: sentencex's, with quotations and numbers re-joined."""
+    """The sentences of a text, each with the space after it: by sentencex, with quotations and numbers rejoined."""
     groups: list[list[str]] = []
     for part in sentencex.segment(re.split("[-_]", language)[0].lower(), text):
         if groups and _goes_on(groups[-1][-1], part):
@@ -66,10 +67,10 @@ def sentences(text: str, language: str) -> list[str]:
 
 
 def separator(source: Segment, translation: str) -> str:
-    """What stands between the translation of `source` and the next: the space that the source has there.
+    """The separator between the translation of `source` and the next: that of the source.
 
-    Where the source writes none though it ends a clause, as Chinese and Japanese do, a translation into a language
-    that spaces its words gets one. Where a word was cut there is none.
+    If the source has no space after a clause, as in Chinese and Japanese, a translation into a language with spaces
+    gets one. There is none where a word was cut.
     """
     if source.separator or not translation:
         return source.separator
@@ -78,14 +79,14 @@ def separator(source: Segment, translation: str) -> str:
 
 
 def _goes_on(before: str, after: str) -> bool:
-    """Whether sentencex parted what belongs together: said and by whom, or a number and what it counts."""
+    """Whether sentencex split text that belongs together: a quotation and its speaker, or a number and its noun."""
     if not _has_letters(before):
         return True
     end = before.rstrip(" ")
     if end != before:
-        return end[-1] in CLOSING and bool(QUOTATIVE.match(after))
+        return end[-1] in CLOSING_QUOTES and bool(QUOTATIVE.match(after))
     # A letter right after a quotation (`"가자!"라고`, `「行こう！」と`, `“走吧！”然后`) or a stop (`file.BAK`).
-    return after[0].isalnum() and end[-1] in CLOSING + ".!?"
+    return after[0].isalnum() and end[-1] in CLOSING_QUOTES + ".!?"
 
 
 def _has_letters(text: str) -> bool:
@@ -102,7 +103,7 @@ def _fitting(text: str, longest: int, count: Count) -> Iterator[str]:
 
 
 def _cut(text: str) -> int:
-    """Where to halve: after a clause, else after a space, else in a word; within the middle half, near the middle."""
+    """The position of the cut, in the middle half: after a clause, else after a space, else within a word."""
     middle, low, high = len(text) // 2, len(text) // 4, len(text) - len(text) // 4
     ends = [match.end() for match in CLAUSE.finditer(text, low, high)]
     ends = ends or [match.end() for match in re.compile(" ").finditer(text, low, high)]
@@ -111,17 +112,11 @@ def _cut(text: str) -> int:
 
 
 def _between_characters(text: str, position: int) -> int:
-    """The first position from `position` on that parts no accent and no joined emoji, unless it is far."""
+    """The first position from `position` on that separates no joined characters, unless it is far away."""
     for end in range(position, min(position + CLUSTER, len(text))):
-        if not _joined(text[end - 1], text[end]):
+        if text[end] != " " and not joined(text[end - 1], text[end]):
             return end
     return position
-
-
-def _joined(before: str, after: str) -> bool:
-    """Whether `after` is a mark, a skin tone or a space, which belong to what they follow, or a joiner is between."""
-    extends = unicodedata.category(after) in ("Mn", "Mc", "Me") or "\U0001f3fb" <= after <= "\U0001f3ff"
-    return extends or after == " " or "\u200d" in (before, after)
 
 
 def _wide(character: str) -> bool:
