@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from dragoman.engine import Ids
-from dragoman.text.glossary import unspaced
+from dragoman.text.glossary import is_unspaced
 from dragoman.text.tokenizer import UNK, Tokenizer
 
 SPACE = "▁"  # SentencePiece writes a space so
@@ -33,7 +33,7 @@ class SurfaceForms:
             if capitalised != word:
                 self.sentence_initial_forms.add(capitalised)
                 forms.append(capitalised)
-        if unspaced(text[0]):
+        if is_unspaced(text[0]):
             unspaced = self._ids_without_space(text)
             if unspaced != word:
                 self.unspaced_forms.add(unspaced)
@@ -46,7 +46,9 @@ class SurfaceForms:
         """The positions in `tokens`, from `fixed` on, where the form may be inserted: at its anchors if it has any."""
         form, pieces = tuple(form), self.tokenizer.pieces(tokens, "target")
         if form in self.unspaced_forms:
-            return [position for position in range(max(fixed, 1), len(pieces) + 1) if unspaced(pieces[position - 1][-1])]
+            return [
+                position for position in range(max(fixed, 1), len(pieces) + 1) if is_unspaced(pieces[position - 1][-1])
+            ]
         starts = [position for position in range(fixed, len(pieces)) if position == 0 or starts_word(pieces[position])]
         if form in self.sentence_initial_forms:
             return [position for position in starts if position == 0]

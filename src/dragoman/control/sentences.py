@@ -111,7 +111,9 @@ def _by_rank(translations: Sequence[Translation]) -> Iterator[list[Candidate]]:
 def _join(sentences: Sequence[Sentence], candidates: Sequence[Candidate]) -> Candidate:
     pairs = zip(sentences, candidates, strict=True)
     return Candidate(
-        normalise("".join(candidate.text + separator(sentence.segment, candidate.text) for sentence, candidate in pairs)),
+        normalise(
+            "".join(candidate.text + separator(sentence.segment, candidate.text) for sentence, candidate in pairs)
+        ),
         sum(candidate.score for candidate in candidates) / len(candidates),
         sum(candidate.log_prob for candidate in candidates),
         tuple(token for candidate in candidates for token in candidate.tokens),

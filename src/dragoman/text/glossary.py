@@ -131,7 +131,7 @@ class Glossary:
         return cls(tuple(Entry(term, tuple(translations)) for term, translations in by_term.items()))
 
 
-def unspaced(character: str) -> bool:
+def is_unspaced(character: str) -> bool:
     """Whether the script of `character` puts no spaces between words."""
     return _kind(character) == "no spaces"
 
