@@ -20,6 +20,7 @@ from torch import Tensor
 from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
+from dragoman.engine.memory import SearchSize, available_memory, cached_numbers, refuse_beyond_memory
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
 from dragoman.inspection.record import (
@@ -230,6 +231,9 @@ def _forced_ids(tokenizer: Tokenizer, target: str) -> list[int]:
 
 
 def _search(model: Transformer, source: Tensor, options: DecodeConfig) -> Tree:
+    size = SearchSize(model.projection.size(0), cached_numbers(model.config))
+    needed = size.bytes_per_sentence(source.size(1) - 1, options)
+    refuse_beyond_memory(needed, available_memory(), f"a search with a beam of {options.beam:,}")
     constraints = Constraints(
         [options.limit(source.size(1) - 1)], min_length=options.min_length, no_repeat_ngram=options.no_repeat_ngram
     )
