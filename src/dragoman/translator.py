@@ -65,6 +65,8 @@ class Translator:
     ) -> None:
         self.tokenizer, self.engine, self.options = tokenizer, engine, options
         self.max_source_tokens, self.language, self.glossary = max_source_tokens, language, glossary
+        self.bundle: Bundle | None = None
+        """The (first) bundle it was made from, if any."""
 
     @classmethod
     def load(
@@ -127,7 +129,7 @@ class Translator:
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
-        return cls(
+        translator = cls(
             bundle.tokenizer,
             load_engine(
                 bundle,
@@ -143,6 +145,8 @@ class Translator:
             language=bundle.config.project.source,
             glossary=_merge(glossary, own),
         )
+        translator.bundle = bundle
+        return translator
 
     @overload
     def translate(  # type: ignore[overload-overlap]  # a str is an iterable of str too

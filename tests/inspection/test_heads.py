@@ -55,11 +55,12 @@ def test_alignment_is_the_share_of_words_that_erasure_names_too(inspection: Insp
 
 
 def drawn(weights: torch.Tensor, mask: torch.Tensor) -> AttentionRecord:
-    """An attention with these weights (T, S), nothing else of it known."""
+    """An attention with these weights (T, S) and zeros for everything else."""
     scores = torch.where(weights > 0, weights.log(), torch.tensor(-1e4))  # one-hot keys give the scores back
     keys, root = torch.eye(weights.size(1)), math.sqrt(weights.size(1))
-    nothing = torch.empty(0)
-    return AttentionRecord(root * scores[None, None], keys[None, None], nothing, mask[None, None], *3 * [nothing])
+    queries, positions = weights.shape
+    values, heads, flat = torch.zeros(1, 1, positions, 1), torch.zeros(1, 1, queries, 1), torch.zeros(1, queries, 1)
+    return AttentionRecord(root * scores[None, None], keys[None, None], values, mask[None, None], heads, flat, flat)
 
 
 @pytest.mark.parametrize("offset", [-2, -1, 0, 1])

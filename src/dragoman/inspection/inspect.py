@@ -12,11 +12,13 @@ from dataclasses import dataclass, fields
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
+from dragoman.errors import ModelError
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
+from dragoman.translator import Translator
 
-Model = str | os.PathLike[str] | Bundle
+Model = str | os.PathLike[str] | Bundle | Translator
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,25 @@ def inspect(
 ) -> BundleInspection:
     """Translate `text`, or force the translation `target`, and record everything the model computes.
 
-    `model` is the folder of a bundle, the name of a bundled model, or an opened bundle. The text is translated as a
-    whole by beam search, without a glossary. Raises DataError if the text is empty or if `target` contains what the
+    `model` is the folder of a bundle, an opened bundle, or a translator, whose first bundle is taken. `options` replace
+    those of the translator or the bundle. The text is translated as a whole by beam search, without a glossary, with
+    the float32 weights on the CPU. Raises DataError if the text is empty or if `target` contains what the
     vocabulary cannot spell, ModelError if the bundle has no weights for torch.
     """
-    bundle = model if isinstance(model, Bundle) else open_bundle(resolve_model(os.fspath(model)))
+    if isinstance(model, Translator):
+        options = options or model.options
+    bundle = _bundle_of(model)
     options, project = options or bundle.config.decode, bundle.config.project
     found = inspect_model(bundle.load_model(), bundle.tokenizer, text, target, options)
     values = {field.name: getattr(found, field.name) for field in fields(found)}
     return BundleInspection(**values, name=project.name, languages=(project.source, project.target), options=options)
+
+
+def _bundle_of(model: Model) -> Bundle:
+    if isinstance(model, Bundle):
+        return model
+    if not isinstance(model, Translator):
+        return open_bundle(resolve_model(os.fspath(model)))
+    if model.bundle is None:
+        raise ModelError("this translator was made from an engine, not from a bundle; give the folder of its model")
+    return model.bundle

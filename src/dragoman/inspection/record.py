@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from dragoman.model.attention import MultiHeadAttention, attention_weights
 from dragoman.model.embedding import Embedding, positional_encoding
+from dragoman.model.hooks import AttentionCall, watch_attention
 from dragoman.model.layers import AddNorm, FeedForward, GatedFeedForward
 from dragoman.model.transformer import Transformer
 
@@ -140,7 +141,10 @@ def record(model: Transformer) -> Iterator[Recording]:
     recording = Recording()
     with ExitStack() as hooks:
         for name, module in model.named_modules():
-            for handle in _watch(module, _adder(recording, name)):
+            add = _adder(recording, name)
+            if isinstance(module, MultiHeadAttention):
+                hooks.enter_context(_watch_heads(module, add))
+            for handle in _watch(module, add):
                 hooks.callback(handle.remove)
         for name in ("encoder_norm", "decoder_norm"):
             handle = model.get_submodule(name).register_forward_hook(_output(_adder(recording, name)))
@@ -168,8 +172,6 @@ def _watch(module: nn.Module, add: Add) -> list[Handle]:
     """Hooks on a module of the paper; none on other modules."""
     if isinstance(module, Embedding):
         return [_watch_embedding(module, add)]
-    if isinstance(module, MultiHeadAttention):
-        return _watch_attention(module, add)
     if isinstance(module, FeedForward | GatedFeedForward):
         return _watch_feed_forward(module, add)
     if isinstance(module, AddNorm):
@@ -187,20 +189,24 @@ def _watch_embedding(module: Embedding, add: Add) -> Handle:
     return module.register_forward_hook(keep)
 
 
-def _watch_attention(module: MultiHeadAttention, add: Add) -> list[Handle]:
-    heads: list[Callable[..., AttentionRecord]] = []
-
-    def keep_heads(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
-        q, k, v, mask = args
-        if mask is None:
-            mask = torch.ones(1, 1, 1, k.size(2), dtype=torch.bool, device=k.device)
-        # In a search, k and v are views of a buffer that later steps write to.
-        heads.append(partial(AttentionRecord, q, k.clone(), v.clone(), mask, output))
+@contextmanager
+def _watch_heads(module: MultiHeadAttention, add: Add) -> Iterator[None]:
+    calls: list[AttentionCall] = []
 
     def keep(_: nn.Module, args: tuple[Tensor], output: Tensor) -> None:
-        add(heads.pop()(args[0], output))
+        call = calls.pop()
+        mask = call.mask
+        if mask is None:
+            mask = torch.ones(1, 1, 1, call.k.size(2), dtype=torch.bool, device=call.k.device)
+        # In a search, k and v are views of a buffer that later steps write to.
+        add(AttentionRecord(call.q, call.k.clone(), call.v.clone(), mask, call.output, args[0], output))
 
-    return [module.attend.register_forward_hook(keep_heads), module.w_o.register_forward_hook(keep)]
+    handle = module.w_o.register_forward_hook(keep)
+    try:
+        with watch_attention({"": module}, lambda _, call: calls.append(call)):
+            yield
+    finally:
+        handle.remove()
 
 
 def _watch_feed_forward(module: FeedForward | GatedFeedForward, add: Add) -> list[Handle]:
