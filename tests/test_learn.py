@@ -63,7 +63,7 @@ def only_what_is_shifted_is_unknown(shifted: list[float], copied: list[float]) -
 # Training magnifies rounding, so that figures of a trained model differ from processor to processor. On the page and as
 # printed they are held to what the page claims: page → (how their lines begin, the claim on the lines' numbers).
 TRAINED: dict[str, tuple[str, Callable[..., None]]] = {
-    "07-post-and-pre.md": ("who knows only|(post|pre) +warm-up", warm_up_decides),
+    "07-post-and-pre.md": ("loss of knowing|(post|pre) +warm-up", warm_up_decides),
     "09-training.md": (r"step +\d+: loss", is_learned_by_heart),
     "11-mistakes.md": ("shifted ", only_what_is_shifted_is_unknown),
 }
