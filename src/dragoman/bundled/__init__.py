@@ -1,4 +1,4 @@
-"""Bundled models: small ones that come with the package, for a first translation without a file or a network.
+"""Bundled models: small models that ship with the package, for a first translation without files or a network.
 
 Input: a text or a name. Output: the folder of a bundle. Every folder here that holds a `bundle.json` is a model, made
 by `reproduce/bundled_models.sh`. Its `bundle.json` has two more fields than other bundles: `scripts`, the distribution
@@ -83,7 +83,7 @@ def bundled_model_for(text: str) -> BundledModel:
 
 
 def scripts(text: str) -> Counter[str]:
-    """How many letters of `text` are of each script, called as Unicode's names of letters begin: LATIN, HANGUL."""
+    """The number of letters of `text` in each script, named by the first word of their Unicode names: LATIN, HANGUL."""
     counts: Counter[str] = Counter()
     for letter, count in Counter(unicodedata.normalize("NFKC", text)).items():
         if letter.isalpha():

@@ -1,12 +1,16 @@
-"""Pieces drawn at random, so that training shows a word cut in more than one way.
+"""Subword regularisation: random segmentations, so that training shows a word in more than one segmentation.
 
-Enters normalised text and a generator, leave token ids. A unigram model draws among all segmentations (Kudo 2018,
-section 3); a BPE model leaves out merges (BPE-dropout, Provilkov et al. 2020, algorithm 1).
+Input: normalised text and a random generator. Output: token ids. With a unigram model, one of all segmentations is
+drawn (Kudo 2018, section 3); with a BPE model, merges are skipped at random (BPE-dropout, Provilkov et al. 2020,
+algorithm 1).
 
-SentencePiece can sample too, but not again: `set_random_generator_seed` holds for one process only. The same seed
-gives other pieces in the next process (version 0.2.3, one thread, both kinds), so a resumed run could not go on
-exactly and ranks would disagree. Here everything comes from the `random.Random` given. Only drawing is done here;
-SentencePiece's own encoding is what validation and translation use, and what the tests compare with.
+SentencePiece can sample too, but not reproducibly: with the same `set_random_generator_seed` it draws other pieces in
+another process (version 0.2.3, one thread, both kinds of models), so that a resumed run would differ and the processes
+of a run would disagree. Here all randomness comes from the given `random.Random`. Validation and translation use
+SentencePiece's own encoding, with which the tests compare this one.
+
+The model file is parsed here because the API of SentencePiece tells neither the kind of the model nor which pieces are
+user-defined.
 """
 
 import random
@@ -20,29 +24,29 @@ from itertools import accumulate, chain, repeat
 from math import exp, log, log1p
 from typing import Any
 
-SPACE = "\u2581"  # what SentencePiece writes for a space
-# Numbers in sentencepiece_model.proto: fields of ModelProto and TrainerSpec, kinds of pieces and of models.
+SPACE = "\u2581"  # SentencePiece's character for a space
+# Numbers in sentencepiece_model.proto: fields of ModelProto and TrainerSpec, types of pieces and of models.
 PIECES, TRAINER_SPEC, MODEL_TYPE = 1, 2, 3
 NORMAL, UNKNOWN, USER_DEFINED, BYTE = 1, 2, 4, 6
 BPE = 2
 
-# What words are cut into is kept for this many of them, if they are short: text without spaces has long "words",
-# which hardly ever come back.
-REMEMBERED, REMEMBERED_LENGTH = 1 << 15, 32
+# Number and maximum length of the words whose segmentations are cached: text without spaces has long "words" that
+# hardly ever occur again.
+CACHE_SIZE, CACHED_LENGTH = 1 << 15, 32
 
 
 @lru_cache(maxsize=4)
 def sampler(serialized: bytes, rate: float) -> "Sampler":
-    """The sampler of a SentencePiece model; made once."""
+    """The sampler of a SentencePiece model, cached."""
     return Sampler(serialized, rate)
 
 
 class Sampler:
-    """Draws pieces for text. `rate` is α of a unigram model, the share of merges left out of a BPE model."""
+    """Draws segmentations. `rate` is α of a unigram model, or the probability that a BPE model skips a merge."""
 
     def __init__(self, serialized: bytes, rate: float) -> None:
         self.rate = rate
-        self.ids: dict[str, int] = {}  # of pieces that text may be cut into
+        self.ids: dict[str, int] = {}  # ids of the pieces into which text may be segmented
         self.scores: dict[str, float] = {}
         self.bytes: list[int] = []
         whole, position, kind = [], 0, 1
@@ -64,17 +68,17 @@ class Sampler:
                 kind = dict(_fields(value)).get(MODEL_TYPE, kind)
         self.longest = max(map(len, self.scores), default=1)
         self.unknown_score = min(self.scores.values(), default=0.0) - 10.0  # as in SentencePiece
-        # User-defined symbols stay whole, the longest first. The rest is cut word by word, as no other piece holds
-        # the beginning of a word in its middle.
+        # User-defined symbols stay whole, longer ones first. The rest is segmented word by word, because no other piece
+        # crosses the beginning of a word.
         symbols = "|".join(map(re.escape, sorted(whole, key=len, reverse=True)))
         self._parts = re.compile(f"({symbols})") if symbols else None
         self._words = re.compile(f"{SPACE}[^{SPACE}]*|[^{SPACE}]+")
-        self._cut: Callable[[str, random.Random], list[int]] = self._leave_out if kind == BPE else self._draw
-        self._known_merges = lru_cache(REMEMBERED)(self._merge)
-        self._known_lattice = lru_cache(REMEMBERED)(self._lattice)
+        self._segment: Callable[[str, random.Random], list[int]] = self._skip_merges if kind == BPE else self._draw
+        self._cached_merge = lru_cache(CACHE_SIZE)(self._merge)
+        self._cached_lattice = lru_cache(CACHE_SIZE)(self._lattice)
 
     def encode(self, text: str, rng: random.Random) -> list[int]:
-        """The token ids of normalised text."""
+        """The token ids of a random segmentation of normalised text."""
         written = (SPACE + text.replace(" ", SPACE)).rstrip(SPACE)
         ids: list[int] = []
         for index, part in enumerate(self._parts.split(written) if self._parts else [written]):
@@ -82,13 +86,13 @@ class Sampler:
                 ids.append(self.ids[part])
             else:
                 for word in self._words.findall(part):
-                    ids += self._cut(word, rng)
+                    ids += self._segment(word, rng)
         if self.bytes or self.unknown not in ids:
             return ids
-        # A run of unknown characters is one token.
+        # Consecutive unknown characters are one token.
         return [token for token, last in zip(ids, [None, *ids], strict=False) if not token == last == self.unknown]
 
-    def _spell(self, pieces: Iterable[str]) -> list[int]:
+    def _to_ids(self, pieces: Iterable[str]) -> list[int]:
         ids: list[int] = []
         for piece in pieces:
             known = self.ids.get(piece)
@@ -98,20 +102,20 @@ class Sampler:
                 ids += [self.bytes[byte] for byte in piece.encode()] if self.bytes else [self.unknown]
         return ids
 
-    # --- unigram: forward probabilities of all segmentations, then one of them drawn from its end ----------------
+    # --- unigram: forward probabilities of all segmentations, then one is drawn from the end ----------------
 
     def _draw(self, word: str, rng: random.Random) -> list[int]:
-        lattice = self._known_lattice(word) if len(word) <= REMEMBERED_LENGTH else self._lattice(word)
+        lattice = self._cached_lattice(word) if len(word) <= CACHED_LENGTH else self._lattice(word)
         pieces, end = [], len(word)
         while end:
             starts, weights = lattice[end]
             index = bisect(weights, rng.random() * weights[-1], hi=len(weights) - 1) if len(starts) > 1 else 0
             pieces.append(word[starts[index] : end])
             end = starts[index]
-        return self._spell(reversed(pieces))
+        return self._to_ids(reversed(pieces))
 
     def _lattice(self, word: str) -> list[tuple[list[int], list[float]]]:
-        """Where a piece that ends at each position may start, with accumulated weights Σ P(segmentation)^α."""
+        """For each end position, the possible starts of a piece, with cumulative weights Σ P(segmentation)^α."""
         forward = [0.0]  # log of the sum over all segmentations of the text before a position
         lattice: list[tuple[list[int], list[float]]] = [([], [])]
         for end in range(1, len(word) + 1):
@@ -127,21 +131,21 @@ class Sampler:
             forward.append(most + log(weights[-1]))
         return lattice
 
-    # --- BPE: merges by priority, each left out by chance ------------------------------------------------------------
+    # --- BPE: merges by priority, each skipped at random ------------------------------------------------------------
 
-    def _leave_out(self, word: str, rng: random.Random) -> list[int]:
-        by_chance = iter(lambda: rng.random() < self.rate, None)
-        if len(word) > REMEMBERED_LENGTH:
-            return self._merge(word, by_chance)[0]
-        ids, decisions = self._known_merges(word)
-        # How many merges are made before the first is left out: often the whole word's, and nothing is to be done.
+    def _skip_merges(self, word: str, rng: random.Random) -> list[int]:
+        random_skips = (rng.random() < self.rate for _ in repeat(None))
+        if len(word) > CACHED_LENGTH:
+            return self._merge(word, random_skips)[0]
+        ids, decisions = self._cached_merge(word)
+        # The number of merges before the first that is skipped: often that of the whole word, and its ids are known.
         made = log(1.0 - rng.random()) / log1p(-self.rate)
         if made >= decisions:
             return ids
-        return self._merge(word, chain(repeat(False, int(made)), [True], by_chance))[0]
+        return self._merge(word, chain(repeat(False, int(made)), [True], random_skips))[0]
 
-    def _merge(self, word: str, left_out: Iterator[bool] | None = None) -> tuple[list[int], int]:
-        """The ids of `word`, and how many merges were decided on; `left_out` says for each whether it is left out."""
+    def _merge(self, word: str, skips: Iterator[bool] | None = None) -> tuple[list[int], int]:
+        """The ids of `word` and the number of possible merges; `skips` has for each whether it is skipped."""
         pieces = list(word)
         before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
         possible: list[tuple[float, int, str]] = []
@@ -154,26 +158,26 @@ class Sampler:
 
         for left in range(len(word) - 1):
             offer(left)
-        decisions, aside = 0, []
+        decisions, skipped = 0, []
         while possible:
             merge = heappop(possible)
             _, left, merged = merge
             right = after[left]
             if not pieces[left] or right >= len(word) or pieces[left] + pieces[right] != merged:
-                continue  # one of the two has been merged with another since
+                continue  # one of the two has been merged with another piece
             decisions += 1
-            if left_out and next(left_out):
-                aside.append(merge)
+            if skips and next(skips):
+                skipped.append(merge)
                 continue
             pieces[left], pieces[right] = merged, ""
             after[left] = after[right]
             if after[left] < len(word):
                 before[after[left]] = left
-            while aside:  # left out of this step only: algorithm 1 draws anew at each
-                heappush(possible, aside.pop())
+            while skipped:  # skipped in this step only: algorithm 1 draws again in each
+                heappush(possible, skipped.pop())
             offer(before[left])
             offer(left)
-        return self._spell(filter(None, pieces)), decisions
+        return self._to_ids(filter(None, pieces)), decisions
 
 
 def _piece(message: bytes) -> tuple[str, float, int]:
@@ -183,7 +187,7 @@ def _piece(message: bytes) -> tuple[str, float, int]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """The fields of a protobuf message by number, each a whole number or bytes: all that a model file needs."""
+    """The fields of a protobuf message: number and value, an integer or bytes, which is enough for a model file."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
