@@ -243,7 +243,7 @@ def _files_for_engines(folder: Path) -> set[str]:
     """The files in `folder` that an engine or a verification reads because of their names alone."""
     found = [path for read in ("tokenizer", "ct2-*") for path in folder.glob(f"{read}/**/*")]
     files = [path for path in [*found, *folder.glob("golden.jsonl")] if not path.is_dir()]
-    # Hidden files, such as those of a file manager, are read by nobody.
+    # No engine reads hidden files, such as those of a file manager.
     return {path.relative_to(folder).as_posix() for path in files if not path.name.startswith(".")}
 
 

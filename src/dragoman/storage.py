@@ -209,7 +209,7 @@ def _is_special(path: Path) -> bool:
 def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Random names next to `paths`, whose files are removed at the end if they still exist.
 
-    No other process uses such a name, and nobody can plant a link under it.
+    No other process uses or can guess such a name.
     """
     partials = [path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial") for path in paths]
     try:

@@ -127,8 +127,8 @@ def _mistyped(text: str, rng: random.Random) -> str:
     for part, kept in _parts(text):
         for letter in [part] if kept else clusters(part):
             if not kept and letter[0].isalpha():
-                begun = words.pop() if words[-1].stop == len(letters) else range(len(letters), len(letters))
-                words.append(range(begun.start, len(letters) + 1))
+                word = words.pop() if words[-1].stop == len(letters) else range(len(letters), len(letters))
+                words.append(range(word.start, len(letters) + 1))
             letters.append(letter)
     words = [word for word in words if len(word) >= SHORTEST]
     for word in rng.sample(words, min(len(words), rng.randint(1, max(1, min(3, len(words) // 4))))):

@@ -32,7 +32,7 @@ from typing import Self
 from dragoman.errors import DataError
 from dragoman.text.normalise import is_text, normalise
 
-# The first word of a character's Unicode name tells its script, as far as words need to know it.
+# Scripts by the first word of a character's Unicode name, as far as word boundaries depend on them.
 _NO_SPACES = re.compile("(CJK|IDEOGRAPHIC|HIRAGANA|BOPOMOFO|THAI|LAO|KHMER|MYANMAR|TIBETAN|JAVANESE|YI)[ -]")
 _OWN_KIND = re.compile("(?:HALFWIDTH )?(HANGUL|KATAKANA)[ -]")
 _JOINERS = "\u200c\u200d"

@@ -9,7 +9,7 @@ another process (version 0.2.3, one thread, both kinds of models), so that a res
 of a run would disagree. Here all randomness comes from the given `random.Random`. Validation and translation use
 SentencePiece's own encoding, with which the tests compare this one.
 
-The model file is parsed here because the API of SentencePiece tells neither the kind of the model nor which pieces are
+The model file is parsed here because the API of SentencePiece has neither the kind of the model nor which pieces are
 user-defined.
 """
 
