@@ -30,8 +30,7 @@ def test_files_that_no_demo_wrote_are_kept_and_the_folder_is_refused(
     (tmp_path / "mine" / name).write_bytes(content)
     complaint = dragoman("demo", "-o", tmp_path / "mine").refused(2)
     assert complaint == (
-        f"{tmp_path}/mine/{name}: is not what the demo writes there, and stays as it is; "
-        "choose another folder with --output"
+        f"{tmp_path}/mine/{name}: was not written by the demo and is not replaced; choose another folder with --output"
     )
     assert contents(tmp_path / "mine") == {name: content}
     assert trained_on == []
@@ -43,7 +42,7 @@ def test_what_a_demo_wrote_and_someone_changed_is_kept(
     dragoman("demo", "-o", tmp_path)
     changed = (tmp_path / "run.toml").read_text().replace("layers = 3", "layers = 4")
     (tmp_path / "run.toml").write_text(changed)
-    assert dragoman("demo", "-o", tmp_path).refused(2).startswith(f"{tmp_path}/run.toml: is not what the demo writes")
+    assert dragoman("demo", "-o", tmp_path).refused(2).startswith(f"{tmp_path}/run.toml: was not written by the demo")
     assert (tmp_path / "run.toml").read_text() == changed
 
 

@@ -105,6 +105,18 @@ def test_every_corpus_has_its_own_file_and_keeps_its_weight(dragoman: Any, stude
     assert len(list(read_lines(student.parent / "runs/toy/distilled-2.tsv"))) == 12
 
 
+def test_a_key_is_said_to_have_no_effect_only_if_it_was_given(dragoman: Any, student: Path, model: Path) -> None:
+    config = student.read_text(encoding="utf-8").replace("batch_tokens = 256", 'batch_tokens = "auto"')
+    student.write_text(config, encoding="utf-8")
+    small = ["train.update_tokens=256", "train.max_steps=1"]
+    said = dragoman("distill", model, student, *small)
+    assert said.code == 0, said.err
+    assert "train.accumulate" not in said.err
+    other = f"train.output={student.parent}/runs/other"
+    said = dragoman("distill", model, student, *small, "train.accumulate=1", other)
+    assert "train.accumulate: has no effect" in said.err
+
+
 # --- interrupted --------------------------------------------------------------------------------------------------
 
 

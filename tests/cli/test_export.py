@@ -198,6 +198,25 @@ def test_an_interrupted_export_leaves_nothing_half_written(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_an_export_is_converted_next_to_where_it_goes(
+    dragoman: Any, trained_model: Path, text: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's temporary folder may be small, or memory."""
+    converted: list[Path] = []
+    convert = exporter.convert
+
+    def note(model: Any, tokenizer: Any, folder: Path, quantization: str) -> None:
+        converted.append(folder)
+        convert(model, tokenizer, folder, quantization)
+
+    monkeypatch.setattr(exporter, "convert", note)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    shipped = tmp_path / "a/shipped"
+    assert dragoman("export", "-m", trained_model, *text, "-q", "float32", "-o", shipped).code == 0
+    assert [folder.parents[1] for folder in converted] == [shipped.parent]
+    assert [path.name for path in shipped.parent.iterdir() if path.suffix != ".lock"] == ["shipped"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

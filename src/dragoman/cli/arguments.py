@@ -1,4 +1,4 @@
-"""What the verbs share: the application, the types of their arguments, and how `KEY=VALUE` is told from the others.
+"""What the verbs share: the application, the types of their arguments, and how KEY=VALUE is recognised.
 
 In every verb `-m` is a model, `-o` an output, and KEY=VALUE after the other arguments sets a key of the configuration.
 """

@@ -1,6 +1,6 @@
-"""`dragoman demo`: the whole journey on the embedded English-Korean text, without a network.
+"""`dragoman demo`: every step from text to translation on the embedded English-Korean text, without a network.
 
-It leaves an ordinary project behind (text, `run.toml`, run), so that everything it did can be done again by hand.
+It writes an ordinary project (text, `run.toml`, run), so that every step can be repeated by hand.
 """
 
 import math
@@ -64,40 +64,40 @@ beam = 4
 length_penalty = 1.0
 """
 
-# That text with whatever an earlier demo was told of minutes.
+# This text with any number of minutes: what an earlier demo wrote.
 ANY_MINUTES = re.compile(re.escape(CONFIG).replace(re.escape("{minutes}"), r"[\w.+-]+").encode())
 
 
 def run_demo(folder: Path, minutes: float) -> None:
-    """Write the project, train for `minutes`, show what came of it."""
-    say(f"Dragoman's demo: English → Korean in about {math.ceil(minutes + 1)} minutes, on this machine alone.")
+    """Write the project, train for `minutes`, translate some test sentences."""
+    say(f"Dragoman's demo: English → Korean in about {math.ceil(minutes + 1)} minutes, all on this machine.")
     config_file = _write_project(folder, minutes)
     config = load_config(config_file)
     say(f"Text: sentences of at most {WORDS} words from LibreOffice's help (MPL-2.0), written to {folder / 'data'}.\n")
-    begun = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
+    started = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
     try:
         with Display(config.train) as display:
-            model = train(config, resume=begun, listeners=[display]).model_path
+            model = train(config, resume=started, listeners=[display]).model_path
     except Interrupted:
-        raise Interrupted("stopped and saved; the same command goes on from here") from None
+        raise Interrupted("stopped and saved; the same command continues") from None
 
     assert config.data.test is not None
-    say("\nTest sentences it has never seen, with the human translation below:")
+    say("\nTest sentences it has never seen, each with its human translation below:")
     _show(model, config.data.test)
     say(
         f"\nThis is a very small model ({minutes:g} minutes, one kind of text, short sentences): it gets many phrases\n"
-        "right, and invents words where it does not know them. Longer training on this little text does not mend that\n"
+        "right, and invents words where it does not know them. Longer training on this little text does not help\n"
         "(thirty minutes on all of it: BLEU 24, reproduce/results.md); more text does.\n"
     )
     dragoman = program()
     say("What to type next:")
     say(f'  {dragoman} translate -m {folder}/runs/demo/model "Click the OK button."')
     say(f"  {dragoman} model show {folder}/runs/demo/model")
-    say(f"  {dragoman} init mine --pair en-ko      # begin with your own text")
+    say(f"  {dragoman} init mine --pair en-ko      # start with your own text")
 
 
 def _write_project(folder: Path, minutes: float) -> Path:
-    """The short sentences of the embedded text and a run.toml, where nothing stands that no demo wrote."""
+    """Write the short sentences of the embedded text and run.toml; files that no demo wrote are not replaced."""
     config = folder / "run.toml"
     texts = {folder / "data" / f"{split}.tsv": _short_pairs(split) for split in ("train", "valid", "test")}
     try:
@@ -116,7 +116,7 @@ def _write_project(folder: Path, minutes: float) -> Path:
 def _refuse_foreign(path: Path, ours: Callable[[bytes], object]) -> None:
     if path.exists() and not ours(path.read_bytes()):
         raise ConfigError(
-            f"{path}: is not what the demo writes there, and stays as it is; choose another folder with --output"
+            f"{path}: was not written by the demo and is not replaced; choose another folder with --output"
         )
 
 

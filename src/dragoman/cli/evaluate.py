@@ -14,6 +14,7 @@ from dragoman.cli.reports import plain, print_comparison, print_scores
 from dragoman.cli.translate import destination, refuse_unwritable
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
+from dragoman.text.lines import WINDOW
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.evaluate import (
     Evaluation,
@@ -106,7 +107,12 @@ def run_score(request: Request, changes: Mapping[str, Any]) -> None:
     pairs = [(pair.source, pair.target) for pair in read_pairs(corpus_of(request.source, request.reference))]
     if not pairs:
         raise DataError(f"{request.source}: no lines; a test set needs text")
-    rows = load_translator(request.models, request.engine, changes).score(pairs)
+    translator, rows = load_translator(request.models, request.engine, changes), list[list[float]]()
+    with Display() as display:
+        progress = Listeners([display]).counter("scoring", "pairs", len(pairs))
+        for start in range(0, len(pairs), WINDOW):
+            rows += translator.score(pairs[start : start + WINDOW])
+            progress(len(pairs[start : start + WINDOW]))
     for number, row in enumerate(rows, 1):
         if request.as_json:
             print_json({"line": number, "log_prob": _finite(sum(row)), "log_probs": [_finite(value) for value in row]})

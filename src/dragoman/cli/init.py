@@ -11,7 +11,7 @@ from dragoman.storage import storage_error, write_text_atomically
 
 TEMPLATE = """\
 # A Dragoman run. Check the text with `dragoman data check {file}`, train with `dragoman train {file}`.
-# Any key can be given for one time on the command line: `dragoman train {file} train.max_steps=1000`.
+# Any key can be overridden on the command line: `dragoman train {file} train.max_steps=1000`.
 version = 1
 
 [project]
@@ -21,10 +21,10 @@ target = "{target}"          # language translated into
 license = "private"    # of the trained model, for its card
 
 [data]
-# Two files of lines, or one .tsv (two columns) or .jsonl file; .gz and .zst are read as they are.
-# Several corpora: repeat [[data.train]]; `weight = 3` shows its pairs three times an epoch.
-valid = {{source = "data/valid.{source}", target = "data/valid.{target}"}}   # watched during training
-test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # scored once, at the end; or no line
+# Two files of lines, or one .tsv (two columns) or .jsonl file; .gz and .zst are read directly.
+# Several corpora: repeat [[data.train]]; with `weight = 3` an epoch has its pairs three times.
+valid = {{source = "data/valid.{source}", target = "data/valid.{target}"}}   # validated on during training
+test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # scored once, at the end; optional
 max_length = 200       # longer pairs (in tokens) are counted and skipped
 
 [[data.train]]
@@ -33,17 +33,17 @@ target = "data/train.{target}"
 
 [tokenizer]
 kind = "unigram"       # or "bpe"
-# vocab_size = 8000    # pieces; unless given, 2000 for up to 10 thousand pairs … 32000 for a million and more
+# vocab_size = 8000    # default: 2000 for up to 10 thousand pairs … 32000 for a million and more
 joint = true           # one vocabulary for both languages
 
 [model]
 preset = "small"       # tiny | small | base | big, or exactly 2017: paper-base | paper-big
-# dropout = 0.3        # more of it when there is little text
+# dropout = 0.3        # higher if there is little text
 
 [train]
 batch_tokens = 4096    # per micro-batch; raise it on a GPU
 accumulate = 1         # micro-batches per update
-max_steps = 20000      # or an end by the clock: max_minutes = 120
+max_steps = 20000      # or a time limit: max_minutes = 120
 warmup = 4000
 validate_every = 1000
 patience = 10          # validations without a better `watch` before it stops
@@ -59,10 +59,12 @@ def write_project(folder: Path, pair: str) -> None:
     """Write `folder`/run.toml and an empty `folder`/data. Raises ConfigError."""
     match = re.fullmatch(r"([A-Za-z]{2,3}(?:-\w+)*):([A-Za-z]{2,3}(?:-\w+)*)|([A-Za-z]{2,3})-([A-Za-z]{2,3})", pair)
     if not match:
-        raise ConfigError(f'--pair {pair}: not two languages; write "ko-en", or "pt-BR:en" for longer tags')
+        raise ConfigError(
+            f'--pair {pair}: not two languages; give, for example, "ko-en", or "pt-BR:en" for longer tags'
+        )
     source, target = (group for group in match.groups() if group)
     if source == target:
-        raise ConfigError(f"--pair {pair}: one language twice, so that both sides would be one file; give two")
+        raise ConfigError(f"--pair {pair}: the same language twice, so both sides would be the same file; give two")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", folder.name):
         raise ConfigError(f"{folder.name!r}: not a name; use letters, digits, dots and dashes")
     path = folder / "run.toml"
@@ -76,6 +78,6 @@ def write_project(folder: Path, pair: str) -> None:
     except OSError as error:
         raise storage_error(path, error) from None
     write_text_atomically(path, text)
-    say(f"{path} is written. Put your text into {folder}/data (see [data] in it), or let two files be divided:")
+    say(f"{path} is written. Put your text into {folder}/data (see [data] there), or split a corpus:")
     say(f"  {program()} data split {path} all.{source} all.{target}")
     say(f"  {program()} data check {path}\n  {program()} train {path}")

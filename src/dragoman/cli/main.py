@@ -1,4 +1,4 @@
-"""`dragoman` on the command line: the one place where an exception becomes a line and an exit code."""
+"""The `dragoman` command: the only place where an exception becomes a message and an exit code."""
 
 import io
 import os
@@ -13,34 +13,34 @@ from dragoman.cli.arguments import app
 from dragoman.cli.console import as_called
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
 
-# How torch, which is not loaded here, runs out of memory.
+# What torch, which is not loaded here, raises when memory runs out.
 OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory")
-# Where the errors of torch.compile live.
+# The modules of the errors of torch.compile.
 COMPILER = ("torch._dynamo.", "torch._inductor.")
-# What each of the processes that torchrun starts finds alike: the first on a machine tells it.
+# Errors that every process of torchrun finds: the first process of each machine prints them.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
 EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code of `dragoman.errors` tells how it ended."""
+    """Run the command line; returns the exit code, see `dragoman.errors`."""
     given, debug = _without_debug(list(sys.argv[1:] if arguments is None else arguments))
-    _speak_utf8()
+    _use_utf8()
     try:
-        # Not typer's own way to run a command: it swallows a Ctrl-C and calls a closed pipe a failure.
+        # Not typer's own runner, which swallows Ctrl-C and treats a closed pipe as a failure.
         command = typer.main.get_command(app)
         with command.make_context("dragoman", given) as context:
             command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as ended:
         return ended.exit_code
-    except BrokenPipeError:  # the reader of our stdout went away, as `head` does
+    except BrokenPipeError:  # the reader of stdout ended, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exception(error)
-        message, code = _account_for(error)
+        message, code = _message_of(error)
         if not (isinstance(error, SHARED) and os.environ.get("LOCAL_RANK", "0") != "0"):
             print(message, file=sys.stderr)
         return code
@@ -48,25 +48,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _without_debug(given: list[str]) -> tuple[list[str], bool]:
-    """The arguments without `--debug`, which may stand anywhere before a `--`, and whether it was among them."""
+    """The arguments without `--debug`, which may be anywhere before a `--`, and whether it was there."""
     end = given.index("--") if "--" in given else len(given)
     options = [argument for argument in given[:end] if argument != "--debug"]
     return options + given[end:], len(options) < end
 
 
-def _speak_utf8() -> None:
-    """Translations and tables are UTF-8 wherever they go; half a character, as in a file's name, is spelt out."""
+def _use_utf8() -> None:
+    """Make all streams UTF-8; an unpaired surrogate, as in a file name, is written as an escape."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by who called us
+        if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _account_for(error: BaseException) -> tuple[str, int]:
-    """What a person is told of an error, and the exit code."""
-    if type(error).__name__ == "NoArgsIsHelpError":  # a group without its verb: the help itself is the message
+def _message_of(error: BaseException) -> tuple[str, int]:
+    """The message for an error, and the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: the message is its help
         return str(getattr(error, "message", error)), ConfigError.exit_code
     message, code = _line_for(error)
     return f"dragoman: {as_called(' '.join(message.split()))}", code
@@ -88,9 +88,9 @@ def _line_for(error: BaseException) -> tuple[str, int]:
         return f"train.compile: {cause}; {remedy}", ConfigError.exit_code
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").split(".")[0]) in EXTRAS:
         return f'{package} is not installed; `pip install "dragoman[{EXTRAS[package]}]"`', DragomanError.exit_code
-    if isinstance(error, OSError) and error.strerror:  # a failed download has none
+    if isinstance(error, OSError) and error.strerror:  # failed downloads have no strerror
         return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
-    if hasattr(error, "format_message"):  # typer's own: a flag or an argument it does not know
+    if hasattr(error, "format_message"):  # typer's own errors about arguments
         return f"{error.format_message().rstrip('.')}; see `dragoman --help`", ConfigError.exit_code
     return f"internal error: {type(error).__name__}: {error}; run again with --debug and report it", 1
 

@@ -80,7 +80,7 @@ class Display(Listener):
         say(as_called(text), style="yellow" if step else None)
 
     def on_warning(self, text: str) -> None:
-        """A line that stands out."""
+        """A line in yellow."""
         say(as_called(text), style="yellow")
 
     def on_progress(self, progress: Progress) -> None:

@@ -1,9 +1,9 @@
-"""A bundle's network → CTranslate2's own format, by a `Converter` that names every matrix.
+"""Conversion of a network to CTranslate2's format, by a `Converter` that assigns every matrix.
 
-CTranslate2's stock converters refuse an encoder-decoder with rotary positions; its runtime does not. What it asks for:
-queries, keys and values of self-attention are one matrix, keys and values of encoder-decoder attention another;
-sinusoidal positions come as a table; rotary ones pair (x_i, x_{i + d_k/2}), as ours do; linear layers without a bias
-leave it out.
+CTranslate2's own converters refuse an encoder-decoder with rotary positions; its runtime supports it. The format: the
+projections of queries, keys and values of self-attention are one matrix, those of keys and values of encoder-decoder
+attention another; sinusoidal positions are a table; rotary positions pair (x_i, x_{i + d_k/2}), as in our model; linear
+layers may omit the bias.
 """
 
 from collections.abc import Iterable
@@ -30,19 +30,19 @@ from dragoman.text.tokenizer import Side, Tokenizer
 
 Array = NDArray[np.float32]
 
-# Sinusoidal positions in the table: text is segmented long before, a forced maximum may come near.
+# Size of the table of sinusoidal positions: longer text is split, and only a forced maximum can come near it.
 POSITIONS = 8192
-# The logit of what no translation contains.
-UNSPEAKABLE = -1e9
+# The logit of tokens that no translation contains.
+FORBIDDEN_LOGIT = -1e9
 
 
 class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
-    """One network and its pieces, ready for `convert(folder, quantization=…)`."""
+    """One network and its vocabulary, ready for `convert(folder, quantization=…)`."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
         if model.config.d_k != model.config.d_v:
             raise ModelError(
-                f"d_k = {model.config.d_k} and d_v = {model.config.d_v}: CTranslate2 has one width for both; "
+                f"d_k = {model.config.d_k} and d_v = {model.config.d_v}: CTranslate2 needs the same width for both; "
                 "this model runs on the torch engine only"
             )
         self.model, self.tokenizer = model, tokenizer
@@ -57,7 +57,7 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
         spec.decoder.embeddings.weight = _array(model.target_embedding.weight)
         spec.decoder.projection.weight = _array(model.projection)
         spec.decoder.projection.bias = np.zeros(len(model.projection), dtype=np.float32)
-        spec.decoder.projection.bias[list(FORBIDDEN_IDS)] = UNSPEAKABLE
+        spec.decoder.projection.bias[list(FORBIDDEN_IDS)] = FORBIDDEN_LOGIT
         if config.positions == "sinusoidal":
             for stack in (spec.encoder, spec.decoder):
                 stack.position_encodings.encodings = _array(positional_encoding(0, POSITIONS, config.d_model))
@@ -90,14 +90,14 @@ def _shape(config: ModelConfig) -> dict[str, Any]:
         "rms_norm": config.norm == "rms",
         "activation": Activation.SWISH if swiglu else Activation.RELU,
         "ffn_glu": swiglu,
-        "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: the whole head turns
+        "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: the whole head is rotated
         "rotary_interleave": False,
         "head_dim": None if config.d_k * config.heads == config.d_model else config.d_k,
     }
 
 
 def _array(tensor: Tensor) -> Array:
-    """A copy: the specification changes its arrays in place when it quantises."""
+    """A copy, because quantisation changes the arrays in place."""
     return tensor.detach().float().cpu().numpy().copy()
 
 
@@ -112,7 +112,7 @@ def _norm(spec: Any, norm: nn.Module) -> None:
 
 
 def _linear(spec: Any, *layers: nn.Linear) -> None:
-    """Matrices of one input, one above the other."""
+    """Concatenate the matrices of layers with the same input."""
     spec.weight = np.concatenate([_array(layer.weight) for layer in layers])
     if layers[0].bias is not None:
         spec.bias = np.concatenate([_array(layer.bias) for layer in layers])

@@ -11,7 +11,7 @@ joined with the one position that it attends to most (`reproduce/alignment.py`; 
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
@@ -86,8 +86,12 @@ def learn_shortlist(
     *,
     per_piece: int,
     frequent: int,
+    progress: Callable[[int], None] = lambda examples: None,
 ) -> Shortlist:
     """The shortlist of `model`, learned by forced decoding of the examples.
+
+    `progress` is called with the number of examples read since its last call: those that the choice of attention is
+    made on, then all of them.
 
     Always allowed: special tokens, bytes and the `frequent` most frequent target pieces. Each source piece adds the
     `per_piece` others that it was aligned with most, and itself where it is a target piece too, as in a name.
@@ -95,9 +99,9 @@ def learn_shortlist(
     model = model.to(device).eval()
     choices = [AttentionChoice(*choice) for choice in product(range(len(model.decoder)), (False, True))]
     width = len(tokenizer.target)
-    probed = count(model, examples[:PROBE], device, choices, width, positions=1)
+    probed = count(model, examples[:PROBE], device, choices, width, positions=1, progress=progress)
     best = max(choices, key=lambda choice: probed[choice].information())
-    counts = count(model, examples, device, [best], width)[best]
+    counts = count(model, examples, device, [best], width, progress=progress)[best]
     return likeliest(counts, tokenizer, always_allowed(tokenizer, examples, frequent), per_piece)
 
 
@@ -117,6 +121,7 @@ def count(
     choices: Sequence[AttentionChoice],
     width: int,
     positions: int = ALIGNED_POSITIONS,
+    progress: Callable[[int], None] = lambda examples: None,
 ) -> dict[AttentionChoice, Counts]:
     """What each choice of attention aligns in the examples, for a target vocabulary of `width`."""
     found = {choice: Counts(width) for choice in choices}
@@ -127,6 +132,7 @@ def count(
             model.decode_features(batch.tgt_in, state)
             for choice in choices:
                 _add(found[choice], batch, weights[choice.layer], choice.aligns_input_token, positions)
+            progress(len(group))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -23,7 +23,7 @@ from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_qua
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.storage import refuse_unwritable_folder
 from dragoman.workflows.data import corpus_of
-from dragoman.workflows.listener import Listener, Listeners, Progress
+from dragoman.workflows.listener import Listener, Listeners
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
 
@@ -110,7 +110,7 @@ def _refuse_existing(target: Path, name: str, separate: bool, force: bool) -> No
 
 @contextmanager
 def _folder_next_to(target: Path) -> Iterator[Path]:
-    """A temporary folder on the same disk as `target`, where there is room for a model if there is any."""
+    """A temporary folder on the same disk as `target`, which needs space for the model anyway."""
     parent = target.absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".dragoman-", dir=parent) as temporary:
@@ -152,7 +152,7 @@ def _verify(
     """The verdict on each converted network, float32 first. Raises QualityError."""
     tokenizer = bundle.tokenizer
     sources = tokenizer.encode([source for source, _ in pairs], "source")
-    progress = _counter(listener, 2 * len(sources) * (len(BEAMS) + len(folders) - 1))
+    progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(folders) - 1))
     engines = {kind: CTranslate2Engine(folder, tokenizer, "cpu") for kind, folder in folders.items()}
     verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
@@ -171,18 +171,6 @@ def _verify(
         listener.notice(f"{kind}: BLEU {found.bleu:.2f}, float32 {found.bleu_of_reference:.2f}")
         verdicts[kind] = found
     return verdicts
-
-
-def _counter(listener: Listeners, total: int) -> Callable[[int], None]:
-    """A function that adds up sentences and reports the sum as progress."""
-    done = 0
-
-    def add(sentences: int) -> None:
-        nonlocal done
-        done += sentences
-        listener.on_progress(Progress("verifying", done, total, "sentences"))
-
-    return add
 
 
 def _write(bundle: Bundle, converted: Path, name: str, target: Path, separate: bool, verdict: Verdict) -> None:

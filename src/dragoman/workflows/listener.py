@@ -1,6 +1,6 @@
 """Listeners: how a workflow reports its progress. A workflow calls them; they print, log or show what they like."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -84,6 +84,17 @@ class Listeners(Listener):
     def notice(self, text: str) -> None:
         """A message outside the training steps."""
         self.on_notice(0, text)
+
+    def counter(self, task: str, unit: str, total: int) -> Callable[[int], None]:
+        """A function that adds up the numbers it is called with and reports the sum as progress."""
+        done = 0
+
+        def add(count: int) -> None:
+            nonlocal done
+            done += count
+            self.on_progress(Progress(task, done, total, unit))
+
+        return add
 
     def follow(
         self, items: Iterable[Item], task: str, unit: str, total: int | None = None, every: int = 1

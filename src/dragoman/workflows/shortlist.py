@@ -11,7 +11,7 @@ from dragoman.data.corpus import sample_pairs
 from dragoman.errors import DataError
 from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.workflows.data import corpus_of
-from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.listener import Listener, Listeners, Progress
 
 # One in so many of the sampled pairs is kept out of learning to measure coverage on; never more than `MEASURED`.
 HELD_OUT, MEASURED = 20, 2000
@@ -44,8 +44,9 @@ def learn_model_shortlist(
     Raises DataError if there is too little text.
     """
     corpus, bundle, listener = corpus_of(source, target), open_bundle(Path(model)), Listeners(listeners)
-    listener.notice("reading")
+    listener.on_progress(Progress("reading", 0, None, "pairs"))
     sample = sample_pairs([corpus], pairs, bundle.config.train.seed)
+    listener.on_progress(Progress("reading", len(sample), len(sample), "pairs"))
     if len(sample) < 2:
         count = "1 pair" if sample else "0 pairs"
         raise DataError(f"{source}: {count}; a shortlist is learned from some pairs and measured on others")
@@ -71,7 +72,7 @@ def _learn(
     network = bundle.load_model()  # its error tells what to install where torch is missing
     from dragoman.data.batch import Example
     from dragoman.model.device import pick_device
-    from dragoman.shortlist.learn import learn_shortlist
+    from dragoman.shortlist.learn import PROBE, learn_shortlist
 
     tokenizer = bundle.tokenizer
     sources = tokenizer.encode([source for source, _ in pairs], "source")
@@ -86,6 +87,14 @@ def _learn(
     ]
     if not examples:
         raise DataError(f"{where}: no pair has at most {longest} tokens a side, data.max_length of the model")
-    listener.notice(f"aligning {len(examples):,} pairs")
-    learned = learn_shortlist(network, tokenizer, examples, pick_device(device), per_piece=per_piece, frequent=frequent)
+    progress = listener.counter("aligning", "pairs", min(PROBE, len(examples)) + len(examples))
+    learned = learn_shortlist(
+        network,
+        tokenizer,
+        examples,
+        pick_device(device),
+        per_piece=per_piece,
+        frequent=frequent,
+        progress=progress,
+    )
     return learned, coverage(learned, held_out, len(tokenizer.target))
