@@ -38,14 +38,14 @@ def test_init_never_overwrites(dragoman: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("pair", ["nonsense", "ko", "ko_en", "ko-en-de", "-", "", "ko:", "k-e"])
 def test_a_pair_that_is_none_is_refused_with_an_example(dragoman: Any, tmp_path: Path, pair: str) -> None:
     complaint = dragoman("init", tmp_path / "mine", "--pair", pair).refused(2)
-    assert complaint == f'--pair {pair}: not two languages; write "ko-en", or "pt-BR:en" for longer tags'
+    assert complaint == f'--pair {pair}: not two languages; give, for example, "ko-en", or "pt-BR:en" for longer tags'
     assert not (tmp_path / "mine").exists()
 
 
 @pytest.mark.parametrize("pair", ["ko-ko", "pt-BR:pt-BR"])
 def test_one_language_twice_is_refused_and_nothing_is_written(dragoman: Any, tmp_path: Path, pair: str) -> None:
     complaint = dragoman("init", tmp_path / "mine", "--pair", pair).refused(2)
-    assert complaint == f"--pair {pair}: one language twice, so that both sides would be one file; give two"
+    assert complaint == f"--pair {pair}: the same language twice, so both sides would be the same file; give two"
     assert list(tmp_path.iterdir()) == []
 
 
