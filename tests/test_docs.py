@@ -57,3 +57,15 @@ def test_a_readme_is_short_and_opens_with_a_picture_and_the_two_commands(name: s
     assert len(text.splitlines()) < 130
     opening = text[: text.index("\n## ")]
     assert opening.index("](docs/images/look.") < opening.index("make demo") < opening.index("make test")
+
+
+def test_each_decision_has_a_date_a_status_and_the_three_sections() -> None:
+    index = (DOCS / "decisions/README.md").read_text(encoding="utf-8")
+    for record in sorted((DOCS / "decisions").glob("0*.md")):
+        text = record.read_text(encoding="utf-8")
+        assert text.startswith(f"# {record.name[:4]}: ")
+        dated = re.search(r"^Date: (\d{4}-\d\d-\d\d)\. Status: (.+)\.$", text, re.MULTILINE)
+        assert dated, record.name
+        assert f"({record.name})" in index
+        assert f"| {dated[1]} | {dated[2]} |" in index, record.name
+        assert all(f"**{part}.**" in text for part in ("Context", "Choice", "Price")), record.name
