@@ -38,7 +38,7 @@ def test_a_term_that_cannot_be_said_is_told_by_its_line(dragoman: Any, model: Pa
     said = dragoman("translate", "-m", model, "--glossary", terms, "the tree", "the dog")
     assert said.code == 0
     assert len(said.out.splitlines()) == 2
-    assert "dragoman: line 2: 'dog' is not translated with 'ÆØÅ漢字'; see to it by hand" in said.err
+    assert "dragoman: line 2: 'dog' is not translated as 'ÆØÅ漢字'; check it by hand" in said.err
 
 
 @pytest.mark.parametrize(
