@@ -27,8 +27,8 @@ from memory_worker import memory_mb
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import pack
-from dragoman.model.device import KERNELS, keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
+from dragoman.runtime import KERNEL_CACHES, limit_kernel_caches, retain_freed_memory
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.optimizer import build_optimizer
@@ -69,9 +69,9 @@ def work(pipe: Connection, variant: str, batches: list[Batch], threads: int) -> 
     """Train on the next batches for each request, and answer with speed and memory."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    keep_freed_memory()
+    retain_freed_memory(torch.get_num_threads())
     if variant == "few kernels":
-        keep_few_kernels(SMALL.d_model)
+        limit_kernel_caches(SMALL.d_model)
     model = Transformer(SMALL, VOCAB, VOCAB).train()
     train = TrainConfig.model_validate({"precision": VARIANTS[variant]})
     gradient, optimizer = (
@@ -103,7 +103,7 @@ def main() -> None:
         args.updates, args.tokens = 75, 256
     if args.updates < 2 * TURN:
         parser.error(f"--updates: {2 * TURN} at the least")
-    for name in KERNELS:
+    for name in KERNEL_CACHES:
         os.environ.pop(name, None)
     batches = random_batches(args.updates, args.tokens)
     spawn = multiprocessing.get_context("spawn")

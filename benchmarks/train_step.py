@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch, Example, collate
-from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
+from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.training import validation
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import GradientAccumulator
@@ -115,8 +115,8 @@ def main() -> None:
     parser.add_argument("--compiled", action="store_true", help="also through torch.compile")
     given = parser.parse_args()
     shape, batches = (BASE, random_batches()[::3]) if given.base else (TINY, random_batches())
-    keep_freed_memory()
-    keep_few_kernels(shape.d_model)
+    retain_freed_memory(torch.get_num_threads())
+    limit_kernel_caches(shape.d_model)
     variants = {"ours": Variant(*build(shape)), "shared_products": Variant(*build(shape), rows_apart=False)}
     if not given.base:
         variants |= {

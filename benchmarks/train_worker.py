@@ -14,8 +14,8 @@ import torch
 
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.data.batch import Batch
-from dragoman.model.device import keep_few_kernels, keep_freed_memory
 from dragoman.model.transformer import Transformer
+from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.optimizer import build_optimizer
@@ -51,8 +51,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    keep_freed_memory()
-    keep_few_kernels(SHAPES[args.shape]["d_model"])
+    retain_freed_memory(torch.get_num_threads())
+    limit_kernel_caches(SHAPES[args.shape]["d_model"])
     vocab, batches = read(args.batches)
     device = torch.device("cpu")
     model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()

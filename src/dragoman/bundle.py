@@ -53,10 +53,13 @@ class Bundle:
             raise ModelError(f"{weights}: not in this bundle, which is an export; use the bundle it was exported from")
         _verify_size(weights, self.manifest["files"][weights.name])  # the file may have changed since it was opened
         try:
+            import torch
+
             from dragoman.model.transformer import Transformer
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
-        model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
+        with torch.random.fork_rng(devices=[]):  # initial weights, which are replaced, must not use up random numbers
+            model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()
 

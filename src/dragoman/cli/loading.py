@@ -10,6 +10,7 @@ from dragoman.bundle import open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
+from dragoman.runtime import retain_freed_memory
 from dragoman.text.glossary import Glossary
 from dragoman.translator import Translator, change_options
 
@@ -49,8 +50,6 @@ def load_translator(
         options=options,
         glossary=glossary,
     )
-    if sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
-        from dragoman.model.device import keep_freed_memory
-
-        keep_freed_memory()
+    if torch := sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
+        retain_freed_memory(torch.get_num_threads())
     return translator

@@ -1,10 +1,6 @@
-"""Where and in which arithmetic a model runs."""
+"""The device and the precision that a model runs in."""
 
-import ctypes
 import math
-import os
-import platform
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,23 +11,12 @@ import torch
 
 from dragoman.errors import ResourceError
 
-# Names and numbers of malloc.h; mallopt(3) explains them.
-MALLOC = {
-    "M_TRIM_THRESHOLD": (-1, 2**31 - 1),
-    "M_TOP_PAD": (-2, 64 * 2**20),
-    "M_MMAP_THRESHOLD": (-3, 32 * 2**20),
-}
-M_ARENA_MAX = -8
-# A narrower model is done with a product so soon that compiling its kernel anew would count.
-KERNELS_ARE_CHEAP_FROM = 256
 # A product of 2 · 64 · 512 · 512 operations: milliseconds even where bfloat16 is emulated at 1 GFLOP/s.
 PROBE = (64, 512, 512)
 # In a whole pass bfloat16 also saves memory traffic; a product this much slower outweighs that.
 FAR_SLOWER = 3.0
-# How many threads torch has is the process's affair: who changes it for a while waits for whoever else does.
+# Torch's thread count belongs to the process: a lock for code that changes it temporarily.
 THREADS = Lock()
-# Compiled matrix products that oneDNN and, beside it, PyTorch remember: 1,024 each, if they are not told otherwise.
-KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
 
 
 def pick_device(name: str) -> torch.device:
@@ -40,50 +25,25 @@ def pick_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device).item()  # what holds a number gives it back, which "meta" does not
+        torch.zeros(1, device=device).item()  # fails on "meta", which holds no numbers
     except (RuntimeError, AssertionError, ImportError):
         raise ResourceError(f'device "{name}" is not on this machine; use "cpu" or "auto"') from None
     return device
 
 
-def keep_freed_memory() -> None:
-    """Let glibc keep memory that this process frees, where glibc is; it is taken again by the next training step.
-
-    Given back and taken anew, gigabytes a step, each page is cleared by the kernel first: a fifth of a step of
-    paper-base on a CPU (`docs/log.md`, 2026-11-21). A thread that works takes from an arena of its own, and one of them
-    from that of the main thread, which waits meanwhile (decision 0011).
-    """
-    if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
-        libc = ctypes.CDLL(None)
-        for option, value in (*MALLOC.values(), (M_ARENA_MAX, torch.get_num_threads())):
-            libc.mallopt(option, value)
-
-
-def keep_few_kernels(d_model: int) -> None:
-    """Let few of the kernels be kept that a CPU compiles for products in bfloat16; the environment has the last word.
-
-    Each shape has its own, and batches keep bringing new ones. Kept by the thousand, kernels lie strewn among the
-    tensors, and what is free between them is soon too small for the next tensor: memory grew from update to update
-    (`docs/log.md`, 2026-11-22). After a process has multiplied in bfloat16 this comes too late.
-    """
-    if d_model >= KERNELS_ARE_CHEAP_FROM:
-        for name, count in KERNELS.items():
-            os.environ.setdefault(name, count)
-
-
 @contextmanager
 def within_memory(what: str, remedy: str) -> Iterator[None]:
-    """Turn the many ways of running out of memory into one ResourceError that says on `what`."""
+    """Turn the many ways of running out of memory into one ResourceError: "out of memory on `what`; `remedy`"."""
     try:
         yield
-    except RuntimeError as error:  # torch.OutOfMemoryError is one, and a CPU's has no class of its own
+    except RuntimeError as error:  # so are torch.OutOfMemoryError and what a CPU's allocator raises
         if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
             raise ResourceError(f"out of memory on {what}; {remedy}") from None
         raise
 
 
 def autocast(precision: Literal["float32", "bfloat16"], device: torch.device) -> AbstractContextManager[None]:
-    """Matrix products, and what stands between them, in `precision`; weights, their gradients and sums stay float32."""
+    """Matrix products and the operations between them in `precision`; weights, their gradients and sums in float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 

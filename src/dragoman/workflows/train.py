@@ -25,7 +25,8 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import Score, score_all
 from dragoman.exporting.golden import COUNT as GOLDEN
 from dragoman.exporting.golden import golden_sentences, golden_text
-from dragoman.model.device import keep_few_kernels, keep_freed_memory, pick_device
+from dragoman.model.device import pick_device
+from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.storage import atomic_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.checkpoint import resumable_steps
@@ -83,8 +84,8 @@ def train(
     config, base = apply_base_model(config, given, resume)
     if config.train.threads:
         torch.set_num_threads(config.train.threads)
-    keep_freed_memory()
-    keep_few_kernels(config.model.d_model)
+    retain_freed_memory(torch.get_num_threads())
+    limit_kernel_caches(config.model.d_model)
     group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
     listener = Listeners(listeners if group.is_main else ())
     try:

@@ -1,0 +1,48 @@
+"""Process-wide tuning of memory allocation and kernel caches: for programs to call, never for a library constructor.
+
+The command line and `dragoman.train` call these functions. A program that uses dragoman as a library keeps its settings
+unless it calls them itself. Importing this module loads no torch and changes nothing.
+"""
+
+import ctypes
+import os
+import platform
+import sys
+
+# Names and numbers of malloc.h; mallopt(3) explains them.
+MALLOC = {
+    "M_TRIM_THRESHOLD": (-1, 2**31 - 1),
+    "M_TOP_PAD": (-2, 64 * 2**20),
+    "M_MMAP_THRESHOLD": (-3, 32 * 2**20),
+}
+M_ARENA_MAX = -8
+# For narrower models, compiling a kernel again costs more than the product it computes.
+MIN_WIDTH_FOR_KERNEL_LIMIT = 256
+# Capacity of the caches of compiled matrix products in oneDNN and in PyTorch; by default 1,024 each.
+KERNEL_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
+
+
+def retain_freed_memory(threads: int) -> None:
+    """On glibc: keep the memory that this process frees, with an arena for each of `threads` threads.
+
+    The next training or decoding step needs the same memory again. If it goes back to the kernel, every page must be
+    cleared first, which takes a fifth of a training step of paper-base on a CPU (`docs/log.md`, 2026-11-21). Each
+    working thread allocates from an arena of its own; one of them uses that of the main thread, which waits meanwhile
+    (decision 0011).
+    """
+    if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
+        libc = ctypes.CDLL(None)
+        for option, value in (*MALLOC.values(), (M_ARENA_MAX, threads)):
+            libc.mallopt(option, value)
+
+
+def limit_kernel_caches(d_model: int) -> None:
+    """Limit how many kernels a CPU keeps for products in bfloat16. Variables set by the user win.
+
+    A kernel is compiled for each shape, and new batches keep bringing new shapes. Thousands of cached kernels fragment
+    the heap, so that memory grows from update to update (`docs/log.md`, 2026-11-22). Has no effect after the first
+    product in bfloat16 of the process.
+    """
+    if d_model >= MIN_WIDTH_FOR_KERNEL_LIMIT:
+        for name, capacity in KERNEL_CACHES.items():
+            os.environ.setdefault(name, capacity)
