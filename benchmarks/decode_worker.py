@@ -27,10 +27,10 @@ def torch_engine(bundle: Bundle, precision: str, threads: int) -> Engine:
     import torch
 
     from dragoman.engine.torch import TorchEngine
-    from dragoman.model.device import keep_freed_memory
+    from dragoman.runtime import retain_freed_memory
 
     torch.set_num_threads(threads)
-    keep_freed_memory()  # as the command line does
+    retain_freed_memory(torch.get_num_threads())  # as the command line does
     return TorchEngine(bundle.load_model(), torch.device("cpu"), precision=precision)
 
 

@@ -37,7 +37,7 @@ def stream(data: DataConfig, folder: Path, pairs: int, seconds: float) -> tuple[
     batches = BatchStream(data, Tokenizer.load(folder), batch_tokens=4096, seed=1)
     before, drawn, end = memory_mb("VmRSS"), 0, time.perf_counter() + seconds
     while drawn < pairs and time.perf_counter() < end:
-        drawn += sum(len(batch.locations) for batch in batches.next_update(1))
+        drawn += sum(len(batch.locations) for batch in batches.next_update(1).batches)
     assert batches.position.epoch == 0
     assert not batches.skipped.count
     return drawn, before

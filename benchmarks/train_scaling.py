@@ -132,7 +132,7 @@ def corpora(sizes: list[int], folder: Path) -> list[Variant]:
         corpus = CorpusConfig(source=folder / f"{pairs}.tsv")
         stream = BatchStream(DataConfig(train=(corpus,), valid=corpus), tokenizer, batch_tokens=TOKENS, seed=1)
         while pairs > 0:
-            (batch,) = stream.next_update(1)
+            (batch,) = stream.next_update(1).batches
             pairs -= len(batch.locations)
             yield batch
 

@@ -115,7 +115,7 @@ def write_batches(path: Path) -> str:
     data = DataConfig(train=(train,), valid=train)
     tokenizer = learn(sample_pairs(data.train, 50_000, 1), TokenizerConfig(kind="bpe", vocab_size=size))
     stream = BatchStream(data, tokenizer, batch_tokens=BATCH_TOKENS, seed=1)
-    batches = [stream.next_update(1)[0] for _ in range(max(TURN.values()))]
+    batches = [stream.next_update(1).batches[0] for _ in range(max(TURN.values()))]
     rows = [{side: getattr(batch, side).tolist() for side in ("src", "tgt_in", "tgt_out")} for batch in batches]
     marks = {"vocab": len(tokenizer.source), "pad": PAD, "bos": BOS, "eos": EOS}
     path.write_text(json.dumps(marks | {"batches": rows}))

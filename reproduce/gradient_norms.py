@@ -68,7 +68,7 @@ def main() -> None:
     tokenizer = learn(sample_pairs((train,), 50_000, 1), TokenizerConfig(kind="bpe", vocab_size=PIECES))
     data = DataConfig(train=(train,), valid=train)
     streams = [BatchStream(data, tokenizer, batch_tokens=BATCH_TOKENS, seed=seed) for seed in SEEDS]
-    batches = [stream.next_update(1)[0] for stream in streams]
+    batches = [stream.next_update(1).batches[0] for stream in streams]
     orders = {
         order: mean([norms_of(order, batch, seed) for batch, seed in zip(batches, SEEDS, strict=True)])
         for order in ("post", "pre")

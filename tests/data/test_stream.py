@@ -44,7 +44,7 @@ def epoch(stream: BatchStream, number: int = 0) -> list[tuple[str, ...]]:
     """The places of each batch of one epoch, the stream standing at its beginning."""
     batches = []
     while True:
-        batch = stream.next_update(1)[0]
+        batch = stream.next_update(1).batches[0]
         if stream.position.epoch != number:
             return batches
         batches.append(batch.locations)
@@ -53,7 +53,7 @@ def epoch(stream: BatchStream, number: int = 0) -> list[tuple[str, ...]]:
 def epochs(stream: BatchStream, count: int) -> list[list[str]]:
     """The places of the pairs of the first epochs, in their order."""
     found: list[list[str]] = [[] for _ in range(count)]
-    drawn = (stream.next_update(1)[0] for _ in iter(int, 1))
+    drawn = (stream.next_update(1).batches[0] for _ in iter(int, 1))
     for batch in takewhile(lambda _: stream.position.epoch < count, drawn):
         found[stream.position.epoch] += batch.locations
     return found
@@ -75,11 +75,12 @@ def test_few_shapes_hold_the_same_pairs(tmp_path: Path, tokenizer: Tokenizer) ->
     data = data_of(corpus(tmp_path, "a.tsv", 200))
     few, exact = (BatchStream(data, tokenizer, batch_tokens=100, seed=1, few_shapes=few) for few in (True, False))
     shapes, places = set(), []
-    while (batch := few.next_update(1)[0]) and few.position.epoch == 0:
+    while (update := few.next_update(1)) and few.position.epoch == 0:
+        [batch] = update.batches
         assert batch.src.shape == batch.tgt_in.shape == batch.tgt_out.shape
         shapes.add(tuple(batch.src.shape))
         places += batch.locations
-        assert batch.target_tokens == few.update_tokens
+        assert batch.target_tokens == update.target_tokens
     assert shapes <= {(100 // width, width) for width in (8, 16, 24, 32)}
     assert sorted(places) == sorted(place for group in epoch(exact) for place in group)
 
@@ -87,7 +88,7 @@ def test_few_shapes_hold_the_same_pairs(tmp_path: Path, tokenizer: Tokenizer) ->
 def test_few_shapes_leave_a_pair_over_the_budget_alone(tmp_path: Path, tokenizer: Tokenizer) -> None:
     data = data_of(corpus(tmp_path, "a.tsv", 9))
     few = BatchStream(data, tokenizer, batch_tokens=5, seed=1, few_shapes=True)
-    assert all(few.next_update(1)[0].src.size(0) == 1 for _ in range(9))
+    assert all(few.next_update(1).batches[0].src.size(0) == 1 for _ in range(9))
 
 
 @pytest.mark.parametrize("buffer", [8, 25])
@@ -120,7 +121,7 @@ def test_the_same_seed_gives_the_same_batches_and_another_seed_others(tmp_path: 
 def test_batches_respect_the_budget(tmp_path: Path, tokenizer: Tokenizer) -> None:
     stream = stream_of(data_of(corpus(tmp_path, "a.tsv", 80)), tokenizer)
     for _ in range(30):
-        [batch] = stream.next_update(1)
+        [batch] = stream.next_update(1).batches
         rows = len(batch.locations)
         assert rows * max(batch.src.size(1), batch.tgt_in.size(1)) <= 60 or rows == 1
 
@@ -179,7 +180,7 @@ def test_a_heavy_corpus_needs_no_more_open_files_than_a_light_one(tmp_path: Path
 
 def test_text_thinned_to_nothing_is_told_from_text_that_is_too_long(tmp_path: Path, tokenizer: Tokenizer) -> None:
     thin = data_of(corpus(tmp_path, "a.tsv", 10, weight=0.002))
-    assert next(iter(stream_of(thin, tokenizer).next_update(1))), "some epochs have none"
+    assert next(iter(stream_of(thin, tokenizer).next_update(1).batches)), "some epochs have none"
     stream = stream_of(data_of(corpus(tmp_path, "b.tsv", 10, weight=1e-9)), tokenizer)
     with pytest.raises(DataError, match=r"^the weights of data\.train drew no pair by epoch \d+; raise them"):
         epochs(stream, 50)
@@ -195,20 +196,22 @@ def test_the_stream_goes_on_exactly_from_every_position(tmp_path: Path, tokenize
     stream = stream_of(data, tokenizer)
     states, batches = [stream.state_dict()], []
     for _ in range(30):
-        batches += stream.next_update(1)
+        batches += stream.next_update(1).batches
         states.append(stream.state_dict())
     assert stream.position.epoch >= 1
     for number, state in enumerate(states[:-1]):
         resumed = stream_of(data, tokenizer)
         resumed.load_state_dict(state)
-        assert all(same(a, b) for a, b in zip(batches[number : number + 4], resumed.next_update(4), strict=False))
+        assert all(
+            same(a, b) for a, b in zip(batches[number : number + 4], resumed.next_update(4).batches, strict=False)
+        )
 
 
 @pytest.mark.parametrize("world", [2, 3])
 def test_processes_share_each_update_without_overlap(tmp_path: Path, tokenizer: Tokenizer, world: int) -> None:
     data = data_of(corpus(tmp_path, "a.tsv", 60))
-    alone = stream_of(data, tokenizer).next_update(2 * world)
-    shares = [stream_of(data, tokenizer, rank=rank, world=world).next_update(2) for rank in range(world)]
+    alone = stream_of(data, tokenizer).next_update(2 * world).batches
+    shares = [stream_of(data, tokenizer, rank=rank, world=world).next_update(2).batches for rank in range(world)]
     assert [batch.locations for batch in alone] == [shares[n % world][n // world].locations for n in range(2 * world)]
 
 
@@ -229,7 +232,7 @@ def changing(folder: Path, tokenizer: Tokenizer, *, sampling: float = 0.3, **cha
 def sources(stream: BatchStream, count: int) -> dict[str, list[list[int]]]:
     """The source tokens under each place, in the order of the epochs."""
     found: dict[str, list[list[int]]] = {}
-    for batch in stream.next_update(count):
+    for batch in stream.next_update(count).batches:
         for place, row in zip(batch.locations, batch.src.tolist(), strict=True):
             found.setdefault(place, []).append([token for token in row if token])
     return found
@@ -247,19 +250,21 @@ def test_a_changing_stream_goes_on_exactly_from_every_position(tmp_path: Path, c
     stream = changing(tmp_path, cutting)
     states, batches = [stream.state_dict()], []
     while stream.position.epoch < 2:
-        batches += stream.next_update(1)
+        batches += stream.next_update(1).batches
         states.append(stream.state_dict())
     assert any(state["part"] and state["batch"] for state in states)
     for number, state in enumerate(states[:-1]):
         resumed = changing(tmp_path, cutting)
         resumed.load_state_dict(state)
-        assert all(same(a, b) for a, b in zip(batches[number : number + 3], resumed.next_update(3), strict=False))
+        assert all(
+            same(a, b) for a, b in zip(batches[number : number + 3], resumed.next_update(3).batches, strict=False)
+        )
 
 
 @pytest.mark.parametrize("world", [2, 3])
 def test_processes_share_changed_text_without_overlap(tmp_path: Path, cutting: Tokenizer, world: int) -> None:
-    alone = changing(tmp_path, cutting).next_update(4 * world)
-    shares = [changing(tmp_path, cutting, rank=rank, world=world).next_update(4) for rank in range(world)]
+    alone = changing(tmp_path, cutting).next_update(4 * world).batches
+    shares = [changing(tmp_path, cutting, rank=rank, world=world).next_update(4).batches for rank in range(world)]
     assert all(same(alone[n], shares[n % world][n // world]) for n in range(4 * world))
 
 

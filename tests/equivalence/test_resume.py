@@ -128,7 +128,7 @@ def test_two_processes_share_what_one_would_see(toy_run: Run, toy_tokenizer: Tok
 
     def places(rank: int, world: int, accumulate: int, updates: int) -> list[list[tuple[str, ...]]]:
         stream = BatchStream(data, toy_tokenizer, batch_tokens=150, seed=1, rank=rank, world=world)
-        return [[batch.locations for batch in stream.next_update(accumulate)] for _ in range(updates)]
+        return [[batch.locations for batch in stream.next_update(accumulate).batches] for _ in range(updates)]
 
     alone = places(0, 1, accumulate=4, updates=9)
     shares = [places(rank, 2, accumulate=2, updates=9) for rank in (0, 1)]
@@ -142,16 +142,16 @@ def test_accumulated_micro_batches_train_as_one_batch_of_them_all(
 ) -> None:
     """Without dropout, the same pairs in one update give the same weights, however they are cut up."""
     from dragoman.data.batch import collate
+    from dragoman.data.stream import Update
 
     config = toy_run(accumulate=2, max_steps=3)
     config = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
     apart, together = toy_trainer(config, tmp_path / "apart"), toy_trainer(config, tmp_path / "together")
 
-    def one_batch(accumulate: int) -> list[object]:
+    def one_batch(accumulate: int) -> Update:
         drawn = [next(together.stream._batches) for _ in range(accumulate)]
         batch = collate([example for group in drawn for example in group])
-        together.stream.update_tokens = batch.target_tokens
-        return [batch]
+        return Update([batch], batch.target_tokens, together.stream.position, together.stream.skipped)
 
     monkeypatch.setattr(together.stream, "next_update", one_batch)
     before = validation_loss(apart.model, apart.valid, apart.device)

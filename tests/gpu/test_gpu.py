@@ -116,7 +116,7 @@ def test_prefetched_batches_are_pinned_and_equal(toy_run: Run, toy_tokenizer: To
 
     plain, ahead = stream(), Prefetched(stream(), pinned=True)
     for _ in range(5):
-        for one, other in zip(plain.next_update(2), ahead.next_update(2), strict=True):
+        for one, other in zip(plain.next_update(2).batches, ahead.next_update(2).batches, strict=True):
             for a, b in ((one.src, other.src), (one.tgt_in, other.tgt_in), (one.tgt_out, other.tgt_out)):
                 assert b.is_pinned()
                 assert torch.equal(a, b)

@@ -34,6 +34,19 @@ class Position:
     batch: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What one update is computed from, and where the stream is after it."""
+
+    batches: list[Batch]
+    """The micro-batches of this process."""
+    target_tokens: int
+    """Target tokens with EOS in the batches of all processes."""
+    position: Position
+    skipped: "Skipped"
+    """The pairs skipped so far."""
+
+
 @dataclass(slots=True)
 class Skipped:
     """Pairs that are skipped because a side has more tokens than `data.max_length`."""
@@ -68,14 +81,14 @@ class BatchStream:
         self.rank, self.world, self.sampling = rank, world, sampling
         self.position = Position()
         self.skipped = Skipped()
-        self.update_tokens = 0
         self._batches = self._run()
 
-    def next_update(self, accumulate: int) -> list[Batch]:
-        """This process's micro-batches of the next update; `update_tokens` are the target tokens of everyone's."""
+    def next_update(self, accumulate: int) -> Update:
+        """The next update, of `accumulate` micro-batches for each process. Raises DataError if the text has no pair."""
         drawn = [next(self._batches) for _ in range(accumulate * self.world)]
-        self.update_tokens = sum(example.lengths[1] for examples in drawn for example in examples)
-        return [self._collated(examples) for examples in drawn[self.rank :: self.world]]
+        target_tokens = sum(example.lengths[1] for examples in drawn for example in examples)
+        batches = [self._collated(examples) for examples in drawn[self.rank :: self.world]]
+        return Update(batches, target_tokens, self.position, replace(self.skipped))
 
     def _collated(self, examples: Sequence[Example]) -> Batch:
         if not self.few_shapes:
@@ -87,9 +100,9 @@ class BatchStream:
         """The lengths by which a pair is packed."""
         return (bucket_width(max(example.lengths)),) * 2 if self.few_shapes else example.lengths
 
-    def state_dict(self, position: Position | None = None) -> dict[str, int]:
-        """The position of the stream, or this `position`, for a checkpoint."""
-        return asdict(position or self.position)
+    def state_dict(self) -> dict[str, int]:
+        """The position after the last update, for a checkpoint."""
+        return asdict(self.position)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Continue from `state`."""

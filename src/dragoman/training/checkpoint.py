@@ -44,7 +44,8 @@ class Progress:
     """The numbers of a run at one step."""
 
     step: int
-    stream: dict[str, int]
+    position: dict[str, int]
+    """Of the batch stream: epoch, part and batch."""
     tracker: dict[str, Any]
     seconds: float
     target_tokens: int

@@ -8,6 +8,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -59,7 +60,9 @@ class Trainer:
     ) -> None:
         train = config.train
         self.config, self.valid, self.group = config, valid, group
-        self.stream = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
+        self.stream = stream
+        self.updates = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
+        self.position, self.skipped = stream.position, stream.skipped
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
         self.model = model.to(device)
@@ -86,7 +89,8 @@ class Trainer:
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = progress.seconds
         self.stream.batch_tokens = progress.batch_tokens
-        self.stream.load_state_dict(progress.stream)
+        self.updates.load_state_dict(progress.position)
+        self.position = self.stream.position
         self.tracker = BestTracker(**progress.tracker)
         there = set(checkpoint_steps(self.folder))
         self.validated = {step: value for step, value in progress.validated.items() if step in there}
@@ -171,8 +175,9 @@ class Trainer:
     def _update(self, stopped: Callable[[], bool]) -> bool:
         """One step, from the mean loss over all target tokens of everyone's micro-batches; whether to stop after it."""
         train = self.config.train
-        batches = self.stream.next_update(self.accumulate)
-        tokens = self.stream.update_tokens
+        update = self.updates.next_update(self.accumulate)
+        self.position, self.skipped = update.position, update.skipped
+        batches, tokens = update.batches, update.target_tokens
         mine = self._backward(batches, tokens)
         norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
         here = [float(rank == self.group.rank and not math.isfinite(mine)) for rank in range(self.group.size)]
@@ -207,7 +212,7 @@ class Trainer:
     def _report(self, rate: float, norm: float) -> None:
         report = self.meter.report(
             step=self.step,
-            epoch=self.stream.position.epoch,
+            epoch=self.position.epoch,
             learning_rate=rate,
             gradient_norm=norm,
             target_tokens=self.target_tokens,
@@ -223,16 +228,15 @@ class Trainer:
         self.tracker = self.tracker.update(value, self.step)
         self.validated[self.step] = value
         self._save()
-        skipped = self.stream.skipped
         report = ValidationReport(
             step=self.step,
-            epoch=self.stream.position.epoch,
+            epoch=self.position.epoch,
             seconds=self.seconds,
             loss=loss,
             best=best,
             translations=scores,
-            skipped=skipped.count,
-            first_skipped=skipped.first,
+            skipped=self.skipped.count,
+            first_skipped=self.skipped.first,
         )
         for listener in self.listeners:
             listener.on_validation(report)
@@ -265,7 +269,7 @@ class Trainer:
         self.validated = {step: value for step, value in self.validated.items() if step in keep}
         progress = Progress(
             self.step,
-            self.stream.state_dict(),
+            asdict(self.position),
             self.tracker.state_dict(),
             self.seconds,
             self.target_tokens,

@@ -1,70 +1,45 @@
-"""The next update is drawn while this one is computed, so that a GPU never waits for text.
+"""Draw the next update while the present one is computed, so that a GPU does not wait for tokenisation.
 
-What is given, and the position that a checkpoint keeps, are those of the stream itself. On a CPU, where a thread that
-tokenises would take its core from the arithmetic, the stream is used as it is.
+Updates, and the position in each, are those of the stream itself. On a CPU the stream is used directly: a thread that
+tokenises would take a core from the arithmetic.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, replace
 
-from dragoman.data.batch import Batch
-from dragoman.data.stream import BatchStream, Position, Skipped
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    batches: list[Batch]
-    tokens: int
-    position: Position
-    skipped: Skipped
+from dragoman.data.stream import BatchStream, Update
 
 
 class Prefetched:
-    """A `BatchStream` one update ahead of those who read it; `pinned` batches are copied to a GPU while it works."""
+    """A `BatchStream` that is one update ahead; `pinned` batches can be copied to a GPU asynchronously."""
 
     def __init__(self, stream: BatchStream, pinned: bool) -> None:
         self.stream, self.pinned = stream, pinned
-        self.position, self.skipped, self.update_tokens = stream.position, stream.skipped, 0
+        self._position = stream.position
         self._thread = ThreadPoolExecutor(max_workers=1)
-        self._ahead: tuple[int, Future[_Drawn]] | None = None
+        self._ahead: tuple[int, Future[Update]] | None = None
 
-    @property
-    def batch_tokens(self) -> int:
-        """The stream's own."""
-        return self.stream.batch_tokens
-
-    @batch_tokens.setter
-    def batch_tokens(self, tokens: int) -> None:
-        self.stream.batch_tokens = tokens
-
-    def next_update(self, accumulate: int) -> list[Batch]:
-        """As `BatchStream.next_update`, and as ready as it can be."""
+    def next_update(self, accumulate: int) -> Update:
+        """The same as `BatchStream.next_update`. Raises what it raises."""
         if self._ahead and self._ahead[0] != accumulate:
-            self.load_state_dict(self.state_dict())
+            self.load_state_dict(asdict(self._position))
         _, future = self._ahead or self._draw(accumulate)
-        drawn = future.result()
-        self.position, self.skipped, self.update_tokens = drawn.position, drawn.skipped, drawn.tokens
+        update = future.result()
+        self._position = update.position
         self._ahead = self._draw(accumulate)
-        return drawn.batches
-
-    def state_dict(self) -> dict[str, int]:
-        """Where the last update given ended."""
-        return self.stream.state_dict(self.position)
+        return update
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on from `state`; what was drawn ahead is forgotten."""
+        """Continue from `state`; an update drawn ahead is dropped."""
         if self._ahead:
-            self._ahead[1].exception()  # the thread has left the stream
+            self._ahead[1].exception()  # waits until the thread is done with the stream
             self._ahead = None
         self.stream.load_state_dict(state)
-        self.position = self.stream.position
+        self._position = self.stream.position
 
-    def _draw(self, accumulate: int) -> tuple[int, Future[_Drawn]]:
-        def draw() -> _Drawn:
-            batches = self.stream.next_update(accumulate)
-            if self.pinned:
-                batches = [batch.pinned() for batch in batches]
-            skipped = Skipped(self.stream.skipped.count, self.stream.skipped.first)
-            return _Drawn(batches, self.stream.update_tokens, self.stream.position, skipped)
+    def _draw(self, accumulate: int) -> tuple[int, Future[Update]]:
+        def draw() -> Update:
+            update = self.stream.next_update(accumulate)
+            return replace(update, batches=[batch.pinned() for batch in update.batches]) if self.pinned else update
 
         return accumulate, self._thread.submit(draw)
