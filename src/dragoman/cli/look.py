@@ -46,7 +46,7 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         raise ConfigError(f"--layers {max(request.layers)}: {has}; give numbers from 1 to {max(depths)}")
     given = {key: value for key, value in changes.items() if value is not None}
     options = build_section(bundle.config.decode, given, "decode")
-    network = bundle.load_model()  # its error tells what to install where torch is missing
+    network = bundle.load_model()  # without torch its error names what to install
     from dragoman.inspection.inspection import inspect_model
 
     if request.threads:

@@ -33,7 +33,7 @@ def load_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> Run
 def read_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> tuple[RunConfig, frozenset[str]]:
     """As `load_config`, with the dotted keys that the file and the overrides set: `train.seed`, `data.valid`, …
 
-    The configuration itself does not remember them: whatever needs them (fine-tuning, distillation, notices about
+    The configuration itself does not hold them: what needs them (fine-tuning, distillation, notices about
     keys without effect) takes them as a second value. Raises ConfigError.
     """
     path = Path(path)

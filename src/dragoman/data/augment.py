@@ -1,9 +1,9 @@
 """Augmentation: training pairs as people also type them: in capitals, without full stop, with typing errors, in parts.
 
 Input: a pair and a random generator. Output: the pair, or a changed one. Nothing here depends on the language: letters,
-cases and punctuation are Unicode's. A letter is what a reader sees as one (a base with its marks, a Hangul syllable in
-any composition, a conjunct). Placeholders, tags, digits, addresses and file names stay unchanged. A change that would
-not be visible in the source is not made, because the model could not learn when to produce such a target.
+cases and punctuation are Unicode's. A letter is what a reader sees as one (a base with its combining marks, a Hangul
+syllable in any composition, a conjunct). Placeholders, tags, digits, addresses and file names stay unchanged. A change
+that would not be visible in the source is not made, because the model could not learn when to produce such a target.
 
 Sentences are found by punctuation alone and not by `dragoman.text.segment`: both sides of a pair are split without
 knowing their languages, and a resumed run must find the same sentences whatever the version of a library.
@@ -171,8 +171,8 @@ def _sentences(text: str) -> list[str]:
     for match in _SENTENCE_END.finditer(text):
         end, before = match.end(), text[max(0, match.start() - 2) : match.start()]
         initial = match[0] == "." and before[-1:].isupper() and not before[:-1].isalnum()
-        goes_on = text[end : end + 2].lstrip()[:1].islower()
-        if not (initial or goes_on or end in inside):
+        continues = text[end : end + 2].lstrip()[:1].islower()
+        if not (initial or continues or end in inside):
             found.append(text[start:end].strip())
             start = end
     rest = text[start:].strip()

@@ -43,7 +43,7 @@ class Embedding(nn.Module):
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
     def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
-        """Embed `ids`, the first of which stands at position `start` of its sentence."""
+        """Embed `ids`, the first of which is at position `start` of its sentence."""
         x = nn.functional.embedding(ids, self.weight) * self.scale
         if self.sinusoidal:
             end = start + ids.size(1)

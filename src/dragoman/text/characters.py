@@ -1,4 +1,4 @@
-"""Characters that belong together, and marks that close a quotation: one definition for all of this package.
+"""Characters that belong together, and closing quotation marks: one definition for all of this package.
 
 Input: characters or a text. Output: whether two characters belong together, or the letters as a reader sees them. Only
 Unicode properties are used, no rules of a language.

@@ -24,7 +24,7 @@ from dragoman.text.characters import CLOSING_QUOTES, joined
 
 # A line of several sentences stays whole up to this fraction of the limit.
 WHOLE_SHARE = 0.05
-# Korean marks a quotation after it, sometimes after a space: `"가자!" 하고 말했다.`
+# In Korean a quotative follows a quotation, sometimes after a space: `"가자!" 하고 말했다.`
 QUOTATIVE = re.compile("이?라(고|며|면서|는)|하(고|며|면서|는|던) |했")
 # The end of a clause or a sentence: before a space, or after full-width punctuation, which needs no space.
 CLAUSE = re.compile(r"[,;:.!?،؛؟।–—][\"'”’»)\]]*\s|[、，；：。！？][”’」』》）]*\s?")
@@ -56,7 +56,7 @@ def sentences(text: str, language: str) -> list[str]:
     """The sentences of a text, each with the space after it: by sentencex, with quotations and numbers rejoined."""
     groups: list[list[str]] = []
     for part in sentencex.segment(re.split("[-_]", language)[0].lower(), text):
-        if groups and _goes_on(groups[-1][-1], part):
+        if groups and _continues(groups[-1][-1], part):
             groups[-1].append(part)
         else:
             groups.append([part])
@@ -78,7 +78,7 @@ def separator(source: Segment, translation: str) -> str:
     return "" if cut_word or _wide(translation[-1]) else " "
 
 
-def _goes_on(before: str, after: str) -> bool:
+def _continues(before: str, after: str) -> bool:
     """Whether sentencex split text that belongs together: a quotation and its speaker, or a number and its noun."""
     if not _has_letters(before):
         return True

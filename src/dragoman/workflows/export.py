@@ -68,7 +68,7 @@ def export(
     name, separate = f"ct2-{quantization}", output is not None
     _refuse_existing(target, name, separate, force)
     pairs = _verification_text(bundle, corpus_of(source, reference) if source else None, lines)
-    network = bundle.load_model()  # its error tells what is missing
+    network = bundle.load_model()  # its error names what is missing
 
     import torch
 

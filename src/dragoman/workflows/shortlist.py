@@ -69,7 +69,7 @@ def _learn(
     listener: Listeners,
 ) -> tuple[Shortlist, Coverage]:
     """The shortlist learned from all pairs but every n-th, and its coverage of those."""
-    network = bundle.load_model()  # its error tells what to install where torch is missing
+    network = bundle.load_model()  # without torch its error names what to install
     from dragoman.data.batch import Example
     from dragoman.model.device import pick_device
     from dragoman.shortlist.learn import PROBE, learn_shortlist

@@ -83,7 +83,7 @@ function paddingPart() {
     el("h3", {}, t("masks.padding")),
     el("p", {}, t("masks.padding.text", { n: data.padding })),
     data.pieces.source.length > real ? note(t("masks.padding.first", { n: real })) : null,
-    beside(pieces, real),
+    paddedPair(pieces, real),
     made.figures,
     el("p.worked", {}, t("masks.padding.stolen", { p: percent(made.stolen) })),
     sameAsAlone(made.after, real),
@@ -91,7 +91,7 @@ function paddingPart() {
 }
 
 // Two rows of a batch: the sentence with padding after it, and a longer one.
-function beside(pieces, real) {
+function paddedPair(pieces, real) {
   const row = (name, cells) => el("tr", {}, el("th", { scope: "row" }, name), cells);
   return el(
     "div.scroll",
