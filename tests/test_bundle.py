@@ -83,7 +83,7 @@ def rewrite(folder: Path, **changes: Any) -> None:
     (folder / "bundle.json").write_text(json.dumps(kept), encoding="utf-8")
 
 
-def vouch_for(folder: Path, name: str) -> None:
+def list_in_manifest(folder: Path, name: str) -> None:
     """Enter a file into the manifest as it is now, as someone who builds a bad bundle would."""
     content = (folder / name).read_bytes()
     entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -97,7 +97,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 # --- good bundles ------------------------------------------------------------------------------------------------
 
 
-def test_what_was_written_is_what_is_opened(written: tuple[Path, Transformer]) -> None:
+def test_round_trip_of_a_bundle(written: tuple[Path, Transformer]) -> None:
     folder, model = written
     bundle = open_bundle(folder)
     loaded = bundle.load_model()
@@ -125,7 +125,7 @@ def test_the_manifest_lists_every_other_file_with_size_and_hash(written: tuple[P
     assert manifest["parameters"] == model.parameter_count
 
 
-def test_a_bundle_tells_nobody_where_it_was_made(written: tuple[Path, Transformer]) -> None:
+def test_bundle_has_no_paths_of_the_machine(written: tuple[Path, Transformer]) -> None:
     folder, _ = written
     for name, content in snapshot(folder).items():
         assert b"secret-folder" not in content, name
@@ -137,7 +137,7 @@ def test_a_bundle_may_be_moved_and_copied(folder: Path) -> None:
     assert open_bundle(moved).load_model().parameter_count > 0
 
 
-def test_files_of_ones_own_beside_the_bundle_are_let_be(folder: Path) -> None:
+def test_unlisted_files_of_the_user_are_kept(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     assert open_bundle(folder).manifest["name"] == "toy"
 
@@ -145,7 +145,7 @@ def test_files_of_ones_own_beside_the_bundle_are_let_be(folder: Path) -> None:
 # --- writing -----------------------------------------------------------------------------------------------------
 
 
-def test_files_and_facts_are_added_and_vouched_for(folder: Path) -> None:
+def test_files_and_facts_are_added_and_listed(folder: Path) -> None:
     before = open_bundle(folder).manifest
     add_files(open_bundle(folder), {"one.txt": "eins\n", "two.txt": "zwei\n"}, {"fact": 3})
     after = open_bundle(folder).manifest
@@ -181,7 +181,7 @@ def test_a_kill_while_files_are_added_loses_nothing(folder: Path, monkeypatch: p
     open_bundle(folder)
 
 
-def test_who_adds_at_the_same_time_loses_nothing(folder: Path) -> None:
+def test_concurrent_additions_lose_nothing(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from dragoman.bundle import add_files, open_bundle\n"
         "bundle = open_bundle(Path(sys.argv[1]))\n"
@@ -222,7 +222,7 @@ def test_a_write_that_ends_badly_leaves_what_was_there(folder: Path, end: BaseEx
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-def test_a_full_disk_is_told_in_a_line_and_the_old_bundle_still_opens(
+def test_full_disk_is_one_line_and_the_old_bundle_still_opens(
     folder: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -237,7 +237,7 @@ def test_a_full_disk_is_told_in_a_line_and_the_old_bundle_still_opens(
     assert open_bundle(folder)
 
 
-def test_a_folder_below_a_file_is_told_in_a_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_folder_below_a_file_is_one_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(DragomanError, match="file/model: cannot be written: Not a directory; check the path"):
         write(tmp_path / "file" / "model", tokenizer, seed=0)
@@ -346,7 +346,7 @@ def test_a_link_that_leaves_the_folder_is_refused(folder: Path) -> None:
     assert "leaves the folder" in refusal(folder)
 
 
-def test_a_tokenizer_that_the_manifest_does_not_vouch_for_is_not_used(folder: Path) -> None:
+def test_unlisted_tokenizer_is_refused(folder: Path) -> None:
     files = manifest_of(folder)["files"]
     del files["tokenizer/joint.model"]
     rewrite(folder, files=files)
@@ -359,7 +359,7 @@ def test_unlisted_file_that_an_engine_would_read_is_refused(folder: Path, name: 
     export = folder / "ct2-int8"
     export.mkdir()
     (export / "model.bin").write_bytes(b"weights")
-    vouch_for(folder, "ct2-int8/model.bin")
+    list_in_manifest(folder, "ct2-int8/model.bin")
     (export / ".DS_Store").write_bytes(b"of a file manager")
     open_bundle(folder)
     (folder / name).parent.mkdir(exist_ok=True)
@@ -450,7 +450,7 @@ def test_what_is_no_folder_is_told_so(tmp_path: Path, kind: str) -> None:
 def test_a_configuration_this_version_cannot_read_is_refused(folder: Path, change: Any) -> None:
     path = folder / "config.toml"
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    vouch_for(folder, "config.toml")
+    list_in_manifest(folder, "config.toml")
     assert refusal(folder).startswith("MODEL/config.toml: ")
 
 
@@ -459,7 +459,7 @@ def test_a_configuration_this_version_cannot_read_is_refused(folder: Path, chang
 
 def test_what_is_no_safetensors_file_is_refused(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"\x80\x04not tensors")
-    vouch_for(folder, "model.safetensors")
+    list_in_manifest(folder, "model.safetensors")
     with pytest.raises(ModelError, match=r"model\.safetensors: cannot be read as safetensors"):
         open_bundle(folder).load_model()
 

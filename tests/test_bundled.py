@@ -19,17 +19,17 @@ PAIRS = ["en-ko", "ko-en"]
 
 
 @pytest.fixture
-def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A box of one's own, empty."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder of bundled models."""
     monkeypatch.setattr(bundled, "HOME", tmp_path)
     bundled_models.cache_clear()
     yield tmp_path
     bundled_models.cache_clear()
 
 
-def put(box: Path, name: str, **shares: float) -> None:
-    (box / name).mkdir()
-    (box / name / "bundle.json").write_text(json.dumps({"scripts": shares, "limits": "none."}))
+def put(home: Path, name: str, **shares: float) -> None:
+    (home / name).mkdir()
+    (home / name / "bundle.json").write_text(json.dumps({"scripts": shares, "limits": "none."}))
 
 
 # --- which ---------------------------------------------------------------------------------------------------------
@@ -67,9 +67,9 @@ def test_a_script_that_none_learned_is_refused(text: str, script: str) -> None:
     assert str(caught.value) == f"no bundled model (en-ko, ko-en) reads {script} letters; give one with -m MODEL"
 
 
-def test_any_scripts_will_do(box: Path) -> None:
-    put(box, "xx-yy", CYRILLIC=0.9, LATIN=0.1)
-    put(box, "yy-xx", GREEK=1.0)
+def test_any_scripts_will_do(home: Path) -> None:
+    put(home, "xx-yy", CYRILLIC=0.9, LATIN=0.1)
+    put(home, "yy-xx", GREEK=1.0)
     assert [bundled_model_for(text).name for text in ("Да", "Ναι", "yes", "7")] == ["xx-yy", "yy-xx", "xx-yy", "xx-yy"]
 
 
@@ -80,15 +80,15 @@ def test_the_likeliest_and_not_merely_one_that_knows_the_letters() -> None:
     assert letters == {"LATIN": 12, "HANGUL": 2}
 
 
-def test_an_empty_box_says_what_to_do(box: Path) -> None:
+def test_no_bundled_models_says_what_to_do(home: Path) -> None:
     with pytest.raises(ModelError, match="give one with -m MODEL"):
         bundled_model_for("text")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"scripts": {}}'])
-def test_a_spoilt_box_says_what_to_do(box: Path, content: str) -> None:
-    (box / "a-b").mkdir()
-    (box / "a-b" / "bundle.json").write_text(content)
+def test_damaged_bundled_model_says_what_to_do(home: Path, content: str) -> None:
+    (home / "a-b").mkdir()
+    (home / "a-b" / "bundle.json").write_text(content)
     with pytest.raises(ModelError, match=r"a-b: the bundled model cannot be read; reinstall dragoman"):
         bundled_model_for("text")
 

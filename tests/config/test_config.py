@@ -184,7 +184,7 @@ def test_head_widths_may_be_given_where_they_do_not_divide() -> None:
         pytest.param(['tokenizer.user_defined_symbols=["{a}", "“b”"]'], id="unicode"),
     ],
 )
-def test_what_is_dumped_loads_as_the_same_run(run_toml: Path, tmp_path: Path, overrides: list[str]) -> None:
+def test_round_trip_of_a_dumped_configuration(run_toml: Path, tmp_path: Path, overrides: list[str]) -> None:
     config = load_config(run_toml, overrides)
     again = tmp_path / "elsewhere" / "again.toml"
     again.parent.mkdir()

@@ -24,7 +24,7 @@ def test_pad_is_as_wide_as_the_longest_row() -> None:
     assert pad([[5], [6, 7]]).tolist() == [[5, PAD], [6, 7]]
 
 
-def test_rows_without_an_example_are_empty_sentences_of_which_nothing_is_said() -> None:
+def test_rows_without_an_example_do_not_count_in_the_loss() -> None:
     batch = collate([Example([7, 8], [9], "a:1")], rows=2, width=4)
     assert batch.src.tolist() == [[7, 8, EOS, PAD], [EOS, PAD, PAD, PAD]]
     assert batch.tgt_in.tolist() == [[BOS, 9, PAD, PAD], [BOS, PAD, PAD, PAD]]

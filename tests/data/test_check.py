@@ -112,7 +112,7 @@ def test_the_same_source_with_another_translation_is_no_repeat(tmp_path: Path) -
     assert findings(data_of(tmp_path, [("one", "eins"), ("one", "ein")])) == {}
 
 
-def test_held_out_sentences_in_the_training_text_are_counted_whatever_their_case(tmp_path: Path) -> None:
+def test_held_out_sources_in_training_text_are_counted_in_any_case(tmp_path: Path) -> None:
     found = findings(
         data_of(
             tmp_path,
@@ -146,7 +146,7 @@ def test_the_most_frequent_doubt_comes_first() -> None:
     assert [kind for _, kind, _ in problems([report])] == ["common", "rare"]
 
 
-def test_a_models_manifest_keeps_names_and_hashes_but_neither_folders_nor_text(tmp_path: Path) -> None:
+def test_summary_has_file_names_and_hashes_without_folders_and_text(tmp_path: Path) -> None:
     text = json.dumps(summary(check_data(data_of(tmp_path, [("secret words", "geheime worte")]))))
     assert str(tmp_path) not in text
     assert "secret" not in text
@@ -160,7 +160,7 @@ def test_a_report_is_plain_data(tmp_path: Path) -> None:
     )
 
 
-def test_progress_hears_now_and_then(tmp_path: Path) -> None:
+def test_progress_is_called_with_the_number_of_pairs(tmp_path: Path) -> None:
     heard: list[int] = []
     check_data(data_of(tmp_path, [("a", "b")] * 20_500), heard.append)
     assert heard == [10_000, 20_000]

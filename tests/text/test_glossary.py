@@ -79,7 +79,7 @@ def test_a_request_gives_its_terms_and_its_errors_count_them() -> None:
         Glossary.of({"서버": "\ud800"}, "request")
 
 
-def test_case_alone_contradicts_nothing_with_the_same_translations_or_in_an_abbreviation(tmp_path: Path) -> None:
+def test_terms_that_differ_only_in_case_may_share_translations_or_be_abbreviations(tmp_path: Path) -> None:
     assert len(read(tmp_path, "server\ta\tb\nServer\tb\nServer\ta\n").entries) == 2
     assert len(read(tmp_path, "us\t우리\nUS\t미국\n").entries) == 2
 

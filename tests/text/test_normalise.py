@@ -57,7 +57,7 @@ def test_normalising_again_changes_nothing_more(text: str) -> None:
     assert normalise(once) == once
 
 
-def test_a_letter_and_its_accent_meet_when_something_invisible_stood_between_them() -> None:
+def test_letter_and_accent_compose_across_invisible_characters() -> None:
     assert normalise(f"e{ZWSP}\u0301") == "é"
 
 

@@ -79,7 +79,7 @@ def test_a_word_is_cut_in_several_ways(spelling: Tokenizer) -> None:
 # --- again -------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_pieces_and_another_seed_or_side_others(spelling: Tokenizer) -> None:
+def test_seed_and_side_determine_the_pieces(spelling: Tokenizer) -> None:
     first = spelling.encode(TEXTS, "source", sampling=0.2, seed="1/0/0")
     assert spelling.encode(TEXTS, "source", sampling=0.2, seed="1/0/0") == first
     assert spelling.encode(TEXTS, "source", sampling=0.2, seed="1/1/0") != first

@@ -67,14 +67,14 @@ def test_a_sentence_too_long_is_cut_at_a_clause_near_its_middle() -> None:
     assert texts(text, 12) == [text]
 
 
-def test_without_a_clause_it_is_cut_at_a_space_and_without_a_space_in_the_word() -> None:
+def test_cut_is_at_a_space_without_clauses_and_in_a_word_without_spaces() -> None:
     assert texts("one two three four", 2) == ["one two", "three four"]
     assert [segment.text for segment in segments("abcdefgh", "en", 4, len)] == ["abcd", "efgh"]
     assert texts("about 1,000,000 and 2,000,000 dollars", 4) == ["about 1,000,000", "and 2,000,000 dollars"]
 
 
 @pytest.mark.parametrize("unit", ["e\u0301\u0323", "👩\u200d👩\u200d👧", "👍🏽", "नि"], ids=ascii)
-def test_a_cut_parts_no_accent_and_no_joined_emoji(unit: str) -> None:
+def test_cut_separates_no_accent_and_no_joined_emoji(unit: str) -> None:
     found = segments(unit * 40, "en", 25, len)
     assert len(found) > 3
     assert all(segment.text == unit * (len(segment.text) // len(unit)) for segment in found)
