@@ -102,7 +102,7 @@ def main() -> None:
     if args.quick:
         args.updates, args.tokens = 75, 256
     if args.updates < 2 * TURN:
-        parser.error(f"--updates: {2 * TURN} at the least")
+        parser.error(f"--updates: at least {2 * TURN}")
     for name in KERNEL_CACHES:
         os.environ.pop(name, None)
     batches = random_batches(args.updates, args.tokens)

@@ -153,7 +153,7 @@ def words(count: int, seed: int) -> list[str]:
 def write_corpus(path: Path, pairs: int) -> None:
     """Short, distinct pairs of word-by-word translations: a multiple of 1,000, at most 10^7.
 
-    One text of 1,000 pairs again and again, of 4 to 12 words, two of which tell the repetitions apart.
+    The same 1,000 pairs of 4 to 12 words again and again; two words make each repetition different.
     """
     rng, sources, targets = random.Random(1), words(1000, 2), words(1000, 3)
     rows = {tuple(rng.choices(range(1000), k=rng.randint(2, 10))): None for _ in range(1100)}

@@ -9,7 +9,7 @@ and .ko, and test.domain. A training pair is left out if either side is also a s
 first validation pairs are from `libreoffice_help`, because a bundle contains some of them as golden sentences, and only
 this domain of the corpus may be copied.
 
-`finish` runs when the bundle is in RUN/box. It scores the bundle by domain and on korean_news, writes its card, and
+`finish` runs when the bundle is in RUN/bundle. It scores the bundle by domain and on korean_news, writes its card, and
 copies it to src/dragoman/bundled unless a better one is there. RUN/reading.md, if newer than the model, is a reader's
 judgement of its translations, and becomes part of the card. Prints the scores, some everyday sentences, and one JSON
 object as the last line.
@@ -104,11 +104,11 @@ def text(data: Path, out: Path) -> None:
 
 
 def finish(data: Path, run: Path, folder: Path, source: str, target: str) -> None:
-    """Score, describe, put into the box."""
-    translator = Translator.load(run / "box")
+    """Score the bundle, write its card, and install it as a bundled model."""
+    translator = Translator.load(run / "bundle")
     scores, signatures = measure(translator, data, folder, source, target)
-    said = [(text, translator.translate(text).text) for text in EVERYDAY[source]]
-    bundle = open_bundle(run / "box")
+    everyday = [(text, translator.translate(text).text) for text in EVERYDAY[source]]
+    bundle = open_bundle(run / "bundle")
     minutes = bundle.manifest["training"]["seconds"] / 60
     facts = {
         "scripts": shares("".join(path.read_text(encoding="utf-8") for path in folder.glob(f"*.train.{source}"))),
@@ -116,14 +116,14 @@ def finish(data: Path, run: Path, folder: Path, source: str, target: str) -> Non
         "expect mistakes.",
         "domains": scores,
     }
-    add_files(bundle, {"README.md": card(run, scores, signatures, said, minutes)}, facts)
-    size = sum(path.stat().st_size for path in (run / "box").rglob("*") if path.is_file())
+    add_files(bundle, {"README.md": card(run, scores, signatures, everyday, minutes)}, facts)
+    size = sum(path.stat().st_size for path in (run / "bundle").rglob("*") if path.is_file())
     for name, found in scores.items():
         print(f"{name:17} {found['lines']:5,} lines  BLEU {found['bleu']:5.2f}  chrF {found['chrf']:5.2f}")
-    for line, translation in said:
+    for line, translation in everyday:
         print(f"  {line}\n  → {translation}")
     result = {"pair": f"{source}-{target}", "minutes": round(minutes, 1), "step": bundle.manifest["training"]["step"]}
-    kept = install(open_bundle(run / "box"), f"{source}-{target}")
+    kept = install(open_bundle(run / "bundle"), f"{source}-{target}")
     print(json.dumps({**result, "megabytes": round(size / 1e6, 2), "scores": scores, "in_the_box": kept}))
 
 
@@ -155,15 +155,15 @@ def shares(everything: str) -> dict[str, float]:
     return {name: round(n / counts.total(), 5) for name, n in counts.most_common() if n >= 1e-4 * counts.total()}
 
 
-def card(run: Path, scores: Scores, signatures: list[str], said: list[tuple[str, str]], minutes: float) -> str:
-    """The trainer's card, with what is to be said of a model in the box in place of its last sections."""
+def card(run: Path, scores: Scores, signatures: list[str], everyday: list[tuple[str, str]], minutes: float) -> str:
+    """The trainer's card with its last sections replaced by those of a bundled model."""
     trained = (run / "model" / "README.md").read_text(encoding="utf-8").partition("## Limits")[0]
     notice = (HOME / "NOTICE.md").read_text(encoding="utf-8").partition("\n\n")[2]
     reading = run / "reading.md"
     fresh = reading.exists() and reading.stat().st_mtime > (run / "model" / "bundle.json").stat().st_mtime
     read = reading.read_text(encoding="utf-8").strip() + "\n\n" if fresh else ""
     table = "\n".join(f"| {name} | {s['lines']:,} | {s['bleu']} | {s['chrf']} |" for name, s in scores.items())
-    sentences = "\n".join(f"| {line} | {translation} |" for line, translation in said)
+    sentences = "\n".join(f"| {line} | {translation} |" for line, translation in everyday)
     return f"""{trained}## Scores of the int8 export by domain
 
 As `dragoman evaluate` has them, sentence by sentence; `korean_news` (Park et al., CC BY-SA 3.0) is of a kind that it
@@ -175,7 +175,7 @@ never saw. `{signatures[0]}`, `{signatures[1]}`.
 
 ## Everyday sentences
 
-Chosen before it was trained; what it says, unchanged:
+Sentences chosen before training, with the unedited translations:
 
 | source | translation |
 | --- | --- |
@@ -193,7 +193,7 @@ and numbers. Use it to see that Dragoman works, not for text that matters: `drag
 
 
 def install(bundle: Bundle, pair: str) -> bool:
-    """Put the bundle into the box unless the one there has a better chrF on the test set; whether it was put there."""
+    """Copy the bundle into the package unless the one there has a better chrF; whether it was copied."""
     home = HOME / pair
     if home.exists():
         before, now = (found.manifest["domains"]["all domains"]["chrf"] for found in (open_bundle(home), bundle))
@@ -210,9 +210,9 @@ def choice(folder: Path) -> None:
     wrong, sentences = [], 0
     for side in SIDES:
         for split in ("valid", "test"):
-            said = (folder / f"{split}.{side}").read_text(encoding="utf-8").splitlines()
-            sentences += len(said)
-            wrong += [line for line in said if not bundled_model_for(line).name.startswith(side)]
+            lines = (folder / f"{split}.{side}").read_text(encoding="utf-8").splitlines()
+            sentences += len(lines)
+            wrong += [line for line in lines if not bundled_model_for(line).name.startswith(side)]
     for text in wrong:
         print(text)
     print(json.dumps({"sentences": sentences, "wrong": len(wrong)}))

@@ -3,15 +3,15 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
 #
-# DRAGOMAN_DATA is the folder that contains koen_open/ and korean_news/. The run is written to runs/boxed-PAIR and stops
+# DRAGOMAN_DATA is the folder that contains koen_open/ and korean_news/. The run is written to runs/bundled-PAIR and stops
 # after train.max_minutes of training in total; the same command with more minutes continues it. The bundle is written to
-# runs/boxed-PAIR/box, and replaces src/dragoman/bundled/PAIR if its scores are better.
+# runs/bundled-PAIR/bundle, and replaces src/dragoman/bundled/PAIR if its scores are better.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 pair=${1:?en-ko or ko-en}; shift
 source=${pair%-*} target=${pair#*-}
 : "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that contains koen_open/ and korean_news/}"
-run=$PWD/runs/boxed-$pair text=$PWD/runs/boxed-text
+run=$PWD/runs/bundled-$pair text=$PWD/runs/bundled-text
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 
@@ -31,5 +31,5 @@ $dragoman train configs/bundled.toml "${resume[@]}" "$@" "train.output=$run" \
     "project.name=$pair" "project.source=$source" "project.target=$target" "data.train=[$corpora]" \
     "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}" \
     "data.test={source = '$text/test.$source', target = '$text/test.$target'}"
-$dragoman export "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/box" --force
+$dragoman export -m "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/bundle" --force
 "$python" reproduce/bundled_models.py finish "$run" "$text" "$source" "$target"

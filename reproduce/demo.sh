@@ -6,4 +6,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf runs/demo
 "${DRAGOMAN:-.venv/bin/dragoman}" demo --output runs/demo "$@"
-"${DRAGOMAN:-.venv/bin/dragoman}" model show runs/demo/runs/demo/model --json
+"${DRAGOMAN:-.venv/bin/dragoman}" model show -m runs/demo/runs/demo/model --json

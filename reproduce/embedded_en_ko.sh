@@ -8,4 +8,4 @@ run=$PWD/runs/embedded-en-ko
 resume=()
 [ -d "$run/checkpoints" ] && resume=(--resume)
 "${DRAGOMAN:-.venv/bin/dragoman}" train configs/embedded_en_ko.toml "${resume[@]}" "$@" "train.output=$run"
-"${DRAGOMAN:-.venv/bin/dragoman}" model show "$run/model" --json
+"${DRAGOMAN:-.venv/bin/dragoman}" model show -m "$run/model" --json

@@ -14,7 +14,7 @@ trap 'rm -f "$log"' EXIT
 start=$(date +%s)
 count=$(seq "$lines" | "$dragoman" translate -m "$model" -O beam=1 -O max_length=8 "$@" 2>"$log" | wc -l)
 seconds=$(($(date +%s) - start))
-# "100,000 lines, 123 MB of memory at the most"
-grep ' lines, ' "$log" || echo "(fewer than 100,000 lines)"
-megabytes=$(sed -n 's/.* lines, \([0-9,]*\) MB.*/\1/p' "$log" | tr -d , | paste -sd, -)
+# "100,000 lines, peak memory 123 MB"
+grep ' lines, peak' "$log" || echo "(fewer than 100,000 lines)"
+megabytes=$(sed -n 's/.* lines, peak memory \([0-9,]*\) MB.*/\1/p' "$log" | tr -d , | paste -sd, -)
 echo "{\"lines\": $count, \"seconds\": $seconds, \"peak_mb_every_100000\": [$megabytes]}"

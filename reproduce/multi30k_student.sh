@@ -15,6 +15,6 @@ corpus() { echo "{source = '$data/$1.en.gz', target = '$data/$1.de.gz'}"; }
 
 resume=()
 [ -e "$run/distilled.json" ] && resume=(--resume)
-"$dragoman" distill "$teacher" configs/multi30k_student.toml "${resume[@]}" "$@" "train.output=$run" \
+"$dragoman" distill -m "$teacher" configs/multi30k_student.toml "${resume[@]}" "$@" "train.output=$run" \
     "data.train=[$(corpus train)]" "data.valid=$(corpus val)" "data.test=$(corpus test_2016_flickr)"
-"$dragoman" model show "$run/model" --json
+"$dragoman" model show -m "$run/model" --json

@@ -20,4 +20,4 @@ resume=()
 "$dragoman" train configs/small.toml "${resume[@]}" "$@" "train.output=$run" "project.name=$name" \
     "project.source=$source" "project.target=$target" "project.license='$licence'" \
     "data.train=[$(pair train)]" "data.valid=$(pair valid)" "data.test=$(pair test)"
-"$dragoman" model show "$run/model" --json
+"$dragoman" model show -m "$run/model" --json

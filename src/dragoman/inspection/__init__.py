@@ -1,1 +1,1 @@
-"""What a model did with a sentence: watched from outside, named as in the paper, shown on a page."""
+"""What a model computes for a sentence: recorded from outside, named as in the paper, shown on a page."""
