@@ -1,12 +1,33 @@
 """Model: tensors → logits. The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in its words.
 
-Axes, in every signature of this package:
+Where to find the paper's equations and sections:
 
-    B  sentences                          T  target positions (those that ask, in attention)
-    R  hypotheses, R = B × beam           S  source positions (those that are asked, in attention)
-    H  heads (h)                          P  positions that were decoded before
-    D  d_model                            K  d_k, width of a head's queries and keys
-    V  vocabulary                         W  d_v, width of a head's values
-    U  candidate ids, V or a shortlist    E  extensions of hypotheses that a search step considers
-    B2, R2  sentences and hypotheses after a selection
+    Eq. (1)   scaled dot-product attention        model.attention.attention_weights, ScaledDotProduct
+    Eq. (2)   feed-forward network                model.layers.FeedForward
+    Eq. (3)   learning rate                       training.schedule.noam
+    3.1       encoder and decoder layers          model.layers.EncoderLayer, DecoderLayer
+    3.1       residual connection and norm        model.layers.AddNorm
+    3.2.2     multi-head attention                model.attention.MultiHeadAttention
+    3.2.3     padding and look-ahead masks        model.attention.padding_mask, look_ahead_mask
+    3.4       scaled and tied embeddings          model.embedding.Embedding
+    3.4       projection onto the vocabulary      model.transformer.Transformer.project
+    3.5       sinusoidal positions                model.embedding.positional_encoding
+    5.3       Adam                                training.optimizer.build_optimizer
+    5.4       dropout                             model.dropout.Dropout
+    5.4       label smoothing                     training.loss.smoothed_cross_entropy
+    6.1       beam search                         decode.search.beam_search
+    6.1       averaging of checkpoints            training.checkpoint.average_weights
+
+Axes, in the signatures of this and of every other package; a 2 after an axis is its size afterwards:
+
+    B   sentences                               T   target positions; query positions in attention
+    S   source positions; key positions         V   vocabulary
+    H   heads (h)                               D   d_model
+    K   d_k, width of a head's queries, keys    W   d_v, width of a head's values
+    HK  h · d_k, the heads side by side         HW  h · d_v, the same for values
+    P   pairs of rotary positions, d_k / 2      F   d_ff
+    R   hypotheses of all sentences             M   hypotheses of a sentence, R / B
+    N   nodes of a sentence's past              Q   new nodes of a sentence, M · T
+    C   capacity of a buffer, in nodes          E   best extensions of hypotheses in a search
+    U   candidate tokens, a subset of V         L   target tokens of a batch without padding
 """

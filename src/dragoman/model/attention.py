@@ -146,11 +146,11 @@ class MultiHeadAttention(nn.Module):
         return self.w_o(concat_heads(heads))
 
 
-def split_heads(x: Float[Tensor, "B T E"], heads: int) -> Float[Tensor, "B H T K"]:
+def split_heads(x: Float[Tensor, "B T HK"], heads: int) -> Float[Tensor, "B H T K"]:
     """Vectors of all heads side by side → one sequence of vectors per head."""
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
-def concat_heads(x: Float[Tensor, "B H T W"]) -> Float[Tensor, "B T E"]:
+def concat_heads(x: Float[Tensor, "B H T W"]) -> Float[Tensor, "B T HW"]:
     """Concat(head_1, …, head_h): the vectors of all heads side by side."""
     return x.transpose(1, 2).flatten(2)

@@ -1,8 +1,8 @@
-"""Label-smoothed cross-entropy, section 5.4, as a sum over tokens: whoever updates divides once, by all of them.
+"""Label-smoothed cross-entropy, section 5.4, summed over target tokens; the update divides by their count once.
 
-The projection onto the vocabulary and the loss are one operation that works on a few hundred positions at a
-time and finds the gradient while it has the logits, so that N × V numbers never exist at once. On a vocabulary of
-10,000 this is faster than the two operations apart (`docs/log.md`, 2026-11-21).
+The projection onto the vocabulary and the loss are one operation (decision 0001). It works on a few hundred of the L
+target tokens at a time and computes the gradient while it has their logits, so that L × V numbers never exist at once.
+With a vocabulary of 10,000 this is faster than two operations (`docs/log.md`, 2026-11-21).
 """
 
 from collections.abc import Iterator
@@ -10,28 +10,35 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from dragoman.model.device import compute_dtype
 
-# Positions whose logits exist at once: 256 × 10,000 numbers stay in a processor's cache, a GPU wants more to do.
+# Tokens whose logits exist at once: 256 × 10,000 numbers stay in a processor's cache; a GPU needs more work.
 CHUNK = {"cpu": 256, "cuda": 4096}
 
 
-def smoothed_cross_entropy(logits: Tensor, gold: Tensor, smoothing: float) -> Tensor:
-    """Σ over positions of −Σ_v q(v) log p(v), with q = (1 − ε) at the gold token plus ε / V everywhere.
+def smoothed_cross_entropy(logits: Float[Tensor, "L V"], gold: Int[Tensor, "L"], smoothing: float) -> Float[Tensor, ""]:
+    """Σ over tokens of −Σ_v q(v) log p(v), with q = (1 − ε) at the gold token plus ε / V everywhere.
 
-    `logits` (N, V), `gold` (N,). Szegedy et al. 2016; the plain form that `projected_loss` is held against.
+    Szegedy et al. (2016). The plain form, which the tests compare `projected_loss` with.
     """
     return F.cross_entropy(logits, gold, reduction="sum", label_smoothing=smoothing)
 
 
-def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing: float, r_drop: float = 0.0) -> Tensor:
+def projected_loss(
+    features: Float[Tensor, "L D"],
+    projection: Float[Tensor, "V D"],
+    gold: Int[Tensor, "L"],
+    smoothing: float,
+    r_drop: float = 0.0,
+) -> Float[Tensor, ""]:
     """`smoothed_cross_entropy(features @ projection.T, gold, smoothing)` in bounded memory.
 
-    `features` (N, D), `projection` (V, D), `gold` (N,). With `r_drop`, α of Liang et al. (2021), the first and the
-    second half of the rows are two passes over the same tokens, and α/2 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) is added. Under
-    autocast logits and the products with them are in its arithmetic, gradients are summed in float32.
+    With `r_drop`, α of Liang et al. (2021), the first and the second half of the rows are two passes over the same
+    tokens, and α/2 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) is added. Under autocast, logits and the products with them are in its
+    precision; gradients are summed in float32.
     """
     compute = compute_dtype(features.device)
     with torch.autocast(features.device.type, enabled=False):
@@ -44,11 +51,11 @@ def projected_loss(features: Tensor, projection: Tensor, gold: Tensor, smoothing
 
 
 class _ProjectedLoss(torch.autograd.Function):
-    """The gradient in the logits is p − q, and with R-Drop that of `_divergence` besides.
+    """The gradient with respect to the logits is p − q, plus that of `_divergence` with R-Drop.
 
-    The ε / V that q puts everywhere is applied to the D-wide products instead of to the V-wide logits: those are
-    passed over by the softmax and a sum. That sum, of p without the gold token, says p − q at the gold token more
-    exactly than a difference of two rounded numbers near 1.
+    The ε / V of q is applied to products of width D instead of logits of width V, which only the softmax and a sum
+    read. That sum, of p without the gold token, gives p − q at the gold token more accurately than the difference of
+    two rounded numbers near 1.
     """
 
     @staticmethod
@@ -92,10 +99,12 @@ class _ProjectedLoss(torch.autograd.Function):
         return d_features * grads[0], d_projection * grads[0], None, None, None, None
 
 
-def _divergence(logits: Tensor, p: Tensor, normaliser: Tensor, weight: float) -> tuple[Tensor, Tensor]:
-    """`weight` times Σ over positions of KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁), and its gradient in the logits.
+def _divergence(
+    logits: Float[Tensor, "L V"], p: Float[Tensor, "L V"], normaliser: Float[Tensor, "L"], weight: float
+) -> tuple[Float[Tensor, ""], Float[Tensor, "L V"]]:
+    """`weight` times Σ over positions of KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁), and its gradient with respect to the logits.
 
-    The first half of the rows is 1, the second 2; `normaliser` (N,) is log Σ exp of each row of `logits` (N, V).
+    The first half of the rows is 1, the second 2; `normaliser` is log Σ exp of each row of `logits`.
     With r = log p₁ − log p₂ the gradient is p₁ (1 − KL₁ + r) − p₂ in the logits of 1 and p₂ (1 − KL₂ − r) − p₁ in
     those of 2.
     """
@@ -113,7 +122,7 @@ def _divergence(logits: Tensor, p: Tensor, normaliser: Tensor, weight: float) ->
 
 
 def _chunks(features: Tensor, passes: int) -> Iterator[Tensor]:
-    """Numbers of the rows that are worked on at once: the same positions in every pass."""
+    """Indices of the rows of each chunk: the same target tokens of every pass."""
     size = CHUNK.get(features.device.type, CHUNK["cuda"]) // passes
     rows = torch.arange(features.size(0), device=features.device).view(passes, -1)
     return (rows[:, start : start + size].flatten() for start in range(0, rows.size(1), size))

@@ -1,0 +1,46 @@
+"""The legend of axes and the index of equations in `dragoman.model` hold for the whole package."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from functools import reduce
+from pathlib import Path
+
+import dragoman.model
+
+PACKAGE = Path(dragoman.model.__file__).parent.parent
+DOC = dragoman.model.__doc__ or ""
+LEGEND = set(re.findall(r"(?:^|\s{3,})([A-Z]{1,2})\s{2,}\S", DOC.partition("Axes")[2], re.MULTILINE))
+
+
+def shapes(path: Path) -> Iterator[str]:
+    """The strings of `Float[Tensor, "…"]` and the like."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            array, *shape = node.slice.elts
+            written = shape[0].value if shape and isinstance(shape[0], ast.Constant) else None
+            if isinstance(array, ast.Name) and array.id == "Tensor" and isinstance(written, str):
+                yield written
+
+
+def test_axes_of_every_signature_are_in_the_legend_and_no_others() -> None:
+    used = {
+        re.sub(r"(?<=[A-Z])2$", "", axis.lstrip("#"))
+        for path in PACKAGE.rglob("*.py")
+        for shape in shapes(path)
+        for axis in shape.split()
+        if not axis.startswith("*") and axis not in ("_", "1")
+    }
+    assert used == LEGEND
+
+
+def test_index_of_equations_names_what_exists() -> None:
+    entries = re.findall(r"^    (?:Eq\. \(\d\)|\d\S*) +\S.*?\s{2,}(\S.*)$", DOC.partition("Axes")[0], re.MULTILINE)
+    assert len(entries) == 15
+    for entry in entries:
+        first, *others = entry.split(", ")
+        folder, module, *names = first.split(".")
+        loaded = importlib.import_module(f"dragoman.{folder}.{module}")
+        assert reduce(getattr, names, loaded)
+        assert all(hasattr(loaded, name) for name in others)
