@@ -64,7 +64,7 @@ def test_from_nothing_to_a_translator(
     # A model, and then a little longer.
     assert dragoman("train", "mine/run.toml", *SMALL, "train.max_steps=20") == ""
     assert main(["train", "mine/run.toml", *SMALL, "train.max_steps=40"]) == 2
-    assert "go on with --resume" in capsys.readouterr().err
+    assert "continue it with --resume" in capsys.readouterr().err
     assert dragoman("train", "mine/run.toml", *SMALL, "train.max_steps=40", "--resume") == ""
     model = "mine/runs/mine/model"
 
