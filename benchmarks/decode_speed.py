@@ -3,7 +3,7 @@
     python benchmarks/decode_speed.py [--quick] [--model BUNDLE] [--student BUNDLE] [--threads 2] [--rounds 5]
                                       [--source FILE --reference FILE]
 
-Ours are the torch engine in float32 and bfloat16 (if the processor has it), the ctranslate2 engine in float32, int8 and
+Ours are the torch engine in float32 and bfloat16 (unless it is emulated), the ctranslate2 engine in float32, int8 and
 int8 with the model's shortlist (if it has one), and a student in int8. BUNDLE must have the paper's shape (Post-LN,
 sinusoidal positions, ReLU, biases, tied embeddings), which JoeyNMT and Marian can express: they load the same weights
 and read the same token ids. Without BUNDLE the weights of paper-base are random and no BLEU is measured. The text is

@@ -1,16 +1,18 @@
 """How fast whole training steps are, beside JoeyNMT, Eole, Hugging Face's Marian and PyTorch's own Transformer.
 
-    python benchmarks/train_speed.py [--quick] [--shapes tiny base] [--threads 2] [--rounds 5]
+    python benchmarks/train_speed.py [--quick] [--shapes tiny base] [--threads 2] [--rounds 5] [--no-peers]
+                                     [--levels native avx512 avx2]
 
 The same batches (4,096 tokens each, one vocabulary), architecture, dropout and threads for all; a step is forward,
 label-smoothed loss, backward and Adam. tiny is 4 + 4 layers of width 128, base 6 + 6 of width 512. Text is Multi30k's
 en→de if DRAGOMAN_DATA names the folder that holds multi30k/, else the embedded corpus. Every toolkit is a process of
 its own, the peers' in an environment that this script makes once from `peers/train-requirements.txt`.
 
-Each peer trains in float32 and in bfloat16 where it can; the faster counts (with --quick, what was faster before). All
-are warmed up on the very batches that are timed, then take turns within every round. Printed are target tokens/s, peak
-memory, and how many times as fast ours is in the same round: medians, and the spread. The last line is one JSON
-object.
+Each peer first trains in float32 and in bfloat16 where it can, and the faster counts: on the batches of a round, with
+--quick on a smaller batch. Where the processor emulates bfloat16 nobody trains in it. All are warmed up on the very
+batches that are timed, then take turns within every round. Printed are target tokens/s, peak memory, and how many times
+as fast ours is in the same round: medians, and the spread. --levels runs all of this once for each level of
+`levels.py`. The last line is one JSON object; it names the processor and its level.
 """
 
 import argparse
@@ -20,9 +22,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
+
+from levels import LEVELS, emulates_bfloat16, machine, run_at_levels
 
 from dragoman.config import CorpusConfig, DataConfig, TokenizerConfig
 from dragoman.data.corpus import sample_pairs
@@ -33,13 +38,12 @@ HERE = Path(__file__).parent
 ENVIRONMENT = HERE / "peers/environment"
 TORCH = "torch==2.13.0"
 BATCH_TOKENS = 4096
-# Per shape: batches of a round, without and with --quick, and in which precision a peer was faster on a CPU with AMX.
+# Per shape: batches of a round, without and with --quick.
 TURN = {"tiny": 6, "base": 2}
 QUICK_TURN = {"tiny": 4, "base": 1}
-FASTER = {
-    "tiny": {"joeynmt": "float32", "eole": "bfloat16", "marian": "float32", "pytorch": "float32"},
-    "base": {"joeynmt": "float32", "eole": "bfloat16", "marian": "bfloat16", "pytorch": "bfloat16"},
-}
+# The batch after those of a round is of so many tokens: with --quick a peer's precision is chosen on it.
+TRIAL, TRIAL_TOKENS = max(TURN.values()), 512
+PEERS = ("joeynmt", "eole", "marian", "pytorch")
 NEVER = {("joeynmt", "bfloat16")}  # its configuration turns half precision off on a CPU
 
 
@@ -50,6 +54,7 @@ class Worker:
     name: str
     process: subprocess.Popen[str]
     peak_mb: float = 0.0
+    precision: str = ""
     speeds: list[float] = field(default_factory=list)
 
     @classmethod
@@ -65,18 +70,19 @@ class Worker:
         environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
         pipe, log = subprocess.PIPE, (HERE / f"peers/environment/{name}.log").open("w")
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True, env=environment)
-        worker = cls(f"{name} {precision}" if name != "dragoman" else name, process)
+        worker = cls(f"{name} {precision}" if name != "dragoman" else name, process, precision=precision)
         if worker._line().strip() != "ready":
             sys.exit(f"{name} did not start; {log.name} says why")
         return worker
 
-    def train(self, batches: int) -> float:
-        """Train on the first `batches`; target tokens/s."""
+    def train(self, batches: int, first: int = 0) -> float:
+        """Train on so many batches from the `first` on; target tokens/s."""
         assert self.process.stdin
-        self.process.stdin.write(f"0 {batches}\n")
+        self.process.stdin.write(f"{first} {first + batches}\n")
         self.process.stdin.flush()
         answer = json.loads(self._line())
         self.peak_mb = answer["peak_mb"]
+        self.precision = answer.get("precision", self.precision)  # ours may choose
         return float(answer["tokens"] / answer["seconds"])
 
     def stop(self) -> None:
@@ -115,38 +121,45 @@ def write_batches(path: Path) -> str:
     data = DataConfig(train=(train,), valid=train)
     tokenizer = learn(sample_pairs(data.train, 50_000, 1), TokenizerConfig(kind="bpe", vocab_size=size))
     stream = BatchStream(data, tokenizer, batch_tokens=BATCH_TOKENS, seed=1)
-    batches = [stream.next_update(1).batches[0] for _ in range(max(TURN.values()))]
+    batches = [stream.next_update(1).batches[0] for _ in range(TRIAL)]
+    batches.append(BatchStream(data, tokenizer, batch_tokens=TRIAL_TOKENS, seed=1).next_update(1).batches[0])
     rows = [{side: getattr(batch, side).tolist() for side in ("src", "tgt_in", "tgt_out")} for batch in batches]
     marks = {"vocab": len(tokenizer.source), "pad": PAD, "bos": BOS, "eos": EOS}
     path.write_text(json.dumps(marks | {"batches": rows}))
     return f"{name}, {len(tokenizer.source):,} pieces"
 
 
-def faster_precisions(batches: Path, shape: str, threads: int) -> dict[str, str]:
-    """For each peer the precision it trains faster in here."""
-    best: dict[str, str] = {}
-    for name in FASTER[shape]:
-        speeds = {}
-        for precision in ("float32", "bfloat16"):
-            if (name, precision) in NEVER:
+def start_faster(name: str, batches: Path, shape: str, threads: int, quick: bool) -> Worker:
+    """The peer in the precision that it trains faster in on this processor, found by a trial."""
+    precisions = ["float32"]
+    if (name, "bfloat16") not in NEVER and not emulates_bfloat16():
+        precisions.append("bfloat16")
+    best, most = None, 0.0
+    for precision in precisions:
+        worker = Worker.start(name, precision, batches, shape, threads)
+        if len(precisions) > 1:
+            part = (1, TRIAL) if quick else (TURN[shape], 0)
+            worker.train(*part)
+            speed = max(worker.train(*part) for _ in range(2))
+            print(f"trial: {shape} {name} {precision}: {speed:,.0f} tokens/s, {worker.peak_mb:,.0f} MB", flush=True)
+            if best and speed <= most:
+                worker.stop()
                 continue
-            worker = Worker.start(name, precision, batches, shape, threads)
-            worker.train(TURN[shape])
-            speeds[precision] = max(worker.train(TURN[shape]) for _ in range(2))
-            worker.stop()
-            print(
-                f"{shape} {name} {precision}: {speeds[precision]:,.0f} tokens/s, {worker.peak_mb:,.0f} MB", flush=True
-            )
-        best[name] = max(speeds, key=speeds.__getitem__)
+            most = speed
+        if best:
+            best.stop()
+        best = worker
+    assert best
     return best
 
 
-def compare(batches: Path, shape: str, threads: int, rounds: int, quick: bool) -> dict[str, Any]:
-    """All in turns, some rounds."""
-    chosen = FASTER[shape] if quick else faster_precisions(batches, shape, threads)
+def compare(
+    batches: Path, shape: str, threads: int, rounds: int, quick: bool, names: Sequence[str] = PEERS
+) -> dict[str, Any]:
+    """Ours and the peers `names` in turns, some rounds."""
     turn = (QUICK_TURN if quick else TURN)[shape]
     workers = [Worker.start("dragoman", "auto", batches, shape, threads)]
-    workers += [Worker.start(name, precision, batches, shape, threads) for name, precision in chosen.items()]
+    workers += [start_faster(name, batches, shape, threads, quick) for name in names]
     for worker in workers:
         worker.train(turn)
     for _ in range(rounds):
@@ -156,9 +169,7 @@ def compare(batches: Path, shape: str, threads: int, rounds: int, quick: bool) -
         worker.stop()
     ours, *peers = workers
     print(f"\n{shape}: target tokens/s, peak MB, ours is … times as fast")
-    result: dict[str, Any] = {
-        "dragoman": {"tokens_per_second": round(statistics.median(ours.speeds)), "mb": ours.peak_mb}
-    }
+    result: dict[str, Any] = {}
     ratios: dict[str, float] = {}
     for worker in workers:
         each = [mine / theirs for mine, theirs in zip(ours.speeds, worker.speeds, strict=True)]
@@ -166,7 +177,14 @@ def compare(batches: Path, shape: str, threads: int, rounds: int, quick: bool) -
         speed = statistics.median(worker.speeds)
         spread = f"{ratios[worker.name]:5.2f} [{min(each):.2f}-{max(each):.2f}]"
         print(f"  {worker.name:18} {speed:8,.0f} {worker.peak_mb:8,.0f}   {spread}")
-        result[worker.name] = {"tokens_per_second": round(speed), "mb": worker.peak_mb, "ours_is": ratios[worker.name]}
+        result[worker.name] = {
+            "tokens_per_second": round(speed),
+            "mb": worker.peak_mb,
+            "precision": worker.precision,
+            "ours_is": ratios[worker.name],
+        }
+    if not peers:
+        return {"all": result}
     fastest = min(peers, key=lambda worker: ratios[worker.name])
     joeynmt = next(worker for worker in peers if worker.name.startswith("joeynmt"))
     return {
@@ -185,15 +203,27 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", choices=TURN, default=list(TURN))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--no-peers", action="store_true", help="ours alone")
+    parser.add_argument("--levels", nargs="+", choices=LEVELS, help="imitate these processors, one after the other")
     args = parser.parse_args()
-    make_environment()
+    if args.levels:
+        rest = ["--shapes", *args.shapes, "--threads", str(args.threads)]
+        rest += ["--quick"] * args.quick + ["--no-peers"] * args.no_peers
+        rest += ["--rounds", str(args.rounds)] if args.rounds else []
+        print(json.dumps({"levels": run_at_levels(args.levels, __file__, rest)}))
+        return
+    if args.no_peers:
+        ENVIRONMENT.mkdir(exist_ok=True)  # the logs are there
+    else:
+        make_environment()
+    names = () if args.no_peers else PEERS
     with tempfile.TemporaryDirectory() as folder:
         batches = Path(folder) / "batches.json"
         text = write_batches(batches)
         print(f"{text}; {args.threads} threads, batches of {BATCH_TOKENS:,} tokens")
         rounds = args.rounds or (3 if args.quick else 5)
-        results = {shape: compare(batches, shape, args.threads, rounds, args.quick) for shape in args.shapes}
-    print(json.dumps({"text": text, "threads": args.threads, **results}))
+        results = {shape: compare(batches, shape, args.threads, rounds, args.quick, names) for shape in args.shapes}
+    print(json.dumps({"text": text, "threads": args.threads, **machine(), **results}))
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ def main() -> None:
             "seconds": time.perf_counter() - start,
             "loss": loss,
             "peak_mb": round(peak_mb(), 1),
+            "precision": gradient.precision,
         }
         print(json.dumps(answer), file=answers)
 
