@@ -54,6 +54,7 @@ from decode_measure import (
 )
 from decode_systems import BEAM, Worker, refuse_inexpressible, start_all
 from decode_texts import evenly_spaced, random_bundle, read_text
+from levels import machine
 from train_speed import ENVIRONMENT, make_environment
 
 from dragoman.bundle import open_bundle
@@ -177,7 +178,7 @@ def main() -> None:
     table = report(by_name)
     result = ratios(by_name)
     print(f"\n{time.perf_counter() - begin:.0f} seconds in total")
-    facts = {"model": name, "text": text, "threads": args.threads}
+    facts = {"model": name, "text": text, "threads": args.threads, **machine()}
     print(json.dumps(result | facts | {"log_p_differences": differences, "all": table}))
 
 

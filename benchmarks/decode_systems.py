@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from levels import emulates_bfloat16
 from train_speed import ENVIRONMENT
 
 from dragoman.bundle import Bundle
@@ -124,7 +125,8 @@ def start_all(model: Bundle, student: Bundle | None, folder: Path, args: argpars
         print(f"{name}: loaded in {workers[-1].load_seconds:.1f} s, {workers[-1].peak_mb:,.0f} MB", flush=True)
 
     start("torch float32", [*ours, "torch", str(model.folder)])
-    if has_bfloat16():
+    has_bfloat16 = not emulates_bfloat16()
+    if has_bfloat16:
         start("torch bfloat16", [*ours, "torch", str(model.folder), "--precision", "bfloat16"])
     for name in ("ctranslate2", "direct"):
         for precision, network in networks.items():
@@ -138,17 +140,11 @@ def start_all(model: Bundle, student: Bundle | None, folder: Path, args: argpars
         start("student int8", [*ours, "ctranslate2", str(student.folder), *where], student)
     if not args.no_peers:
         converted = for_peers(model, folder / "peers")
-        for name in PEERS if has_bfloat16() else PEERS[:-1]:
+        for name in PEERS if has_bfloat16 else PEERS[:-1]:
             toolkit, _, precision = name.partition(" ")
             command = [str(HERE / "peers/decode_worker.py"), toolkit, str(converted)]
             start(name, [*peers, *command, "--precision", precision or "float32"])
     return workers
-
-
-def has_bfloat16() -> bool:
-    """Whether the processor has bfloat16 products."""
-    flags = Path("/proc/cpuinfo").read_text().split()
-    return "amx_bf16" in flags or "avx512_bf16" in flags
 
 
 def export(bundle: Bundle, folder: Path, quantization: str) -> Path:

@@ -10,8 +10,10 @@ from typing import Any
 from urllib.error import URLError
 
 import pytest
+import torch
 
 from dragoman.cli.translate import destination
+from dragoman.model import device
 from dragoman.translator import Translator
 
 LINES = ["the red dog", "", "two birds see a tree", "   ", "one cat"]
@@ -32,6 +34,17 @@ def test_arguments_are_translated_line_by_line(dragoman: Any, model: Path) -> No
     assert len(texts(said)) == len(LINES)
     assert (texts(said)[1], texts(said)[3]) == ("", "")
     assert said.err == ""
+
+
+@pytest.mark.parametrize("slower", [1, 90])
+def test_bfloat16_that_the_processor_emulates_is_named(
+    dragoman: Any, model: Path, monkeypatch: pytest.MonkeyPatch, slower: int
+) -> None:
+    seconds = {torch.float32: 1e-4, torch.bfloat16: slower * 1e-4}
+    monkeypatch.setattr(device, "product_seconds", lambda dtype, _device: seconds[dtype])
+    found = dragoman("translate", "-m", model, "--engine", "torch", "decode.precision=bfloat16", "-i", "/dev/null")
+    assert found.code == 0
+    assert (f"{slower} times as long; choose float32" in found.err) is (slower == 90)
 
 
 def test_every_way_in_and_out_gives_the_same(dragoman: Any, model: Path, tmp_path: Path) -> None:

@@ -86,7 +86,10 @@ def test_bfloat16_that_is_emulated_is_done_as_asked_with_a_notice(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for slower, expected in ((90, ["this processor emulates bfloat16: a product takes 90 times as long"]), (1, [])):
+    for slower, expected in (
+        (90, ["train.precision: this processor emulates bfloat16, a product takes 90 times as long"]),
+        (1, []),
+    ):
         products(monkeypatch, exact=1e-4, rounded=slower * 1e-4)
         trainer = toy_trainer(toy_run(precision="bfloat16", max_steps=1), tmp_path / str(slower))
         notices: list[str] = []

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from dragoman.bundle import open_bundle
 from dragoman.bundled import resolve_model
+from dragoman.cli.console import say
 from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
 from dragoman.runtime import retain_freed_memory
@@ -52,4 +53,11 @@ def load_translator(
     )
     if torch := sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
         retain_freed_memory(torch.get_num_threads())
+        from dragoman.engine.torch import TorchEngine
+        from dragoman.model.device import emulation_notice
+
+        found = translator.engine
+        rounded = found.device if isinstance(found, TorchEngine) and found.precision == "bfloat16" else None
+        if rounded and (notice := emulation_notice(rounded, "decode.precision")):
+            say(f"dragoman: {notice}")
     return translator

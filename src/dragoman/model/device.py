@@ -74,6 +74,14 @@ def bfloat16_slowdown(device: torch.device) -> float:
     return product_seconds(torch.bfloat16, device) / product_seconds(torch.float32, device)
 
 
+def emulation_notice(device: torch.device, key: str) -> str | None:
+    """What to tell a person whose configuration `key` is bfloat16 where the processor emulates it; None elsewhere."""
+    slower = bfloat16_slowdown(device)
+    if slower <= FAR_SLOWER:
+        return None
+    return f"{key}: this processor emulates bfloat16, a product takes {slower:.0f} times as long; choose float32"
+
+
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
     """Torch's operations on `count` threads within the context. With one, sums are in one order: torch divides long

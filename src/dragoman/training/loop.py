@@ -17,6 +17,7 @@ from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
 from dragoman.data.stream import BatchStream
 from dragoman.errors import DivergenceError, Interrupted
+from dragoman.model.device import emulation_notice
 from dragoman.model.transformer import Transformer
 from dragoman.training.checkpoint import (
     Progress,
@@ -33,7 +34,7 @@ from dragoman.training.ema import MovingAverage
 from dragoman.training.gradient import GradientAccumulator, SplitsDoubled
 from dragoman.training.meter import Meter
 from dragoman.training.optimizer import build_optimizer, clip_grad_norm
-from dragoman.training.precision import choose_precision, warn_of_emulation
+from dragoman.training.precision import choose_precision
 from dragoman.training.prefetch import Prefetched
 from dragoman.training.reports import Listener, Outcome, TranslationScores, ValidationReport
 from dragoman.training.schedule import learning_rate
@@ -152,7 +153,7 @@ class Trainer:
     def _choose_precision(self) -> None:
         train = self.config.train
         if train.precision != "auto":
-            if train.precision == "bfloat16" and (notice := warn_of_emulation(self.device)):
+            if train.precision == "bfloat16" and (notice := emulation_notice(self.device, "train.precision")):
                 self._notice(notice)
             return
         if self.group.is_main:

@@ -13,7 +13,7 @@ from typing import Literal
 import torch
 
 from dragoman.data.batch import Batch, split
-from dragoman.model.device import FAR_SLOWER, PROBE, autocast, bfloat16_slowdown, product_seconds
+from dragoman.model.device import FAR_SLOWER, PROBE, autocast, product_seconds
 from dragoman.model.transformer import Transformer
 from dragoman.training.flops import training_flops
 from dragoman.training.objective import batch_loss
@@ -50,14 +50,6 @@ def choose_precision(
     slow, fast = taken["float32"], taken["bfloat16"]
     chosen: Precision = "bfloat16" if slow >= WORTH * fast else "float32"
     return chosen, f"precision {chosen}: a pass in bfloat16 took {fast:.3f} s, in float32 {slow:.3f} s"
-
-
-def warn_of_emulation(device: torch.device) -> str | None:
-    """A notice for a run that asks for bfloat16 where the processor only emulates it; None elsewhere."""
-    slower = bfloat16_slowdown(device)
-    if slower <= FAR_SLOWER:
-        return None
-    return f"this processor emulates bfloat16: a product takes {slower:.0f} times as long; set train.precision=float32"
 
 
 def _positions(batch: Batch) -> int:
