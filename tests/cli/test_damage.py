@@ -29,7 +29,7 @@ def test_a_torn_checkpoint_is_named_and_moved_away_the_one_before_it_is_gone_on_
     torn.write_bytes(torn.read_bytes()[:30])
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(4)
     assert complaint.startswith(f"{torn}: ")
-    assert complaint.endswith(f"; move {torn.parent} elsewhere, and --resume goes on from step 4")
+    assert complaint.endswith(f"; move {torn.parent} elsewhere, and --resume continues from step 4")
     shutil.move(torn.parent, resumable / "elsewhere")
     said = dragoman("train", resumable / "run.toml", *MORE)
     assert said.code == 0, said.err
@@ -49,7 +49,7 @@ def test_the_last_torn_checkpoint_is_told_to_be_that(dragoman: Any, resumable: P
     torn = run / "checkpoints/00000008/random.safetensors"
     torn.write_bytes(b"")
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(4)
-    assert complaint.endswith("no earlier checkpoint is whole, start anew with another train.output")
+    assert complaint.endswith("no earlier checkpoint is complete, start again with another train.output")
     torn.unlink()
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
     assert complaint == f"{run}: no checkpoint is complete; start a new run with another train.output"
@@ -59,7 +59,7 @@ def test_an_older_checkpoint_that_is_gone_is_done_without(dragoman: Any, resumab
     shutil.rmtree(run / "checkpoints/00000004")
     said = dragoman("train", resumable / "run.toml", "--resume")
     assert said.code == 0, said.err
-    gone = "the checkpoints of steps [4] are gone: the final model does without them"
+    gone = "the checkpoints of steps [4] are gone: the final model is averaged without them"
     assert gone in said.err
     assert f'{{"event": "notice", "step": 8, "text": "{gone}"}}\n' in (run / "metrics.jsonl").read_text()
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
@@ -69,7 +69,7 @@ def test_an_older_checkpoint_that_is_torn_is_told(dragoman: Any, resumable: Path
     torn = run / "checkpoints/00000004/model.safetensors"
     torn.write_bytes(b"")
     complaint = dragoman("train", resumable / "run.toml", "--resume").refused(4)
-    assert complaint.endswith(f"; move {torn.parent} elsewhere, and --resume does without")
+    assert complaint.endswith(f"; move {torn.parent} elsewhere, and --resume continues without it")
 
 
 def test_a_folder_with_a_number_for_a_name_is_no_checkpoint(dragoman: Any, resumable: Path, run: Path) -> None:
@@ -118,7 +118,7 @@ def test_weights_that_are_no_longer_numbers_end_the_run_before_they_are_saved(dr
     complaint = dragoman("train", project / "run.toml", *keys).refused(1)
     assert complaint == (
         "step 1: the validation loss is nan; no checkpoint had been saved yet; "
-        "start anew with a lower train.learning_rate, or with train.clip_norm"
+        "start again with a lower train.learning_rate, or with train.clip_norm"
     )
     assert not list((project / "runs/toy/checkpoints").glob("*"))
 

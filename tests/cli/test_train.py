@@ -445,7 +445,7 @@ def test_a_full_disk_at_a_checkpoint_is_told_and_the_run_goes_on_once_there_is_r
     assert complaint.startswith(
         f"{project}/runs/toy/checkpoints/00000008: cannot be written: No space left on device; "
     )
-    assert "go on with --resume" in complaint
+    assert "continue with --resume" in complaint
     monkeypatch.undo()
     assert dragoman("train", project / "run.toml", "--resume").code == 0
     assert weights_of(project) == weights_of(trained)

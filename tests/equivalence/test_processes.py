@@ -128,7 +128,7 @@ def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_co
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {"fill": [7, 0]}})
     assert ended.returncode != 0
     assert f"{tmp_path}/checkpoints/00000010: cannot be written: " in ended.stderr
-    assert "what was saved before is intact, go on with --resume" in ended.stderr
+    assert "what was saved before is intact, continue with --resume" in ended.stderr
     assert "CheckpointException" not in ended.stderr
     assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0
 

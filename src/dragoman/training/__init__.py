@@ -1,1 +1,1 @@
-"""Training: logits → better weights, section 5. Enters a configuration and batches, leaves checkpoints."""
+"""Training: logits → better weights, section 5. Input: a configuration and batches. Output: checkpoints."""

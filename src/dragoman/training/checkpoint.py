@@ -1,4 +1,4 @@
-"""Checkpoints: everything a run needs to go on as if it had never stopped.
+"""Checkpoints: everything a run needs to resume as if it had never stopped.
 
     checkpoints/00001000/
         model.safetensors       weights, or their moving average
@@ -7,9 +7,9 @@
         random.safetensors      the random states of every process
         training.json           step, data position, best so far, time spent
 
-A checkpoint appears whole or not at all. The last two are kept whole, so that one that a disk damages can be done
-without; older ones as far as averaging or the best so far need them, their weights alone. Any number of processes goes
-on from what any number of them has saved.
+A checkpoint is written atomically. The last two are kept in full, so that a run can resume from the one before if a
+disk damages the last. Of older ones only the weights are kept, as long as averaging or the best so far need them. Any
+number of processes resumes what any number of them has saved.
 """
 
 import json
@@ -35,7 +35,7 @@ from dragoman.training.ema import MovingAverage
 from dragoman.training.optimizer import empty_state, load_state_tensors, state_tensors
 
 TRAINED = ".weight being trained"
-RESUME_HINT = "what was saved before is intact, go on with --resume"
+RESUME_HINT = "what was saved before is intact, continue with --resume"
 FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 
 
@@ -56,7 +56,7 @@ class Progress:
     accumulate: int
     """Micro-batches of each process in an update."""
     batch_tokens: int
-    """Tokens of a micro-batch at the most, padding counted."""
+    """Maximum number of tokens of a micro-batch, padding counted."""
     splits: int
     """Into how many parts each micro-batch is cut, so that one fits in memory."""
     threads: int
@@ -86,7 +86,7 @@ def save_checkpoint(
     moments = state_tensors(optimizer, model) | (_trained(model) if mean else {})
     in_parts = any(map(is_sharded, moments.values()))
     final = checkpoint(folder, progress.step)
-    also = RESUME_HINT if resumable_steps(folder) else "nothing had been saved before, start anew"
+    also = RESUME_HINT if resumable_steps(folder) else "nothing had been saved before, start again"
     with atomic_folder(final, also) if group.is_main else nullcontext(partial_folder(final)) as partial:
         group.barrier()  # the folder is there
         if in_parts:
@@ -195,14 +195,14 @@ def load_checkpoint(
 
 def _unreadable(where: Path, folder: Path, step: int, error: BaseException) -> ModelError:
     cause = _cause(error)
-    said = str(cause).strip().partition("\n")[0]
-    said = said if str(where) in said else f"{where}: cannot be read: {said or type(cause).__name__}"
+    reason = str(cause).strip().partition("\n")[0]
+    reason = reason if str(where) in reason else f"{where}: cannot be read: {reason or type(cause).__name__}"
     if isinstance(cause, PermissionError):
-        return ModelError(f"{said}; allow this user to read it")
+        return ModelError(f"{reason}; allow this user to read it")
     if earlier := [other for other in resumable_steps(folder) if other < step]:
         whole = checkpoint(folder, step)
-        return ModelError(f"{said}; move {whole} elsewhere, and --resume goes on from step {earlier[-1]:,}")
-    return ModelError(f"{said}; no earlier checkpoint is whole, start anew with another train.output")
+        return ModelError(f"{reason}; move {whole} elsewhere, and --resume continues from step {earlier[-1]:,}")
+    return ModelError(f"{reason}; no earlier checkpoint is complete, start again with another train.output")
 
 
 def checkpoint(folder: Path, step: int) -> Path:
@@ -219,7 +219,7 @@ def checkpoint_steps(folder: Path) -> list[int]:
 
 
 def resumable_steps(folder: Path) -> list[int]:
-    """Those of them that a run can go on from, as far as their files' names tell."""
+    """Those of them that a run can resume from, judged by the names of their files."""
     return [
         step
         for step in checkpoint_steps(folder)
@@ -228,7 +228,7 @@ def resumable_steps(folder: Path) -> list[int]:
 
 
 def what_is_kept(folder: Path) -> str:
-    """What a run that fails now leaves, to be told."""
+    """What a run that fails now leaves, for its error message."""
     saved = checkpoint_steps(folder)
     return f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
 
@@ -240,7 +240,9 @@ def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
         try:
             weights = load_tensors(checkpoint(folder, step) / "model.safetensors")
         except ModelError as error:
-            raise ModelError(f"{error}; move {checkpoint(folder, step)} elsewhere, and --resume does without") from None
+            raise ModelError(
+                f"{error}; move {checkpoint(folder, step)} elsewhere, and --resume continues without it"
+            ) from None
         for name, tensor in weights.items():
             total[name] = total[name] + tensor.double() if name in total else tensor.double()
     return {name: (tensor / len(steps)).float() for name, tensor in total.items()}

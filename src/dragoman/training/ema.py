@@ -1,4 +1,4 @@
-"""An exponential moving average of the weights, kept beside those being trained (Polyak and Juditsky 1992)."""
+"""An exponential moving average of the weights, kept next to those being trained (Polyak and Juditsky 1992)."""
 
 import torch
 from torch import Tensor, nn

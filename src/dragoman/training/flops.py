@@ -47,7 +47,7 @@ PEAK_FLOPS: dict[str, float | None] = {
 def training_flops(model: ModelConfig, vocab: int, sentences: int, source: int, target: int) -> int:
     """Operations of one update, forward and backward.
 
-    `sentences` of `source` and `target` positions each, end marks and padding counted; `vocab` pieces on the target
+    `sentences` of `source` and `target` positions each, EOS and padding counted; `vocab` pieces on the target
     side. Batches of different shapes add up. Padded target positions are counted in the logits too, where training
     leaves them out.
     """

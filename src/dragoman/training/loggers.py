@@ -14,7 +14,7 @@ class MetricsLog:
     """`metrics.jsonl`: one object a line, `"event": "step"`, `"validation"` or `"notice"`."""
 
     def __init__(self, path: Path, resumed_step: int) -> None:
-        """Go on after `resumed_step`; what a killed run wrote beyond it is dropped, for it will come again.
+        """Continue after `resumed_step`; what a killed run wrote after it is dropped, and will be written again.
 
         Step 0 is that of a run that begins: all is dropped.
         """
@@ -48,7 +48,7 @@ class TensorBoardLog:
     """The same numbers as TensorBoard event files."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        """What was written of steps after `step`, the one that is gone on from, no longer shows."""
+        """Hide what was written of steps after `step`, from which the run resumes."""
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError:

@@ -1,7 +1,7 @@
-"""The training loop, section 5: update, validate, save, and go on exactly where it stopped.
+"""The training loop, section 5: update, validate, save, and resume exactly where it stopped.
 
-Enters a `RunConfig`, a model, a stream of batches and the validation set; leaves checkpoints and, averaged, the
-final weights in the model. Validation by translation arrives as a callable, so that training imports no search.
+Input: a `RunConfig`, a model, a stream of batches and the validation set. Output: checkpoints and, averaged, the final
+weights in the model. Validation by translation is passed as a callable, so that training imports no search.
 """
 
 import copy
@@ -41,7 +41,7 @@ from dragoman.training.schedule import learning_rate
 from dragoman.training.signals import stop_on_signals
 from dragoman.training.validation import BestTracker, validation_loss
 
-DIVERGENCE_HINT = "start anew with a lower train.learning_rate, or with train.clip_norm"
+DIVERGENCE_HINT = "start again with a lower train.learning_rate, or with train.clip_norm"
 
 
 class Trainer:
@@ -68,7 +68,7 @@ class Trainer:
         self.listeners: list[Listener] = []
         self.model = model.to(device)
         apart = train.average == "ema" or train.compile or (group.size > 1 and train.parallel == "fsdp")
-        # What is validated and ends in the bundle: the model itself, or a whole one beside what is being trained.
+        # What is validated and ends in the bundle: the model itself, or a full one next to the shards being trained.
         self.final = copy.deepcopy(self.model) if apart and group.is_main else self.model
         self.gradient = GradientAccumulator(self.model, train, group, device)
         self.optimizer = build_optimizer(self.model, train)
@@ -97,7 +97,7 @@ class Trainer:
         self.validated = {step: value for step, value in progress.validated.items() if step in there}
         self.accumulate = progress.accumulate
         if gone := {*progress.validated, *filter(None, [self.tracker.best_step])} - there:
-            self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model does without them")
+            self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model is averaged without them")
         if not self._end():  # one that an earlier end asked for
             every = self.config.train.validate_every
             self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
@@ -107,7 +107,9 @@ class Trainer:
         if self.config.train.threads is None and self.device.type == "cpu":
             torch.set_num_threads(progress.threads)
         if progress.torch != torch.__version__:
-            self._notice(f"begun with PyTorch {progress.torch}, now {torch.__version__}: the last bits will differ")
+            self._notice(
+                f"started with PyTorch {progress.torch}, now {torch.__version__}: results will not be bit-identical"
+            )
         if progress.processes != self.group.size:
             self._change_team(progress)
 

@@ -11,7 +11,7 @@ from dragoman.training.reports import StepReport
 
 
 class Meter:
-    """Adds up steps, and begins anew with each report. Seconds are the run's own, pauses taken out.
+    """Adds up steps, and starts again with each report. Seconds are the run's own, pauses taken out.
 
     `passes` is how often each pair goes through the model in a step: twice with R-Drop.
     """
@@ -22,7 +22,7 @@ class Meter:
         self.start(0.0)
 
     def start(self, seconds: float) -> None:
-        """Begin anew at this time."""
+        """Start again at this time."""
         self.since, self.loss, self.tokens, self.flops = seconds, 0.0, 0, 0
 
     def pause(self, seconds: float) -> None:

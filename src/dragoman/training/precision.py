@@ -1,7 +1,7 @@
 """Which arithmetic trains faster on this machine: measured on its own batches, not guessed.
 
 bfloat16 products are several times faster where the processor has units for them (AMX, a GPU's tensor cores), and
-tens of times slower where it emulates them. One small product tells the two apart, so that no pass is made in an
+tens of times slower where it emulates them. One small product distinguishes the two, so that no pass is made in an
 emulated bfloat16; otherwise a few passes decide, within about two seconds.
 """
 

@@ -1,4 +1,4 @@
-"""Reports of a run's progress, and the interface of whoever listens to them. No torch."""
+"""Reports of a run's progress, and the interface of their listeners. No torch."""
 
 from dataclasses import dataclass
 from typing import Protocol

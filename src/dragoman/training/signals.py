@@ -15,12 +15,12 @@ def stop_on_signals() -> Iterator[Callable[[], bool]]:
         yield lambda: False
         return
 
-    def remember(number: int, frame: FrameType | None) -> None:
+    def store_signal(number: int, frame: FrameType | None) -> None:
         nonlocal arrived
         arrived = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, store_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield lambda: arrived
     finally:

@@ -1,0 +1,104 @@
+"""The words of `docs/vocabulary.md`, "Words that are not used", are in no source file and on no English page."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/vocabulary.md"
+# Identifiers, comments, docstrings, help texts and messages are all in the source; Korean has a glossary of its own.
+SOURCES = ("src/**/*.py", "src/**/*.js", "src/**/*.css", "src/**/*.html")
+PAGES = ("*.md", "docs/*.md", "docs/learn/*.md", "docs/decisions/*.md", "*/README.md")
+EXEMPT = {
+    "docs/vocabulary.md": "holds the list",
+    "README.ko.md": "Korean",
+    "docs/log.md": "a dated record, kept as it was written",
+}
+# (file, word): why this word is right there.
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+# Words of one phrase may be apart by spaces, a line break, the quotes of two joined strings, a comment sign or `_`.
+GAP = r"""(?:[\s"'`#*_/]|\bf(?="))+"""
+
+
+def forbidden(page: Path = PAGE) -> list[tuple[str, str, list[str]]]:
+    """(word or phrase, what to write instead, allowed phrases) of each row of the page's second table."""
+    table = page.read_text(encoding="utf-8").split("## Words that are not used")[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
+    return [
+        (phrase.strip(), instead, [phrase.strip() for phrase in allowed.split(",") if phrase.strip()])
+        for words, instead, allowed in rows[2:]
+        for phrase in words.split(",")
+    ]
+
+
+def pattern(phrase: str) -> re.Pattern[str]:
+    """The phrase in text or in an identifier; a capital in it must be one in the text."""
+    parts = [r"[^.]{0,200}?" if part == "…" else re.escape(part) for part in phrase.split()]
+    words = GAP.join(parts).replace(GAP + r"[^.]{0,200}?" + GAP, r"\b[^.]{0,200}?\b")
+    # A capital after a small letter begins a word of a CamelCase name.
+    before = r"(?<![A-Za-z])" if phrase == phrase.lower() else r"(?<![A-Z])"
+    after = r"(?![A-Za-z])" if phrase == phrase.lower() else r"(?![a-z])"
+    return re.compile(before + words + after, re.IGNORECASE if phrase == phrase.lower() else 0)
+
+
+def violations(root: Path) -> Iterator[str]:
+    """`file:line: "word": write …` for each forbidden word below `root`."""
+    rules = [(phrase, pattern(phrase), instead, allowed) for phrase, instead, allowed in forbidden()]
+    for path in sorted({path for glob in (*SOURCES, *PAGES) for path in root.glob(glob)}):
+        name = path.relative_to(root).as_posix()
+        if name in EXEMPT:
+            continue
+        text = path.read_text(encoding="utf-8")
+        for phrase, wanted, instead, allowed in rules:
+            if (name, phrase) in EXCEPTIONS:
+                continue
+            clean = text
+            for good in allowed:
+                clean = re.sub(re.escape(good), lambda match: "·" * len(match[0]), clean, flags=re.IGNORECASE)
+            for match in wanted.finditer(clean):
+                line = clean.count("\n", 0, match.start()) + 1
+                yield f'{name}:{line}: "{phrase}": write {instead}'
+
+
+def test_no_forbidden_word_is_in_the_source_or_on_an_english_page() -> None:
+    found = list(violations(ROOT))
+    assert not found, f"{len(found)} words that docs/vocabulary.md replaces:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "word"),
+    [
+        ("src/dragoman/a.py", 'def f():\n    """What a hypothesis said."""\n', 2, "said"),
+        ("src/dragoman/cli/verbs.py", 'help="Sentences to verify with, at "\n"the most."\n', 1, "at the most"),
+        ("src/dragoman/cli/verbs.py", 'typer.Option(help="One term, a line a pair.")\n', 1, "a line a"),
+        ("src/dragoman/a.py", "said_again = 1\n", 1, "said"),
+        ("src/dragoman/a.py", "class _Team:\n    ...\n", 1, "Team"),
+        ("src/dragoman/a.py", '"""A batch.\n\nEnters a sentence, leaves\na batch."""\n', 3, "Enters … leaves"),
+        ("src/dragoman/inspection/web/a.js", "// computed anew\n", 1, "anew"),
+        ("docs/recipes.md", "# Recipes\n\nThe run goes on.\n", 3, "goes on"),
+        ("docs/learn/01.md", "The models in\nthe box.\n", 1, "in the box"),
+        ("README.md", "It is told.\n", 1, "told"),
+    ],
+)
+def test_a_planted_word_is_found(tmp_path: Path, name: str, text: str, line: int, word: str) -> None:
+    page = tmp_path / name
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(text, encoding="utf-8")
+    [found] = violations(tmp_path)
+    assert found.startswith(f'{name}:{line}: "{word}": write ')
+
+
+def test_words_that_only_contain_a_forbidden_one_are_allowed(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("Steam, misleads, question marks, amended.\n", encoding="utf-8")
+    assert not list(violations(tmp_path))
+
+
+def test_each_forbidden_word_has_a_replacement_and_each_exception_a_use() -> None:
+    rules = forbidden()
+    assert len(rules) > 50
+    assert all(instead for _, instead, _ in rules)
+    for (name, phrase), reason in EXCEPTIONS.items():
+        assert reason
+        assert pattern(phrase).search((ROOT / name).read_text(encoding="utf-8")), f"{name}: no {phrase!r} any more"
