@@ -132,7 +132,7 @@ def test_without_text_to_verify_with_it_says_how_to_name_some(dragoman: Any, tra
 @pytest.mark.parametrize("engine", ["ctranslate2", "ct2-int8"])
 def test_an_engine_that_the_model_has_no_export_for(dragoman: Any, model: Path, engine: str) -> None:
     complaint = dragoman("translate", "-m", model, "--engine", engine, "a").refused(4)
-    assert complaint == f"{model}: no export for {engine} (it has none); `dragoman export {model}` makes one"
+    assert complaint == f"{model}: no export for {engine} (it has none); `dragoman export -m {model}` makes one"
 
 
 def test_an_engine_that_does_not_exist(dragoman: Any, model: Path) -> None:

@@ -54,7 +54,7 @@ def test_two_processes_speak_once_and_leave_one_model(project: Path) -> None:
     ended = torchrun("train", str(project / "run.toml"))
     assert ended.returncode == 0, ended.stderr
     assert "in each of 2 processes (ddp)" in ended.stderr
-    for line in ("learning the pieces", "step 4  ", "done: 4 steps done", "The model is in"):
+    for line in ("learning the tokenizer", "step 4  ", "done: 4 steps done", "The model is in"):
         assert ended.stderr.count(line) == 1
     assert (project / "runs/toy/model/bundle.json").exists()
 

@@ -29,7 +29,7 @@ app.add_typer(model_app, name="model")
 Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(help="Override configuration keys, e.g. train.max_steps=1000.", metavar="[KEY=VALUE]..."),
+    typer.Argument(help="Override configuration keys, e.g. train.max_steps=1000.", metavar="KEY=VALUE"),
 ]
 Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
 OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help="Folder of a trained model.")]

@@ -1,6 +1,7 @@
 """Output of the command line: messages to stderr, data to stdout. Colours follow the terminal and NO_COLOR."""
 
 import json
+import os
 import shutil
 import sys
 from dataclasses import asdict, is_dataclass
@@ -34,7 +35,7 @@ def program() -> str:
         return f"{'python' if is_this else sys.executable} -m dragoman"
     if shutil.which("dragoman"):
         return "dragoman"
-    return str(called.absolute()) if called.exists() else sys.argv[0]
+    return os.path.abspath(called) if called.exists() else sys.argv[0]
 
 
 def as_called(text: str) -> str:

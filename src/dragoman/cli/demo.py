@@ -92,7 +92,7 @@ def run_demo(folder: Path, minutes: float) -> None:
     dragoman = program()
     say("What to type next:")
     say(f'  {dragoman} translate -m {folder}/runs/demo/model "Click the OK button."')
-    say(f"  {dragoman} model show {folder}/runs/demo/model")
+    say(f"  {dragoman} model show -m {folder}/runs/demo/model")
     say(f"  {dragoman} init mine --pair en-ko      # start with your own text")
 
 

@@ -31,7 +31,7 @@ GLOSSARY = "TSV file: a term, then its translations."
 def translate(
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="Sentences; none, or -, reads lines from stdin.", metavar="[TEXT]... [KEY=VALUE]..."),
+        typer.Argument(help="Sentences; none, or -, reads lines from stdin.", metavar="TEXT KEY=VALUE"),
     ] = None,
     models: Annotated[
         list[Path] | None,
@@ -75,7 +75,7 @@ def translate(
 @app.command()
 def look(
     model: Model,
-    arguments: Annotated[list[str], typer.Argument(help="One sentence.", metavar="TEXT [KEY=VALUE]...")],
+    arguments: Annotated[list[str], typer.Argument(help="One sentence.", metavar="TEXT KEY=VALUE")],
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Inspect this translation instead of the model's own.")
     ] = None,
@@ -111,9 +111,7 @@ def evaluate(
     source: Annotated[Path, typer.Argument(help="Source sentences (or one .tsv or .jsonl file of both sides).")],
     rest: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Their reference translations, line by line; then keys.", metavar="[REFERENCE] [KEY=VALUE]..."
-        ),
+        typer.Argument(help="Their reference translations, line by line; then keys.", metavar="REFERENCE KEY=VALUE"),
     ] = None,
     models: Annotated[
         list[Path] | None,
@@ -175,7 +173,7 @@ def export(
         list[str] | None,
         typer.Argument(
             help="Text to verify the export with; default: the validation text of the model's run.",
-            metavar="[SOURCE] [REFERENCE] [KEY=VALUE]...",
+            metavar="SOURCE REFERENCE KEY=VALUE",
         ),
     ] = None,
     model: OptionalModel = None,
@@ -217,7 +215,7 @@ def model_glossary(
 
 @model_app.command("show")
 def model_show(
-    arguments: Annotated[list[str] | None, typer.Argument(help="The model, without -m.", metavar="[MODEL]")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="The model, without -m.", metavar="MODEL")] = None,
     model: OptionalModel = None,
     as_json: Json = False,
 ) -> None:
@@ -236,7 +234,7 @@ def model_shortlist(
         list[str],
         typer.Argument(
             help="Source sentences and their translations, line by line (or one .tsv or .jsonl file).",
-            metavar="SOURCE [TARGET]",
+            metavar="SOURCE TARGET",
         ),
     ],
     model: OptionalModel = None,

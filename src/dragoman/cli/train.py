@@ -21,7 +21,7 @@ def run_train(path: Path, overrides: Sequence[str], resume: bool, as_json: bool 
     if as_json:
         print_result("dragoman.train/1", result)
     say(f"\nThe model is in {result.model_path}. Next:")
-    say(f'  {program()} translate -m {result.model_path} "…"\n  {program()} model show {result.model_path}')
+    say(f'  {program()} translate -m {result.model_path} "…"\n  {program()} model show -m {result.model_path}')
 
 
 def print_result(schema: str, result: TrainResult) -> None:

@@ -70,9 +70,7 @@ def data_split(
     source: Annotated[Path, typer.Argument(help="Source sentences (or one .tsv or .jsonl file of both sides).")],
     rest: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Their translations, line by line; then configuration keys.", metavar="[TARGET] [KEY=VALUE]..."
-        ),
+        typer.Argument(help="Their translations, line by line; then configuration keys.", metavar="TARGET KEY=VALUE"),
     ] = None,
     held_out: Annotated[int | None, typer.Option(min=1, help="Pairs for each of valid and test.")] = None,
     as_json: Json = False,
@@ -109,7 +107,7 @@ def train(
 def distill(
     arguments: Annotated[
         list[str],
-        typer.Argument(help="Configuration of the student's run, then keys.", metavar="CONFIG [KEY=VALUE]..."),
+        typer.Argument(help="Configuration of the student's run, then keys.", metavar="CONFIG KEY=VALUE"),
     ],
     teacher: OptionalModel = None,
     preset: Annotated[str | None, typer.Option(help="Shape of the student, the same as model.preset=.")] = None,
