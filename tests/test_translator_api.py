@@ -107,7 +107,6 @@ def with_a_number() -> Iterator[Any]:
         (with_a_number(), "line 2 is a value of type int"),
         ([None], "line 1 is None"),
     ],
-    ids=str,
 )
 def test_anything_else_is_an_error_that_says_what_was_given(translator: Translator, text: Any, given: str) -> None:
     with pytest.raises(DataError, match=rf"^text: .*{given}"):
