@@ -1,17 +1,22 @@
-# Two commands do everything: `make demo` and `make test`. `make install` makes the environment they share.
+# Two commands do everything: `make demo` and `make test`. `make install` makes the environment that all share.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-levels install check format docs clean
+.PHONY: demo test test-all test-levels install check format docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
 
 # A process for every core: tests are small, and a second thread would wait for the other process's.
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 test: $(VENV)/.installed
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+	OMP_NUM_THREADS=1 $(PYTEST)
+
+# With what tests/slow.py lists and what is marked slow.
+test-all: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(PYTEST) -m "not gpu"
 
 # What depends on the order and the width of sums, as processors with less than this one compute it. More threads than
 # free cores wait for each other; passively, that costs little.

@@ -17,10 +17,19 @@ from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.loop import Trainer
+from slow import is_slow
 
 Build = Callable[..., Transformer]
 MakeTrainer = Callable[..., Trainer]
 WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` leaves to `make test-all`."""
+    for item in items:
+        if is_slow(item.nodeid):
+            item.add_marker("slow")
 
 
 @pytest.fixture

@@ -1,0 +1,47 @@
+"""Which tests are slow: `make test` leaves them to `make test-all`. `tests/conftest.py` marks them.
+
+`make test` is to end within 4 minutes on 2 cores and still cover every module, law and journey once. So of a law that
+is tested on several models, sizes or options, the quick suite keeps one or two; what is dear as a whole (a browser,
+Sphinx, torchrun, training in the course) is slow as a whole. A pattern is a regular expression for the end of a test's
+id; a test holds that each matches something.
+"""
+
+import re
+
+PATTERNS = (
+    # The course's pages that train, and the site.
+    r"test_learn\.py::test_a_page_prints_what_it_shows\[(07|09|10)-.*",
+    r"test_learn\.py::test_the_site_.*",
+    # Laws on every model: the quick suite keeps the model of today, the others follow.
+    r"decode/test_options\.py::test_an_option_is_what_the_plain_search_does_with_it\[(post|pre)-.*",
+    r"decode/test_options\.py::test_an_ensemble_averages_probabilities\[3\]",
+    r"decode/test_cache\.py::test_a_state_goes_on_as_its_tokens_say_whatever_others_do\[(post|pre)-.*",
+    r"decode/test_cache\.py::test_a_state_goes_on_as_its_tokens_say_whatever_others_do\[today-float64-[12]-.*",
+    r"decode/test_sampling\.py::.*\[(post|pre)\b.*",
+    r"equivalence/test_batching\.py::.*\[(post|pre|deep encoder|deep decoder)\b.*",
+    # Every preset's export: the quick suite keeps the smallest and one untied.
+    r"equivalence/test_export\.py::test_every_preset_is_exported_as_it_is\[(?!tiny|untied).*",
+    r"equivalence/test_export\.py::test_what_is_exported_finds_what_the_reference_finds\[\{'(exact|beam': 4).*",
+    # torchrun.
+    r"equivalence/test_processes\.py::test_a_run_saved_by_some_processes_goes_on_with_others.*",
+    r"journey/test_torchrun\.py::(?!test_the_files_that_start_it).*",
+    # A browser: the quick suite opens the page once.
+    r"journey/test_look\.py::(?!test_printed_it_has_every_view).*",
+    # Processes of their own.
+    r"cli/test_main\.py::test_data_and_talk_are_utf8_whatever_the_terminal_says\[(?!plain-cp949|json-ascii).*",
+    r"cli/test_train\.py::test_a_stopped_run_goes_on_to_the_very_same_weights\[in update (3|6).*",
+    r"cli/test_distill\.py::test_interrupted_and_resumed_equals_uninterrupted\[(0|400)\]",
+    r"training/test_precision\.py::test_on_a_lesser_processor_.*\[AVX512.*",
+    # Long texts and long trainings.
+    r"cli/test_translate_in_the_long_run\.py::test_a_megabyte_on_a_line_is_a_line\[(?!'the red dog).*",
+    r"text/test_segment\.py::test_a_megabyte_on_a_line_is_cut_in_seconds\[(?!'ab\. ').*",
+    r"shortlist/test_shortlist\.py::test_a_trained_model_teaches_its_dictionary",
+    r"engine/test_threads\.py::.*'exact': True.*",
+    r"data/test_embedded_corpus\.py::test_no_test_sentence_has_a_near_duplicate_in_train.*",
+)
+SLOW = re.compile("|".join(f"(?:.*/)?{pattern}" for pattern in PATTERNS))
+
+
+def is_slow(test_id: str) -> bool:
+    """Whether `make test` leaves this test out."""
+    return SLOW.fullmatch(test_id) is not None
