@@ -1,7 +1,7 @@
-"""Dropout (Srivastava et al. 2014), section 5.4, with random bits drawn sparingly.
+"""Dropout (Srivastava et al. 2014), section 5.4, with 16 random bits per element.
 
-PyTorch draws one random number per element on a CPU, which costs a sixth of a small model's step. Sixteen bits
-decide as well: one 64-bit draw serves four elements, and the rate is right to 1 / 65,536.
+On a CPU PyTorch draws one random number per element, which takes a sixth of a small model's step. Here one 64-bit draw
+serves four elements, and the rate is exact to 1 / 65,536.
 """
 
 import threading
@@ -17,7 +17,7 @@ _here = threading.local()
 
 @contextmanager
 def drawn_from(generator: torch.Generator) -> Iterator[None]:
-    """In this thread dropout draws from `generator` meanwhile; the default one is shared with every other thread."""
+    """In this context and thread, dropout draws from `generator` instead of the default one, which threads share."""
     _here.generator = generator
     try:
         yield

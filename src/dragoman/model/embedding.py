@@ -30,7 +30,7 @@ def _known_positions(length: int, d_model: int, device: torch.device) -> Float[T
 class Embedding(nn.Module):
     """Token ids → vectors: dropout(E[token] · √d_model + PE(pos)), sections 3.4, 3.5 and 5.4.
 
-    Without `sinusoidal` nothing is added: attention itself knows of positions.
+    Without `sinusoidal` no PE is added: positions are encoded in attention.
     """
 
     def __init__(self, vocab: int, d_model: int, dropout: float, sinusoidal: bool = True) -> None:
@@ -39,7 +39,7 @@ class Embedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(vocab, d_model))
         self.dropout = Dropout(dropout)
         self.scale = math.sqrt(d_model)
-        # √d_model times this deviation is 1: scaled embeddings start as large as the positions.
+        # √d_model times this deviation is 1: scaled embeddings start at the magnitude of the positions.
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
     def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:

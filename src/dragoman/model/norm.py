@@ -1,7 +1,7 @@
-"""Normalisation: LayerNorm (Ba et al. 2016), the paper's, is PyTorch's own; RMSNorm (Zhang and Sennrich 2019) is here.
+"""Norms: LayerNorm of the paper (Ba et al. 2016) is PyTorch's; RMSNorm (Zhang and Sennrich 2019) is defined here.
 
-PyTorch computes RMSNorm on a CPU as five operations that keep what each needs; this one keeps the normalised vector
-and takes less than half of their time (`docs/log.md`, 2026-11-21).
+PyTorch computes RMSNorm on a CPU as five operations, each of which saves tensors for the backward pass. This one saves
+the normalised vector alone and takes less than half the time (`docs/log.md`, 2026-11-21).
 """
 
 from typing import Any
@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 
-# What keeps a position without variance from a division by zero.
+# Added to the variance, against division by zero.
 EPSILON = {"layer": 1e-5, "rms": 1e-6}
 
 
 def norm(config: ModelConfig) -> nn.Module:
-    """The normalisation of this model."""
+    """The norm that `config` names."""
     kind = RMSNorm if config.norm == "rms" else nn.LayerNorm
     return kind(config.d_model, EPSILON[config.norm])
 
@@ -30,7 +30,7 @@ class RMSNorm(nn.Module):
         self.weight, self.eps = nn.Parameter(torch.ones(d_model)), eps
 
     def forward(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any D"]:
-        """Every position by its own length."""
+        """Normalise each position."""
         normalised: Tensor = _Normalise.apply(x, self.eps)
         return normalised * self.weight.to(x.dtype)
 

@@ -2,10 +2,10 @@
 
     checkpoints/00001000/
         model.safetensors       weights, or their moving average
-        optimizer.safetensors   Adam's moments (and the weights, if above is their average), or of a model in parts:
-        optimizer/              the same by torch.distributed.checkpoint, each process's part
-        random.safetensors      the random states of every process
-        training.json           step, data position, best so far, time spent
+        optimizer.safetensors   Adam's moments (and the weights, if the above are their average), or if sharded:
+        optimizer/              the same by torch.distributed.checkpoint, one shard per process
+        random.safetensors      random states of every process
+        training.json           step, data position, best value so far, time; for the same version of dragoman
 
 A checkpoint is written atomically. The last two are kept in full, so that a run can resume from the one before if a
 disk damages the last. Of older ones only the weights are kept, as long as averaging or the best so far need them. Any
@@ -41,7 +41,7 @@ FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 
 @dataclass(frozen=True)
 class Progress:
-    """The numbers of a run at one step."""
+    """The state of a run at one step, apart from tensors."""
 
     step: int
     position: dict[str, int]
@@ -50,19 +50,19 @@ class Progress:
     seconds: float
     target_tokens: int
     precision: Literal["float32", "bfloat16"]
-    """The arithmetic in use."""
+    """Of matrix products."""
     processes: int
-    """How many trained together."""
+    """Size of the process group."""
     accumulate: int
-    """Micro-batches of each process in an update."""
+    """Micro-batches per process in an update."""
     batch_tokens: int
     """Maximum number of tokens of a micro-batch, padding counted."""
     splits: int
     """Into how many parts each micro-batch is cut, so that one fits in memory."""
     threads: int
-    """CPU threads of each process: sums and, where each takes rows of a batch, dropout depend on them."""
+    """CPU threads per process: the order of sums depends on them, and dropout if threads take rows of a batch."""
     torch: str
-    """Version of PyTorch, whose kernels sums depend on too."""
+    """Version of PyTorch: the order of sums depends on its kernels."""
     validated: dict[int, float] = field(default_factory=dict)
     """Watched value at each validated step whose checkpoint is kept."""
 
@@ -76,9 +76,9 @@ def save_checkpoint(
     group: ProcessGroup,
     mean: MovingAverage | None = None,
 ) -> None:
-    """Write the checkpoint of `progress.step`; remove those that are neither it nor in `keep`.
+    """Write the checkpoint of `progress.step`; remove older ones that are not in `keep`.
 
-    Every process of the group must call it; the first one writes, the others their parts of a shared model.
+    Every process of the group must call this. Rank 0 writes everything but the shards of the others.
     """
     weights = gather_full_state(evaluation_weights(model, mean), group)
     states = group.all_gather(torch.get_rng_state())
@@ -88,7 +88,7 @@ def save_checkpoint(
     final = checkpoint(folder, progress.step)
     also = RESUME_HINT if resumable_steps(folder) else "nothing had been saved before, start again"
     with atomic_folder(final, also) if group.is_main else nullcontext(partial_folder(final)) as partial:
-        group.barrier()  # the folder is there
+        group.barrier()  # the folder exists
         if in_parts:
             _save_parts(moments, partial / "optimizer", final, also)
         if group.is_main:
@@ -99,7 +99,7 @@ def save_checkpoint(
             random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
             save_tensors(partial / "random.safetensors", random)
             (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
-    group.barrier()  # the checkpoint is there
+    group.barrier()  # the checkpoint exists
     if group.is_main:
         _tidy(folder, progress.step, keep)
 
@@ -107,14 +107,14 @@ def save_checkpoint(
 def _save_parts(moments: dict[str, Tensor], where: Path, final: Path, also: str) -> None:
     try:
         save_parts(moments, checkpoint_id=where)
-    except CheckpointException as error:  # a BaseException, so that nobody else would tell it
+    except CheckpointException as error:  # a BaseException, which nothing else would report
         cause = _cause(error)
         refused = cause if isinstance(cause, OSError) else OSError(0, str(cause).strip().partition("\n")[0])
         raise storage_error(final, refused, f"; {also}") from None
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What went wrong in the first process of those that failed: torch's own words hold a traceback for each."""
+    """The error of the first process that failed; torch's own message contains a traceback for each."""
     if isinstance(error, CheckpointException) and error.failures:
         return next(iter(error.failures.values()))[0]
     return error
@@ -122,7 +122,7 @@ def _cause(error: BaseException) -> BaseException:
 
 def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
     try:
-        for torn in folder.glob(".*.partial"):  # of a process that was killed while it wrote
+        for torn in folder.glob(".*.partial"):  # left by a process that was killed while writing
             shutil.rmtree(torn)
         whole = [step for step in resumable_steps(folder) if step <= latest][-2:]
         for step in checkpoint_steps(folder):
@@ -138,7 +138,7 @@ def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
 
 
 def evaluation_weights(model: Transformer, mean: MovingAverage | None) -> dict[str, Tensor]:
-    """The weights that are validated and end in the bundle: the model's own, or their moving average."""
+    """The weights to validate and to put into the bundle: the model's own, or their moving average."""
     return mean.weights if mean else {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
@@ -147,7 +147,7 @@ def _trained(model: Transformer) -> dict[str, Tensor]:
 
 
 def read_progress(folder: Path, step: int) -> Progress:
-    """The numbers of the run at `step`. Raises ModelError."""
+    """The progress of the run at `step`. Raises ModelError."""
     where = checkpoint(folder, step) / "training.json"
     try:
         record = json.loads(where.read_text(encoding="utf-8"))
@@ -165,9 +165,9 @@ def load_checkpoint(
     group: ProcessGroup,
     mean: MovingAverage | None = None,
 ) -> Progress:
-    """Put model, optimizer and random states back as they were at `step`. Raises ModelError.
+    """Restore model, optimizer and random states of `step`. Raises ModelError.
 
-    The random states are those of as many processes as there were; with another number they stay as they are.
+    Random states are restored only if the number of processes is the same.
     """
     where, progress = checkpoint(folder, step), read_progress(folder, step)
     random: dict[str, Tensor] = {}
@@ -211,7 +211,7 @@ def checkpoint(folder: Path, step: int) -> Path:
 
 
 def checkpoint_steps(folder: Path) -> list[int]:
-    """Steps of the checkpoints on disk, ascending; half-written ones do not count."""
+    """Steps of the checkpoints on disk, ascending; incomplete ones are left out."""
     for moved in folder.glob(".*.old"):
         restore(folder / moved.name.removeprefix(".").removesuffix(".old"))
     numbered = [path for path in folder.glob("[0-9]" * 8 + "*") if path.name.isdecimal() and path.is_dir()]

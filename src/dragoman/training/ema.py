@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class MovingAverage:
-    """θ̄ ← d θ̄ + (1 − d) θ after each step t, with d at most (1 + t) / (10 + t), so that the beginning is forgotten."""
+    """θ̄ ← d θ̄ + (1 − d) θ after each step t, with d at most (1 + t) / (10 + t), to forget the beginning."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.model, self.decay = model, decay
@@ -13,13 +13,13 @@ class MovingAverage:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Follow the model after its `step`."""
+        """Average in the model's weights after `step`."""
         decay = min(self.decay, (1 + step) / (10 + step))
         for mean, parameter in zip(self.weights.values(), self.model.parameters(), strict=True):
             mean.lerp_(parameter.detach(), 1 - decay)
 
     @torch.no_grad()
     def restart(self) -> None:
-        """Begin again from the model's weights as they are."""
+        """Set the average to the model's present weights."""
         for mean, parameter in zip(self.weights.values(), self.model.parameters(), strict=True):
             mean.copy_(parameter.detach())

@@ -21,7 +21,7 @@ from dragoman.training.precision import Precision
 
 # A CPU trains fastest on a few thousand tokens at once: more leave its caches (`docs/log.md`, 2026-11-21).
 CPU_TOKENS = 4096
-# A trial lacks what training holds besides: earlier gradients, optimizer state, memory fragmented by other shapes.
+# Training also holds what a trial does not: earlier gradients, optimizer state, memory fragmented by other shapes.
 HEADROOM = 1.5
 # Batches of one token count need different amounts of memory for short and for long sentences.
 LENGTHS = (8, 32, 128)

@@ -18,7 +18,7 @@ def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
 
 
 def clip_grad_norm(parameters: Iterable[nn.Parameter], limit: float) -> float:
-    """Shorten the gradient to `limit`, whole though each process may hold but a part of it; its norm before."""
+    """Scale the gradient down to a norm of `limit`, over all shards. Returns the norm before."""
     return float(full_tensor(torch.nn.utils.clip_grad_norm_(parameters, limit)))
 
 
@@ -32,7 +32,7 @@ def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[st
 
 
 def empty_state(model: nn.Module) -> dict[str, Tensor]:
-    """Tensors for what `state_tensors` gave after any step, to be read into."""
+    """Tensors of the shapes that `state_tensors` returns, to be read into."""
     state: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         state[f"{name}.step"] = torch.zeros(())
@@ -42,7 +42,7 @@ def empty_state(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Put back what `state_tensors` gave, here or in another number of processes."""
+    """Restore what `state_tensors` returned, also with another number of processes."""
     parameters = dict(model.named_parameters())
     index = {name: number for number, name in enumerate(parameters)}
     state: dict[int, dict[str, Any]] = {}

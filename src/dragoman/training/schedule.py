@@ -1,4 +1,4 @@
-"""The learning rate, section 5.3, or a straight line."""
+"""The learning rate: section 5.3, or linear."""
 
 from dragoman.config import TrainConfig
 
@@ -12,8 +12,8 @@ def learning_rate(step: int, d_model: int, train: TrainConfig, minutes: float) -
     """The learning rate at `step`, counted from 1, when `minutes` of training have passed.
 
     `inverse_sqrt`: Eq. (3), or the same curve scaled to reach `train.learning_rate` at the end of the warm-up.
-    `linear`: in a line up to that peak, and from there in a line to nothing after `train.max_steps`; with
-    `train.max_minutes` no higher than the share of the minutes that is left.
+    `linear`: linearly up to that peak, then linearly to zero after `train.max_steps`; with `train.max_minutes`, at most
+    the peak times the fraction of the minutes that is left.
     """
     own_peak = noam(train.warmup, d_model, train.warmup)
     peak = own_peak if train.learning_rate is None else train.learning_rate

@@ -1,4 +1,4 @@
-"""A signal asks a run to stop; the run stops between two steps, saved."""
+"""Signals stop a run between two steps, after saving."""
 
 import signal
 import threading
@@ -9,9 +9,9 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """Whether SIGINT or SIGTERM has arrived since; a second SIGINT stops at once."""
+    """A function that says whether SIGINT or SIGTERM has arrived; a second SIGINT stops at once."""
     arrived = False
-    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main one alone
+    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
         yield lambda: False
         return
 
