@@ -51,8 +51,9 @@ def violations(root: Path) -> Iterator[str]:
         if name in EXEMPT:
             continue
         text = path.read_text(encoding="utf-8")
+        lowered = text.lower()
         for phrase, wanted, instead, allowed in rules:
-            if (name, phrase) in EXCEPTIONS:
+            if phrase.split()[0].lower() not in lowered or (name, phrase) in EXCEPTIONS:
                 continue
             clean = text
             for good in allowed:
