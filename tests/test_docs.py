@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+import dragoman
 from dragoman.config.reference import keys
 
 ROOT = Path(__file__).parents[1]
@@ -69,3 +70,15 @@ def test_each_decision_has_a_date_a_status_and_the_three_sections() -> None:
         assert f"({record.name})" in index
         assert f"| {dated[1]} | {dated[2]} |" in index, record.name
         assert all(f"**{part}.**" in text for part in ("Context", "Choice", "Price")), record.name
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ko.md", "docs/quickstart.md", "docs/ko/quickstart.md"])
+def test_python_of_the_first_pages_uses_public_names_only(name: str) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        compile(block, name, "exec")
+        used = set(re.findall(r"\bdragoman\.(\w+)", block))
+        assert used, block
+        assert used <= set(dragoman.__all__)
+        assert re.findall(r"^(?:import|from) .*", block, re.MULTILINE) == ["import dragoman"]

@@ -32,8 +32,9 @@ BOTH = f"""() => {{
   document.querySelector("{STEP} figure").before(scores);
 }}"""
 TERMINAL = """
+  @font-face { font-family: narrow; src: local("DejaVu Sans Mono"); unicode-range: U+2581, U+2192; size-adjust: 83%; }
   body { margin: 0; background: #14181d; color: #d5dbe1; }
-  pre { margin: 0; padding: 22px 26px; font: 15px/1.45 "Noto Sans Mono CJK KR", "D2Coding", monospace;
+  pre { margin: 0; padding: 22px 26px; font: 15px/1.45 narrow, "Noto Sans Mono CJK KR", "D2Coding", monospace;
         white-space: pre-wrap; }
   b { color: #7fd1ae; }
 """
