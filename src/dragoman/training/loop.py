@@ -268,7 +268,7 @@ class Trainer:
             listener.on_notice(self.step, text)
 
     def _save(self) -> None:
-        keep = {*self._to_average(), self.tracker.best_step}
+        keep = {*self.tracker.to_average(self.validated, self.config.train), self.tracker.best_step}
         self.validated = {step: value for step, value in self.validated.items() if step in keep}
         progress = Progress(
             self.step,
@@ -287,18 +287,12 @@ class Trainer:
         )
         save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean)
 
-    def _to_average(self) -> list[int]:
-        train = self.config.train
-        steps = sorted(self.validated)
-        if train.average == "best":
-            sign = 1 if self.tracker.metric == "loss" else -1
-            steps.sort(key=lambda step: -sign * self.validated[step])
-        return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
-
     def _finish(self, reason: str) -> Outcome:
         """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
         there = checkpoint_steps(self.folder)
-        candidates = [(step,) for step in there if step == self.tracker.best_step] + [tuple(self._to_average())]
+        candidates = [(step,) for step in there if step == self.tracker.best_step] + [
+            tuple(self.tracker.to_average(self.validated, self.config.train))
+        ]
         losses: dict[tuple[int, ...], float] = {}
         if self.group.is_main:
             self.final.eval()

@@ -1,12 +1,13 @@
 """Validation on held-out text: the loss, the best value so far, and how long ago it was reached."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, Self
 
 import torch
 
+from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch
 from dragoman.model.transformer import Transformer
 from dragoman.training.objective import batch_loss
@@ -32,6 +33,14 @@ class BestTracker:
         if self.improves(value):
             return replace(self, best=value, best_step=step, bad_validations=0)
         return replace(self, bad_validations=self.bad_validations + 1)
+
+    def to_average(self, validated: Mapping[int, float], train: TrainConfig) -> list[int]:
+        """The steps, of those `validated` with a value, whose weights make up the final model; ascending."""
+        steps = sorted(validated)
+        if train.average == "best":
+            sign = 1 if self.metric == "loss" else -1
+            steps.sort(key=lambda step: -sign * validated[step])
+        return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
 
     def state_dict(self) -> dict[str, object]:
         """The fields, for a checkpoint."""
