@@ -179,8 +179,12 @@ class Trainer:
         """One step, from the mean loss over all target tokens of everyone's micro-batches; whether to stop after it."""
         train = self.config.train
         update = self.updates.next_update(self.accumulate)
-        self.position, self.skipped = update.position, update.skipped
-        batches, tokens = update.batches, update.target_tokens
+        batches, tokens, self.position, self.skipped = (
+            update.batches,
+            update.target_tokens,
+            update.position,
+            update.skipped,
+        )
         mine = self._backward(batches, tokens)
         norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
         here = [float(rank == self.group.rank and not math.isfinite(mine)) for rank in range(self.group.size)]
