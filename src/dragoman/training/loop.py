@@ -15,7 +15,7 @@ import torch
 
 from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
-from dragoman.data.stream import BatchStream
+from dragoman.data.stream import BatchStream, Update
 from dragoman.errors import DivergenceError, Interrupted
 from dragoman.model.device import emulation_notice
 from dragoman.model.transformer import Transformer
@@ -179,20 +179,15 @@ class Trainer:
         """One step, from the mean loss over all target tokens of everyone's micro-batches; whether to stop after it."""
         train = self.config.train
         update = self.updates.next_update(self.accumulate)
-        batches, tokens, self.position, self.skipped = (
-            update.batches,
-            update.target_tokens,
-            update.position,
-            update.skipped,
-        )
-        mine = self._backward(batches, tokens)
+        self.position, self.skipped = update.position, update.skipped
+        mine = self._backward(update)
         norm = clip_grad_norm(self.model.parameters(), train.clip_norm or math.inf)
         here = [float(rank == self.group.rank and not math.isfinite(mine)) for rank in range(self.group.size)]
         loss, stop, clock, *wrong = self.group.all_reduce_sum(
             [mine, float(stopped()), self.seconds if self.group.is_main else 0.0, *here]
         )
         if not math.isfinite(loss) or not math.isfinite(norm):
-            raise self._diverged(batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
+            raise self._diverged(update.batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
         self.step, self.clock = self.step + 1, clock
         rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
         for group in self.optimizer.param_groups:
@@ -201,17 +196,17 @@ class Trainer:
         self.optimizer.zero_grad()
         if self.mean:
             self.mean.update(self.step)
-        self.target_tokens += tokens
-        self.meter.add(loss, tokens, batches)
+        self.target_tokens += update.target_tokens
+        self.meter.add(loss, update.target_tokens, update.batches)
         if self.step % train.log_every == 0:
             self._report(rate, norm)
         return stop > 0
 
-    def _backward(self, batches: Sequence[Batch], tokens: int) -> float:
+    def _backward(self, update: Update) -> float:
         """The gradient of an update; as long as memory does not suffice, batches are cut into more splits."""
         while True:
             try:
-                return self.gradient.backward(batches, tokens)
+                return self.gradient.backward(update.batches, update.target_tokens)
             except SplitsDoubled as doubled:
                 self.optimizer.zero_grad()
                 self._notice(f"step {self.step + 1:,}: {doubled}")
