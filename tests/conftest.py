@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 from torch import Tensor
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig, TokenizerConfig
@@ -22,6 +23,11 @@ from slow import is_slow
 Build = Callable[..., Transformer]
 MakeTrainer = Callable[..., Trainer]
 WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
+
+
+# A busy machine is no failure: hypothesis's time limit for an example is off.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 @pytest.hookimpl(tryfirst=True)
