@@ -23,7 +23,7 @@ test-all: $(VENV)/.installed
 ARITHMETIC := tests/paper tests/model tests/decode tests/inspection tests/shortlist tests/test_learn.py \
 	tests/training/test_threads.py tests/training/test_recipes.py tests/training/test_precision.py \
 	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py search.py)
-AT_LEVEL = $(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -k "not site" $(ARITHMETIC)
+AT_LEVEL = $(PYTEST) -q -m "not gpu" -k "not site and not compiled and not two_thousand" $(ARITHMETIC)
 test-levels: $(VENV)/.installed
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(AT_LEVEL)
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(AT_LEVEL)

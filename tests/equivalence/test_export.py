@@ -192,7 +192,7 @@ def test_sampling_with_a_seed_draws_the_same_again(
 
 
 def test_what_ctranslate2_cannot_compute_is_refused(joint: Tokenizer) -> None:
-    with pytest.raises(ModelError, match="d_k = 6 and d_v = 8: CTranslate2 has one width"):
+    with pytest.raises(ModelError, match="d_k = 6 and d_v = 8: CTranslate2 needs the same width"):
         TransformerConverter(network({**PRESETS["tiny"], "d_v": 8}, joint), joint)
 
 
