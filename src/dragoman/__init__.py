@@ -1,4 +1,4 @@
-"""Dragoman: two files of parallel text in, a Transformer translation system of your own out.
+"""Dragoman turns two files of parallel text into a Transformer translation system of your own.
 
     import dragoman
 
@@ -8,7 +8,7 @@
     print(dragoman.evaluate(translator, "test.ko", "test.en").bleu)
 
 Paths are `str` or `os.PathLike` everywhere. Nothing here prints; progress goes to listeners (`dragoman.Listener`).
-Every mistake of a user raises an error of the family `DragomanError`. The names are loaded when first used (PEP 562),
+Every mistake of a user raises a `DragomanError`. The names are loaded when first used (PEP 562),
 so importing the package loads neither torch nor ctranslate2.
 """
 

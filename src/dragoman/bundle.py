@@ -6,8 +6,8 @@
     model.safetensors   the weights
     tokenizer/          SentencePiece models
     golden.jsonl        translations by the PyTorch engine, for the verification of other engines
-    ct2-*/              the network in CTranslate2's format; its quantization is in the name. With it, the weights may
-                        be missing
+    ct2-*/              the network in CTranslate2's format; its quantization is in the name. A bundle that has
+                        one may lack the weights
 
 Opening a bundle checks format, names, sizes and hashes, and refuses files that `bundle.json` does not list where an
 engine would read them. The hashes are in the same folder as the files: they detect damage, not tampering. Use bundles
@@ -95,7 +95,7 @@ def write_bundle(
 ) -> None:
     """Write a bundle that replaces `folder`; `facts` (data, scores, …) are added to `bundle.json`.
 
-    Raises DragomanError if the disk refuses; `folder` then keeps what it held.
+    Raises DragomanError if writing fails; `folder` is unchanged then.
     """
     with atomic_folder(folder) as partial:
         (partial / "tokenizer").mkdir()
@@ -118,10 +118,10 @@ def write_bundle(
 
 @contextmanager
 def update_bundle(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Iterator[Path]:
-    """A new folder with the bundle's files, to be changed in the block; then it replaces `folder`, with `facts` added.
+    """Yield a copy of the bundle to change in the block; at its end the copy, with `facts` added, replaces `folder`.
 
     Changes must replace files and not write into them, because they may be hard links to the old ones. Raises
-    DragomanError if the disk refuses; `folder` then keeps what it held.
+    DragomanError if writing fails; `folder` is unchanged then.
     """
     folder, inside = folder.resolve(), bundle.folder  # a link is kept, the folder that it names is replaced
     with atomic_folder(folder) as partial:

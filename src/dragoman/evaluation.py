@@ -97,7 +97,7 @@ def compare(
     """BLEU, chrF and TER of the translations of several systems, and paired tests against the first of them.
 
     Both tests are sacreBLEU's (`sacrebleu.significance`), with its seed: paired bootstrap and paired approximate
-    randomisation. Other translations than the baseline's get its p-values; the same ones get p = 1.
+    randomisation. A system whose translations are those of the baseline gets p = 1.
     """
     by_bootstrap, bootstrap_signatures = _paired_test(systems, references, tokenize, "bs", resamples)
     by_randomisation, randomisation_signatures = _paired_test(systems, references, tokenize, "ar", trials)
@@ -123,7 +123,7 @@ def compare(
 
 
 def _p_value(result: Any, same: bool) -> float | None:
-    """sacreBLEU's p-value, but 1 for translations that are the same, for which it returns its smallest value."""
+    """sacreBLEU's p-value, except for identical translations: p = 1, where sacreBLEU returns its smallest value."""
     return None if result.p_value is None else 1.0 if same else float(result.p_value)
 
 

@@ -82,8 +82,8 @@ def _lock_file(folder: Path) -> Path:
 def atomic_folder(folder: Path, also: str = "what was saved before is intact") -> Iterator[Path]:
     """A new empty folder to fill, which replaces `folder` when the block ends without an exception.
 
-    If the block raises or the process is killed, `folder` keeps what it held. Raises DragomanError if the disk
-    refuses, with `also` at the end of its message.
+    If the block raises or the process is killed, `folder` is unchanged. Raises DragomanError if writing fails, with
+    `also` at the end of its message.
     """
     folder = Path(os.path.abspath(folder))  # "." has no name
     try:
@@ -138,7 +138,7 @@ def refuse_unwritable_folder(folder: Path) -> None:
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Write `text` in UTF-8 to `path`, or leave the file as it was. Raises DragomanError if the disk refuses."""
+    """Write `text` in UTF-8 to `path`, or leave the file as it was. Raises DragomanError if writing fails."""
     with atomic_file(path) as file:
         file.write(text.encode())
 
@@ -148,7 +148,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A new file, open for writing, which replaces `path` when the block ends without an exception.
 
     A device or a pipe is written to directly; if `path` is a symbolic link, the file that it names is replaced.
-    Raises DragomanError if the disk refuses.
+    Raises DragomanError if writing fails.
     """
     try:
         if _is_special(path):
@@ -171,7 +171,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 def atomic_new_files(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
     """Files that do not exist yet, open for writing: all get their names when the block ends well, otherwise none.
 
-    Raises OSError if the disk refuses.
+    Raises OSError if writing fails.
     """
     named: list[Path] = []
     with _partial_files(paths) as partials:
@@ -224,7 +224,7 @@ def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def storage_error(path: Path, error: OSError, also: str = "") -> DragomanError:
-    """A DragomanError that says what the disk refused and what to do."""
+    """A DragomanError that says why writing failed and what to do."""
     remedy = {
         errno.ENOSPC: "free some space and try again",
         errno.EDQUOT: "free some of your quota and try again",

@@ -10,9 +10,9 @@ Kind = Literal["loop", "length", "copy", "segmented"]
 class Candidate:
     """One translation of a line: its text, its score (log P over the length penalty) and log P in nats.
 
-    `log_probs`, present if `decode.token_scores` is set, are log P of each of the `tokens` and of EOS. Of a line
-    translated in parts the k-th candidate joins the k-th of each part (the last one of a part that has fewer); its
-    log P is their sum and its score their mean, so that the best still comes first.
+    `log_probs`, present if `decode.token_scores` is set, are log P of each of the `tokens` and of EOS. If a
+    line was translated in parts, its k-th candidate joins the k-th candidates of the parts (of a part with fewer, the
+    last one). Its log P is their sum and its score their mean, so that the best still comes first.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A glossary term in the source, and its translation as found or, if not satisfied, the first of those required."""
+    """A glossary term in the source and its translation: the one found, or the first required one if none was found."""
 
     source: str
     target: str

@@ -1,4 +1,4 @@
-"""Text → text: split, encode, search, decode, check. As many translations come out as lines went in, in their order.
+"""Text → text: split, encode, search, decode, check. Each line has one translation; the order is kept.
 
 The path of a line, down and back:
 
@@ -49,8 +49,8 @@ class Translator:
     """A tokenizer and an engine, with the options of the search.
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
-    lines are translated in parts and faulty translations are retried; without, each line once and whole. The
-    `glossary` applies to every line.
+    lines are translated in parts and faulty translations are retried; without them, each line is translated once, as a
+    whole. The `glossary` applies to every line.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Translator:
         """The translator of the bundle in folder `model`, or of an ensemble of several with the same vocabulary.
 
         A name may be that of a bundled model. `options` replace those that the (first) model was trained with;
-        `precision` and `threads` are those of `of_bundle`. The glossary comes before that of the bundle. Raises
+        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle. Raises
         ModelError, ConfigError, ResourceError.
         """
         models = [model] if isinstance(model, str | os.PathLike) else model
@@ -114,9 +114,9 @@ class Translator:
     ) -> Self:
         """The translator of opened bundles.
 
-        A `precision` other than `auto` asks for the torch engine, since an export has its own; with `auto` the torch
-        engine takes that of `options`. `threads` are those that the engine works with; None: torch's own number, or all
-        processors.
+        A `precision` other than `auto` selects the torch engine, because an export has its own; with `auto` the torch
+        engine uses that of `options`. `threads` is the number of CPU threads of the engine; None is torch's own number,
+        or all processors with CTranslate2.
         """
         if precision not in get_args(Precision):
             raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
@@ -180,7 +180,7 @@ class Translator:
         """The translation of one line, a str, or of each line of an iterable; an empty line stays an empty line.
 
         `options` replace the translator's own for this call, and `changes` change single keys of them: `beam=8`,
-        `n_best=5`, `method="sample"`, … (see `DecodeConfig`). Where it can, the translation keeps to the glossary;
+        `n_best=5`, `method="sample"`, … (see `DecodeConfig`). The translation follows the glossary where possible;
         `Translation.terms` reports it. Every translation begins with `target_prefix`, which excludes a glossary.
 
         Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
@@ -282,7 +282,7 @@ class Translator:
         return [self._split(line, self.max_source_tokens) if line.source_ids else [] for line in whole]
 
     def _split(self, sentence: Sentence, max_tokens: int | None) -> list[Sentence]:
-        """The sentences in a line, each of up to `max_tokens` tokens; the line itself where it is short or one."""
+        """The sentences of a line, each of up to `max_tokens` tokens; a short line or a single sentence stays whole."""
         if not max_tokens or len(sentence.source_ids) <= max_tokens * WHOLE_SHARE:
             return [sentence]
         text = sentence.segment.text

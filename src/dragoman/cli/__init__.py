@@ -1,1 +1,1 @@
-"""Command line: one module a verb; the only place that composes, prints and catches DragomanError."""
+"""Command line: parse, call a workflow, print. Only this package prints and catches DragomanError."""

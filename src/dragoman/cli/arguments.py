@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError
 
 app = typer.Typer(
     name="dragoman",
-    help="Two files of parallel text in, a Transformer translation system of your own out.",
+    help="Turn two files of parallel text into a Transformer translation system of your own.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

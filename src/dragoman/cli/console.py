@@ -24,7 +24,7 @@ def say(text: str = "", style: str | None = None) -> None:
 
 
 def program() -> str:
-    """How to call this program from any folder, for hints that can be typed as they are.
+    """How to call this program from any folder, for hints that can be copied.
 
     `dragoman` where the shell finds this very program by that name, otherwise its absolute path.
     """

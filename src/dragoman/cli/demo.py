@@ -1,6 +1,6 @@
 """`dragoman demo`: every step from text to translation on the embedded English-Korean text, without a network.
 
-It writes an ordinary project (text, `run.toml`, run), so that every step can be repeated by hand.
+It writes an ordinary project (text, `run.toml`, run), so that each step can be repeated by hand.
 """
 
 import math

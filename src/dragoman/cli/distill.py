@@ -1,4 +1,4 @@
-"""`dragoman distill`: train a student on a teacher's translations, show the progress, say what to type next."""
+"""`dragoman distill`: train a student on a teacher's translations, show the progress, print the next commands."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`dragoman export`: convert a model to CTranslate2, show what was verified, say what to type next."""
+"""`dragoman export`: convert a model to CTranslate2, show what was verified, print the next commands."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -81,7 +81,7 @@ def _refuse_outputs(request: Request) -> None:
         raise ConfigError(f"{request.html}: --html and --npz name the same file; give each its own")
     for output in (request.html, request.npz):
         if output == STDOUT:
-            raise ConfigError("-: a page or arrays go into a file; give its name")
+            raise ConfigError("-: a page or arrays are written to a file; give its name")
         if output:
             refuse_unwritable(output)
 

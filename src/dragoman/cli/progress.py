@@ -108,7 +108,7 @@ class Display(Listener):
 
 
 class _Clock:
-    """The speed of a task since its first report: what an earlier process did says nothing about this one's speed."""
+    """The speed of a task since its first report: what an earlier process did is not counted."""
 
     def __init__(self, first: int) -> None:
         self.first, self.started, self.last_line = first, time.monotonic(), time.monotonic()

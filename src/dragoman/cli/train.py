@@ -1,4 +1,4 @@
-"""`dragoman train`: run a configuration, show its progress, say what to type next."""
+"""`dragoman train`: run a configuration, show its progress, print the next commands."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`dragoman translate`: translate lines; there are as many in the output as in the input, in the same order."""
+"""`dragoman translate`: translate lines, one output line for each input line, in the same order."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,12 +76,12 @@ def _bundled_model(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[str]]
 
 
 def _shows_progress(request: Request, output: Path) -> bool:
-    """Not while sentences are typed, and not between translations that appear in the same terminal."""
+    """Whether to show progress: not while sentences are typed, and not between translations in the same terminal."""
     return not _typed(request) and not (output == STDOUT and sys.stdout.isatty())
 
 
 def _line_count(request: Request) -> int | None:
-    """The number of lines to translate, where that is known without waiting."""
+    """The number of lines to translate if it can be known before reading stdin, otherwise None."""
     if request.input and request.input.is_file():
         return sum(1 for _ in read_lines(request.input))
     return None
@@ -132,7 +132,7 @@ def refuse_unwritable(output: Path) -> None:
 def destination(output: Path) -> Iterator[IO[str]]:
     """Where translations go: stdout, or a file that appears only when it is complete.
 
-    Raises DragomanError if the disk refuses.
+    Raises DragomanError if writing fails.
     """
     if output == STDOUT:
         yield sys.stdout

@@ -15,8 +15,7 @@ Erasure = tuple[Ids, Ids, Ids]
 def erasure_losses(engine: Engine, erasures: Sequence[Erasure]) -> list[list[float]]:
     """By how many nats each token of each translation loses log P when the part is erased.
 
-    All scorings, two for each erasure, are one call. A source of which nothing is left is compared with itself, and
-    nothing is lost.
+    All scorings, two for each erasure, are one call. If nothing of a source is left, its losses are 0.
     """
     sources = [ids for source, erased, _ in erasures for ids in (source, erased or source)]
     scored = engine.score(sources, [target for *_, target in erasures for _ in range(2)]) if erasures else []

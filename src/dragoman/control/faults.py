@@ -1,7 +1,7 @@
 """Faults of translations that show in the text: loops, lost or invented text, copies of the source. No torch.
 
-Input: the ids, or the texts, of source and translation. Output: a warning. The thresholds are set where sound
-translations do not come: a fault costs a second search and a warning, which must stay rare to be read.
+Input: the ids, or the texts, of source and translation. Output: a warning. The thresholds are beyond what
+correct translations reach: a fault costs a second search and a warning, and warnings are only read if they are rare.
 """
 
 import re
@@ -73,7 +73,7 @@ def longest_repeated_span(items: Sequence[Hashable]) -> int:
 def is_copy(source: str, translation: str) -> bool:
     """Whether a translation repeats its source although the source has something to translate.
 
-    Names, numbers, addresses and code are copied rightly: capitalised words and words with other characters than
+    Names, numbers, addresses and code are copied correctly: capitalised words and words with other characters than
     letters do not count.
     """
     plain = _plain_words(source)

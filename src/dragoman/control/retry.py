@@ -16,9 +16,9 @@ Split = Callable[[Sentence], list[Sentence]]
 def translate_with_retries(
     translate: Translate, sentences: Sequence[Sentence], options: DecodeConfig, split: Split
 ) -> list[Translation]:
-    """`translate(sentences, options)`, with those at fault translated again, and then in the parts that `split` makes.
+    """`translate(sentences, options)`; those with a fault are translated again, then in the parts that `split` makes.
 
-    A fault that no retry removes stays, with its warning.
+    If no retry removes a fault, the first translation is kept, with its warning.
     """
 
     def in_parts(whole: Sequence[Sentence], options: DecodeConfig) -> list[Translation]:

@@ -19,7 +19,7 @@ from dragoman.translation import Candidate, Flag, Term, Translation
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is translated at a time: a segment of a line, its ids, and the ids that its translation begins with."""
+    """A segment of a line, its ids, and the ids that its translation begins with."""
 
     segment: Segment
     source_ids: list[int]
@@ -103,7 +103,7 @@ def join_line(line: str, sentences: Sequence[Sentence], translations: Sequence[T
 
 
 def _by_rank(translations: Sequence[Translation]) -> Iterator[list[Candidate]]:
-    """The best candidates of all the translations, then the second ones; the last one of those that have fewer."""
+    """The best candidates of all translations, then the second ones, …; a translation with fewer repeats its last."""
     for rank in range(max(len(translation.candidates) for translation in translations)):
         yield [each.candidates[min(rank, len(each.candidates) - 1)] for each in translations]
 

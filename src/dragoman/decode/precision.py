@@ -19,7 +19,7 @@ def resolve_precision(precision: Precision, device: torch.device) -> Literal["fl
 def to_bfloat16(model: Transformer) -> Transformer:
     """The same model with its matrices already in bfloat16; autocast would convert them at every call.
 
-    Embeddings and norms stay float32 and are shared with the given model, which stays as it is.
+    Embeddings and norms stay float32 and are shared with the given model, which is not changed.
     """
     matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)} | {"projection"}
     weights = model.state_dict()

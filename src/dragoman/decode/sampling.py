@@ -78,7 +78,7 @@ def sample(
 def draw(scores: Float[Tensor, "R U"], params: SamplingParams, uniform: Float64[Tensor, "R"]) -> Int[Tensor, "R"]:
     """A column of each row of `scores`, which are log P up to a constant: where the sum of P passes `uniform`.
 
-    Summed in the order of the columns and in float64, so that rounding hardly moves the positions where it passes.
+    The sum runs in the order of the columns and in float64, so that rounding hardly changes the choice.
     """
     scores = scores.double() / params.temperature
     if 0 < params.top_k < scores.size(1):

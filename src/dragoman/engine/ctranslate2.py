@@ -133,7 +133,7 @@ class CTranslate2Engine:
             return [self._parse_result(futures[n].result()) for n in range(len(jobs))]
 
     def _groups(self, jobs: Sequence[_Job], options: DecodeConfig) -> list[list[int]]:
-        """The indices of jobs that are searched together. Raises ResourceError for one that no memory can hold."""
+        """The indices of jobs that are searched together. Raises ResourceError for a job that exceeds memory."""
         if not jobs:
             return []
         needed = max(self._size.bytes_per_sentence(len(job.source_ids), options) for job in jobs)

@@ -1,7 +1,7 @@
-"""How much memory a search needs at least, against how much there is: a search that cannot fit is refused at once.
+"""A lower bound of the memory that a search needs, and what is available: a search that cannot fit is refused at once.
 
-An operating system that promises more memory than it has ends a process without a message; so the largest tensors are
-estimated before they are made. An estimate is a lower bound: what it refuses could not have run.
+An operating system that overcommits memory kills a process without a message, so the largest tensors are
+estimated before they are allocated. An estimate is a lower bound: what it refuses could not have run.
 """
 
 from dataclasses import dataclass

@@ -6,6 +6,6 @@ from dragoman.errors import ResourceError
 
 
 def refuse_fork(process: int) -> None:
-    """Raises ResourceError in any process but `process`, where the engine would wait for its threads for ever."""
+    """Raises ResourceError in any process but `process`, where the engine would wait for its threads forever."""
     if os.getpid() != process:
         raise ResourceError("an engine does not survive a fork; load the model in each process")

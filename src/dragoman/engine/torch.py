@@ -39,9 +39,9 @@ USUAL_BEAM = 4
 class TorchEngine:
     """A model on a device in eval mode, or an ensemble of models with the same vocabularies.
 
-    `threads` are those of torch while the engine works; None leaves them as they are. `shortlist` returns the candidate
-    target ids of a source; see `DecodeConfig.shortlist`. Python threads may share an engine: it runs one search at a
-    time, because attention is watched on the models' own modules and one search has work for all processors.
+    `threads` is torch's number of threads while the engine works; None does not change it. `shortlist` returns the
+    candidate target ids of a source; see `DecodeConfig.shortlist`. Python threads may share an engine: it runs one
+    search at a time, because attention is watched on the models' own modules and one search uses all processors.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ A mask is Boolean and True means "may be seen"; scores of positions that may not
 
 Eq. (1) as written is `attention_weights(q, k, mask) @ v`. A forward pass computes the same by PyTorch's fused kernel
 (`ScaledDotProduct`), or where that is slow, in bfloat16 training on a CPU, by `_Attention`; the tests hold the three
-equal. The weights themselves are computed only where they are looked at: alignment, coverage, inspection.
+equal. The weights themselves are computed only where they are used: alignment, coverage, inspection.
 """
 
 import math

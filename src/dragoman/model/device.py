@@ -50,8 +50,8 @@ def autocast(precision: Literal["float32", "bfloat16"], device: torch.device) ->
 def product_seconds(dtype: torch.dtype, device: torch.device) -> float:
     """Seconds of one small matrix product in `dtype` on one thread: the least of three, as the first compiles a kernel.
 
-    One thread, because threads that share a product wait for each other while a neighbour holds a core: then every
-    product takes as long as the scheduler's turn, in any precision.
+    One thread, because threads that share a product wait for each other while another program holds a core: then every
+    product takes as long as the time slice of the scheduler, in any precision.
     """
     rows, inner, columns = PROBE
     left = torch.ones(rows, inner, dtype=dtype, device=device)
@@ -68,14 +68,12 @@ def product_seconds(dtype: torch.dtype, device: torch.device) -> float:
 
 
 def bfloat16_slowdown(device: torch.device) -> float:
-    """How many times as long as in float32 a small product takes in bfloat16: below 1 with units for it, 10 or far
-    more where it is emulated.
-    """
+    """Time of a small product in bfloat16 over that in float32: below 1 with units for it, 10 or more if emulated."""
     return product_seconds(torch.bfloat16, device) / product_seconds(torch.float32, device)
 
 
 def emulation_notice(device: torch.device, key: str) -> str | None:
-    """What to tell a person whose configuration `key` is bfloat16 where the processor emulates it; None elsewhere."""
+    """A warning for a configuration whose `key` is bfloat16 if the processor emulates it, otherwise None."""
     slower = bfloat16_slowdown(device)
     if slower <= FAR_SLOWER:
         return None
@@ -97,5 +95,5 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def compute_dtype(device: torch.device, otherwise: torch.dtype = torch.float32) -> torch.dtype:
-    """The type of matrix products here and now: that of `autocast` inside of it."""
+    """The dtype of matrix products: within an `autocast` context that of the context, otherwise `otherwise`."""
     return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else otherwise

@@ -10,7 +10,7 @@ WINDOW, WINDOW_CHARACTERS = 1024, 1 << 20
 
 
 def lines_of(text: str | Iterable[str]) -> Iterable[str]:
-    """The lines of a text: a str is one line, any other iterable of str is a line each. Raises DataError."""
+    """The lines of a text: a str is one line, any other iterable holds one line per str. Raises DataError."""
     if isinstance(text, str):
         return [text]
     if isinstance(text, bytes | bytearray | Mapping) or not isinstance(text, Iterable):

@@ -9,7 +9,7 @@
 
 A checkpoint is written atomically. The last two are kept in full, so that a run can resume from the one before if a
 disk damages the last. Of older ones only the weights are kept, as long as averaging or the best so far need them. Any
-number of processes resumes what any number of them has saved.
+number of processes can resume a checkpoint, whatever number saved it.
 """
 
 import json
@@ -45,12 +45,12 @@ class Progress:
 
     step: int
     position: dict[str, int]
-    """Of the batch stream: epoch, part and batch."""
+    """Position in the batch stream: epoch, part and batch."""
     tracker: dict[str, Any]
     seconds: float
     target_tokens: int
     precision: Literal["float32", "bfloat16"]
-    """Of matrix products."""
+    """Precision of matrix products."""
     processes: int
     """Size of the process group."""
     accumulate: int
@@ -219,7 +219,7 @@ def checkpoint_steps(folder: Path) -> list[int]:
 
 
 def resumable_steps(folder: Path) -> list[int]:
-    """Those of them that a run can resume from, judged by the names of their files."""
+    """Steps of the checkpoints that a run can resume from, judged by the names of their files."""
     return [
         step
         for step in checkpoint_steps(folder)
@@ -228,7 +228,7 @@ def resumable_steps(folder: Path) -> list[int]:
 
 
 def what_is_kept(folder: Path) -> str:
-    """What a run that fails now leaves, for its error message."""
+    """The latest checkpoint on disk, for the error message of a run that fails."""
     saved = checkpoint_steps(folder)
     return f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
 

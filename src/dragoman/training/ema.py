@@ -13,13 +13,13 @@ class MovingAverage:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Average in the model's weights after `step`."""
+        """Add the model's weights after `step` to the average."""
         decay = min(self.decay, (1 + step) / (10 + step))
         for mean, parameter in zip(self.weights.values(), self.model.parameters(), strict=True):
             mean.lerp_(parameter.detach(), 1 - decay)
 
     @torch.no_grad()
     def restart(self) -> None:
-        """Set the average to the model's present weights."""
+        """Set the average to the model's current weights."""
         for mean, parameter in zip(self.weights.values(), self.model.parameters(), strict=True):
             mean.copy_(parameter.detach())

@@ -1,28 +1,28 @@
 """A training update in floating-point operations: shapes of model and batch → a number. Arithmetic only, no torch.
 
-Counted are the matrix products of Figure 1; a multiply-add is two operations, so that (m × n)(n × p) costs 2 m n p.
+The matrix products of Figure 1 are counted; a multiply-add is two operations, so that (m × n)(n × p) costs 2 m n p.
 With D = d_model, F = d_ff, K = d_k, W = d_v, h heads and V pieces, a sentence of S source and T target positions costs
 
-    attention, T ask S    2 [ T D hK  +  S D h(K + W)  +  T S h(K + W)  +  T hW D ]     section 3.2
+    attention(T, S)       2 [ T D hK  +  S D h(K + W)  +  T S h(K + W)  +  T hW D ]     section 3.2
                               queries    keys, values     scores, sums     W^O
     feed-forward          4 T D F                                                       Eq. (2)
     encoder layer         attention(S, S) + feed-forward(S)
     decoder layer         attention(T, T) + attention(T, S) + feed-forward(T)
     logits                2 T D V                                                       section 3.4
 
-forward, and twice that backward: each product has two gradients, of its size. Neglected are softmax, LayerNorm, biases,
-ReLU, dropout, residual sums, embeddings, the loss beyond its logits, and the optimizer: a few operations a number where
-the products have hundreds. Positions that the look-ahead mask hides are counted, for the product is computed whole;
-what a kernel computes a second time in its backward pass is not, for it is no part of the model (Chowdhery et al. 2022,
-appendix B).
+forward, and twice that backward, because each product has two gradients of the same size. Softmax, LayerNorm, biases,
+ReLU, dropout, residual sums, embeddings, the loss beyond its logits, and the optimizer are not counted: they take a few
+operations per number, the products hundreds. Positions that the look-ahead mask hides are counted, because their
+products are computed too. What a kernel computes again in its backward pass is not counted, because it is not part of
+the model (Chowdhery et al. 2022, appendix B).
 """
 
 import re
 
 from dragoman.config import ModelConfig
 
-# Operations per second of dense matrix products in bfloat16 with sums in float32, by the vendors' data sheets (where
-# those say "with sparsity", half of it); V100 and T4 know no bfloat16, theirs is float16. The first name that fits
+# Operations per second of dense matrix products in bfloat16 with sums in float32, from the vendors' data sheets (where
+# those say "with sparsity", half of it); V100 and T4 have no bfloat16, theirs is float16. The first name that fits
 # counts; None is a chip that shares its name with a faster one.
 PEAK_FLOPS: dict[str, float | None] = {
     "MIG": None,  # a slice of a GPU
@@ -48,8 +48,8 @@ def training_flops(model: ModelConfig, vocab: int, sentences: int, source: int, 
     """Operations of one update, forward and backward.
 
     `sentences` of `source` and `target` positions each, EOS and padding counted; `vocab` pieces on the target
-    side. Batches of different shapes add up. Padded target positions are counted in the logits too, where training
-    leaves them out.
+    side. Batches of different shapes add up. Padded target positions are counted in the logits too, although
+    training leaves them out.
     """
     return 3 * forward_flops(model, vocab, sentences, source, target)
 
@@ -68,17 +68,17 @@ def encoder_layer_flops(model: ModelConfig, source: int) -> int:
 
 def decoder_layer_flops(model: ModelConfig, source: int, target: int) -> int:
     """Figure 1 right, one sentence; the keys and values of the memory are the layer's own."""
-    looks_back, looks_at_source = attention_flops(model, target, target), attention_flops(model, target, source)
-    return looks_back + looks_at_source + feed_forward_flops(model, target)
+    self_attention, cross_attention = attention_flops(model, target, target), attention_flops(model, target, source)
+    return self_attention + cross_attention + feed_forward_flops(model, target)
 
 
-def attention_flops(model: ModelConfig, asking: int, asked: int) -> int:
-    """Multi-head attention of `asking` positions to `asked` ones."""
-    queries = asking * model.d_model * model.heads * model.d_k
-    keys_values = asked * model.d_model * model.heads * (model.d_k + model.d_v)
-    scores_sums = asking * asked * model.heads * (model.d_k + model.d_v)
-    output = asking * model.heads * model.d_v * model.d_model
-    return 2 * (queries + keys_values + scores_sums + output)
+def attention_flops(model: ModelConfig, queries: int, keys: int) -> int:
+    """Multi-head attention from `queries` positions to `keys` positions."""
+    projected_queries = queries * model.d_model * model.heads * model.d_k
+    projected_keys_values = keys * model.d_model * model.heads * (model.d_k + model.d_v)
+    scores_sums = queries * keys * model.heads * (model.d_k + model.d_v)
+    output = queries * model.heads * model.d_v * model.d_model
+    return 2 * (projected_queries + projected_keys_values + scores_sums + output)
 
 
 def feed_forward_flops(model: ModelConfig, positions: int) -> int:
@@ -88,9 +88,9 @@ def feed_forward_flops(model: ModelConfig, positions: int) -> int:
 
 
 def peak_flops(device_name: str) -> float | None:
-    """Operations per second a device can do in bfloat16 at best, by its name as the driver gives it; None if unknown.
+    """Peak operations per second of a device in bfloat16 (V100 and T4: float16); None if unknown.
 
-    `torch.cuda.get_device_name()` → such a name. float16 on a V100 and a T4.
+    `device_name` is what `torch.cuda.get_device_name()` returns.
     """
     for fragment, peak in PEAK_FLOPS.items():
         if re.search(rf"\b{fragment}\b", device_name):

@@ -25,7 +25,7 @@ from dragoman.training.threads import run_in_threads, thread_count_for
 
 
 class SplitsDoubled(ResourceError):
-    """Memory did not suffice for an update, which can be tried again: `splits` is doubled, random states are back."""
+    """An update ran out of memory and can be tried again: `splits` is doubled, random states are restored."""
 
 
 class _OutOfMemoryElsewhere(ResourceError):
@@ -70,8 +70,8 @@ class GradientAccumulator:
     def backward(self, micro_batches: Sequence[Batch], token_count: int) -> float:
         """Accumulate the gradient of this process's `micro_batches`; returns their summed loss.
 
-        The loss is divided by `token_count`, the target tokens of all processes. Raises SplitsDoubled if memory did not
-        suffice, here or in another process: after `zero_grad` the caller can try the same update again. Raises another
+        The loss is divided by `token_count`, the target tokens of all processes. Raises SplitsDoubled if memory ran
+        out, here or in another process: after `zero_grad` the caller can try the same update again. Raises another
         ResourceError where that cannot help: for a single pair, or while other processes wait for this one.
         """
         random_state = torch.get_rng_state()
@@ -142,7 +142,7 @@ class GradientAccumulator:
 
     @contextmanager
     def _settings(self) -> Iterator[None]:
-        """Process-wide settings of PyTorch that an update needs, put back afterwards."""
+        """Process-wide settings of PyTorch that an update needs, restored afterwards."""
         with warnings.catch_warnings() if self.sharded else nullcontext():
             if self.sharded:  # a warning against writing into a layer's output in place, which no layer here does
                 warnings.filterwarnings("ignore", message=".*returned a view tensor", category=UserWarning)

@@ -11,13 +11,10 @@ from dragoman.training.reports import StepReport, ValidationReport
 
 
 class MetricsLog:
-    """`metrics.jsonl`: one object a line, `"event": "step"`, `"validation"` or `"notice"`."""
+    """`metrics.jsonl`: one object per line, `"event": "step"`, `"validation"` or `"notice"`."""
 
     def __init__(self, path: Path, resumed_step: int) -> None:
-        """Continue after `resumed_step`; what a killed run wrote after it is dropped, and will be written again.
-
-        Step 0 is that of a run that begins: all is dropped.
-        """
+        """Continue the file after `resumed_step`, 0 for a new run; later lines, of a killed run, are removed."""
         self.path = path
         if path.exists():
             lines = path.read_bytes().split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
@@ -48,7 +45,7 @@ class TensorBoardLog:
     """The same numbers as TensorBoard event files."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        """Hide what was written of steps after `step`, from which the run resumes."""
+        """Hide what was written after `step`, from which the run resumes."""
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError:

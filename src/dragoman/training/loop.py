@@ -45,7 +45,7 @@ DIVERGENCE_HINT = "start again with a lower train.learning_rate, or with train.c
 
 
 class Trainer:
-    """One run, or one process's part in it. `fit` ends with the final weights in `final`."""
+    """Trains a model, alone or as one process of a group. `fit` ends with the final weights in `final`."""
 
     def __init__(
         self,
@@ -73,14 +73,14 @@ class Trainer:
         self.gradient = GradientAccumulator(self.model, train, group, device)
         self.optimizer = build_optimizer(self.model, train)
         self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
-        if group.size > 1:  # equal weights at birth, dropout of one's own
+        if group.size > 1:  # the initial weights are equal, dropout differs
             torch.manual_seed(train.seed + 1_000_003 * group.rank)
         self.tracker = BestTracker(train.watch)
         self.validated: dict[int, float] = {}
         self.accumulate = train.accumulate
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
         self.started = time.monotonic()
-        self.clock = 0.0  # the first process's, at the last step
+        self.clock = 0.0  # of the main process, at the last step
         self.meter = Meter(config.model, self.model.projection.size(0), device, passes=2 if train.r_drop else 1)
 
     def resume(self) -> None:
@@ -98,11 +98,11 @@ class Trainer:
         self.accumulate = progress.accumulate
         if gone := {*progress.validated, *filter(None, [self.tracker.best_step])} - there:
             self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model is averaged without them")
-        if not self._end():  # one that an earlier end asked for
+        if not self._end():  # drop a validation that only an earlier end of the run caused
             every = self.config.train.validate_every
             self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
         self.gradient.precision = progress.precision
-        # With weights in parts everyone has as many batches as the others, and one of few pairs cannot be cut.
+        # With sharded weights all processes run equally many batches, and a batch of few pairs cannot be cut.
         self.gradient.splits = 1 if self.gradient.sharded else progress.splits
         if self.config.train.threads is None and self.device.type == "cpu":
             torch.set_num_threads(progress.threads)
@@ -111,10 +111,10 @@ class Trainer:
                 f"started with PyTorch {progress.torch}, now {torch.__version__}: results will not be bit-identical"
             )
         if progress.processes != self.group.size:
-            self._change_team(progress)
+            self._change_group_size(progress)
 
-    def _change_team(self, before: Progress) -> None:
-        """Keep the pairs of an update as they were, if this number of processes can."""
+    def _change_group_size(self, before: Progress) -> None:
+        """Keep the pairs of an update the same, if this number of processes can divide them."""
         batches = before.accumulate * before.processes
         self.accumulate = max(1, round(batches / self.group.size))
         torch.manual_seed(self.config.train.seed + 1_000_003 * self.group.rank + 7919 * self.step)
@@ -125,14 +125,14 @@ class Trainer:
 
     @property
     def seconds(self) -> float:
-        """Training time, resumed parts added up."""
+        """Training time in seconds, summed over resumed parts."""
         return self.seconds_before + time.monotonic() - self.started
 
     def fit(self) -> Outcome:
         """Train to the end.
 
-        Raises Interrupted after a signal, everything saved; DivergenceError when the loss is no longer a number;
-        DistributedError when another process is lost.
+        Raises Interrupted after a signal, with everything saved; DivergenceError if the loss is not finite;
+        DistributedError if another process is lost.
         """
         self.started = time.monotonic()
         self.model.train()
@@ -176,7 +176,7 @@ class Trainer:
         return None
 
     def _update(self, stopped: Callable[[], bool]) -> bool:
-        """One step, from the mean loss over all target tokens of everyone's micro-batches; whether to stop after it."""
+        """One step, from the mean loss over the target tokens of all processes; returns whether to stop after it."""
         train = self.config.train
         update = self.updates.next_update(self.accumulate)
         self.position, self.skipped = update.position, update.skipped
@@ -203,7 +203,7 @@ class Trainer:
         return stop > 0
 
     def _backward(self, update: Update) -> float:
-        """The gradient of an update; as long as memory does not suffice, batches are cut into more splits."""
+        """The gradient of an update; while it runs out of memory, its batches are cut into more splits."""
         while True:
             try:
                 return self.gradient.backward(update.batches, update.target_tokens)
@@ -245,7 +245,7 @@ class Trainer:
         self.meter.pause(self.seconds - paused)
 
     def _measure(self) -> tuple[float, TranslationScores | None, float] | None:
-        """In the first process: validation loss, scores if the model translates, and which number is watched."""
+        """In the main process: the validation loss, the scores if the model translates, and the watched value."""
         weights = gather_full_state(evaluation_weights(self.model, self.mean), self.group)
         if not self.group.is_main:
             return None
@@ -287,7 +287,7 @@ class Trainer:
         save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean)
 
     def _finish(self, reason: str) -> Outcome:
-        """Leave in `final` the better of two, by validation loss: the averaged checkpoints, or the best one."""
+        """Load the averaged checkpoints or the best one into `final`, whichever has the lower validation loss."""
         there = checkpoint_steps(self.folder)
         candidates = [(step,) for step in there if step == self.tracker.best_step] + [
             tuple(self.tracker.to_average(self.validated, self.config.train))

@@ -1,4 +1,4 @@
-"""What the updates since the last report come to: loss, speed, and how much of the device they use."""
+"""Loss, speed and utilisation of the device, over the updates since the last report."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from dragoman.training.reports import StepReport
 
 
 class Meter:
-    """Adds up steps, and starts again with each report. Seconds are the run's own, pauses taken out.
+    """Adds up steps, and starts again with each report. Seconds are of training, without pauses.
 
     `passes` is how often each pair goes through the model in a step: twice with R-Drop.
     """
@@ -26,11 +26,11 @@ class Meter:
         self.since, self.loss, self.tokens, self.flops = seconds, 0.0, 0, 0
 
     def pause(self, seconds: float) -> None:
-        """So many seconds did not go into steps."""
+        """Exclude `seconds` from the time of the steps."""
         self.since += seconds
 
     def add(self, loss: float, tokens: int, batches: Sequence[Batch]) -> None:
-        """A step: everyone's summed loss and target tokens, this process's batches."""
+        """Add a step: summed loss and target tokens of all processes, and the batches of this one."""
         self.loss += loss
         self.tokens += tokens
         for batch in batches:

@@ -1,4 +1,4 @@
-"""Draw the next update while the present one is computed, so that a GPU does not wait for tokenisation.
+"""Draw the next update while the current one is computed, so that a GPU does not wait for tokenisation.
 
 Updates, and the position in each, are those of the stream itself. On a CPU the stream is used directly: a thread that
 tokenises would take a core from the arithmetic.
@@ -20,7 +20,7 @@ class Prefetched:
         self._ahead: tuple[int, Future[Update]] | None = None
 
     def next_update(self, accumulate: int) -> Update:
-        """The same as `BatchStream.next_update`. Raises what it raises."""
+        """The same as `BatchStream.next_update`, and raises the same errors."""
         if self._ahead and self._ahead[0] != accumulate:
             self.load_state_dict(asdict(self._position))
         _, future = self._ahead or self._draw(accumulate)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class TranslationScores:
-    """Scores of real translations of the validation set, and one of them to look at."""
+    """Scores of translations of the validation set, and one translation as a sample."""
 
     bleu: float
     chrf: float
@@ -28,18 +28,18 @@ class StepReport:
     tokens_per_second: float
     """Target tokens, padding not counted."""
     target_tokens: int
-    """Target tokens seen since the run began."""
+    """Target tokens since the run started."""
     seconds: float
-    """Training time since the run began, resumed parts added up."""
+    """Training time since the run started, summed over resumed parts."""
     flops_per_second: float
-    """Operations of this process that the model's equations need (`train/flops.py`)."""
+    """Operations of this process, counted from the model's equations (`training/flops.py`)."""
     utilisation: float | None
-    """That as a share of what the device can do at best (MFU); None where this is not known."""
+    """`flops_per_second` as a share of the peak of the device (MFU); None if the peak is unknown."""
 
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """One look at the validation set."""
+    """A validation."""
 
     step: int
     epoch: int
@@ -50,9 +50,9 @@ class ValidationReport:
     """Whether the watched value is the best so far."""
     translations: TranslationScores | None
     skipped: int
-    """Training pairs this process passed over in the first epoch, being longer than `data.max_length`."""
+    """Training pairs that this process skipped in the first epoch, because they exceed `data.max_length`."""
     first_skipped: str | None
-    """Where the first of them is, as `file:line`."""
+    """The location of the first of them, `file:line`."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ class Outcome:
     seconds: float
     target_tokens: int
     loss: float
-    """Validation loss of the final weights, in nats a target token."""
+    """Validation loss of the final weights, in nats per target token."""
     averaged: tuple[int, ...]
-    """Steps whose weights the final model is the mean of."""
+    """Steps of the checkpoints whose mean is the final model."""
     precision: str
-    """The arithmetic it was trained in."""
+    """Precision of training."""
 
 
 class Listener(Protocol):
-    """Hears of a run's progress."""
+    """Receives the progress of the training loop; `dragoman.workflows.listener` has that of a whole run."""
 
     def on_step(self, report: StepReport) -> None:
         """Called every `train.log_every` steps."""
@@ -81,4 +81,4 @@ class Listener(Protocol):
         """Called after each validation."""
 
     def on_notice(self, step: int, text: str) -> None:
-        """Called when the run decides something that its owner should know."""
+        """Called with a message about a decision of the run."""

@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """A function that says whether SIGINT or SIGTERM has arrived; a second SIGINT stops at once."""
+    """A function that returns whether SIGINT or SIGTERM has arrived; a second SIGINT stops at once."""
     arrived = False
     if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
         yield lambda: False

@@ -1,7 +1,7 @@
 """Data parallelism among the CPU threads of one process: each thread takes rows of a batch.
 
-PyTorch's own threads share every matrix product and synchronise at its end, hundreds of times a step; when another
-program occupies the core of one thread, all of them wait. Threads with rows of their own synchronise once a batch
+PyTorch's own threads share every matrix product and synchronise at its end, hundreds of times per step; when another
+program occupies the core of one thread, all of them wait. Threads with rows of their own synchronise once per batch
 (decision 0011).
 """
 
@@ -21,7 +21,7 @@ POSITIONS_PER_THREAD = 1024
 
 
 def thread_count_for(batch: Batch) -> int:
-    """Among how many threads the rows of `batch` are divided."""
+    """The number of threads among which the rows of `batch` are divided."""
     return max(1, min(torch.get_num_threads(), batch.tgt_in.numel() // POSITIONS_PER_THREAD, batch.tgt_in.size(0)))
 
 

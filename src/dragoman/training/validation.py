@@ -1,4 +1,4 @@
-"""Validation on held-out text: the loss, the best value so far, and how long ago it was reached."""
+"""Validation on held-out text: the loss, the best value so far, and how many validations ago it was reached."""
 
 import math
 from collections.abc import Mapping, Sequence

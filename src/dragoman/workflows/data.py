@@ -40,7 +40,7 @@ def check_with_progress(data: DataConfig, listener: Listeners) -> list[CorpusRep
 
 
 def _count_lines(corpora: Sequence[CorpusConfig]) -> int | None:
-    """Lines of all corpora; None where one cannot be read, which the check reports in its own words."""
+    """Lines of all corpora; None if one cannot be read, which the check reports."""
     try:
         return sum(1 for corpus in corpora for _ in read_lines(corpus.source))
     except DataError:

@@ -107,7 +107,7 @@ def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
 
 
 def _check_resumable(folder: Path, student: RunConfig, resume: bool, training: bool) -> None:
-    """Nothing is overwritten, and nothing resumed that is not there or is another run."""
+    """Raise ConfigError or ResumeError rather than overwrite a run, or resume one that is missing or different."""
     started = (folder / NOTE).exists()
     if started and not resume:
         raise ConfigError(f"{folder}: holds distilled text; continue with --resume, or choose another train.output")

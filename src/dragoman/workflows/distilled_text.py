@@ -23,9 +23,9 @@ WINDOW = 512
 
 
 def translate_corpus(corpus: CorpusConfig, path: Path, translator: Translator, pairs: int, listener: Listeners) -> None:
-    """Write the sources of `corpus`, which has so many `pairs`, and their translations into `path`.
+    """Write the sources of `corpus`, which has `pairs` pairs, and their translations into `path`.
 
-    A file that is there is continued. An incomplete window at its end is translated again, because in other batches
+    An existing file is continued. An incomplete window at its end is translated again, because in other batches
     the last bits of a score could differ. A sentence whose translation is empty keeps its human reference translation.
     """
     with path.open("ab+") as file:

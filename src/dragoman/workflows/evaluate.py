@@ -187,7 +187,7 @@ def check_tokenizer(tokenize: str | None) -> None:
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number if it is taken: a system may be compared with itself under other options."""
+    """`name`, with a number if it is taken: a system may be compared with itself under other options."""
     names, number = set(taken), 2
     while (numbered := name if number == 2 else f"{name} ({number - 1})") in names:
         number += 1

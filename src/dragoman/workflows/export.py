@@ -39,7 +39,7 @@ class ExportResult:
     float32: Verdict
     """How the network in float32 compares with the reference."""
     verdict: Verdict
-    """How the network in the chosen arithmetic does; the same as `float32` for that."""
+    """How the network in the chosen quantization compares; for float32 the same as `float32`."""
 
 
 def export(
@@ -94,7 +94,7 @@ def export(
 
 
 def _refuse_existing(target: Path, name: str, separate: bool, force: bool) -> None:
-    """Nothing is replaced unless asked, and only a model even then."""
+    """Raise ConfigError if the output exists, except for a model or an export that `force` replaces."""
     refuse_unwritable_folder(target)
     taken = target if separate else target / name
     if not taken.exists():

@@ -1,4 +1,4 @@
-"""Listeners: how a workflow reports its progress. A workflow calls them; they print, log or show what they like."""
+"""Listeners: how a workflow reports its progress. A workflow calls them; they print, log or display it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long task is."""
+    """The progress of a long task."""
 
     task: str
-    """What is being done, as "translating"."""
+    """What is being done, e.g. "translating"."""
     done: int
     total: int | None
     """None where it is not known."""
     unit: str
-    """What is counted, as "lines"."""
+    """What is counted, e.g. "lines"."""
 
 
 class Listener(Protocol):
@@ -52,37 +52,37 @@ class Listeners(Listener):
         self.listeners = tuple(listeners)
 
     def on_data(self, reports: Sequence[CorpusReport]) -> None:
-        """Pass it on."""
+        """Call every listener."""
         for listener in self.listeners:
             listener.on_data(reports)
 
     def on_step(self, report: StepReport) -> None:
-        """Pass it on."""
+        """Call every listener."""
         for listener in self.listeners:
             listener.on_step(report)
 
     def on_validation(self, report: ValidationReport) -> None:
-        """Pass it on."""
+        """Call every listener."""
         for listener in self.listeners:
             listener.on_validation(report)
 
     def on_notice(self, step: int, text: str) -> None:
-        """Pass it on."""
+        """Call every listener."""
         for listener in self.listeners:
             listener.on_notice(step, text)
 
     def on_warning(self, text: str) -> None:
-        """Pass it on."""
+        """Call every listener."""
         for listener in self.listeners:
             listener.on_warning(text)
 
     def on_progress(self, progress: Progress) -> None:
-        """Pass it on."""
+        """Call every listener."""
         for listener in self.listeners:
             listener.on_progress(progress)
 
     def notice(self, text: str) -> None:
-        """A message outside the training steps."""
+        """Report a message outside the training steps."""
         self.on_notice(0, text)
 
     def counter(self, task: str, unit: str, total: int) -> Callable[[int], None]:
@@ -99,7 +99,7 @@ class Listeners(Listener):
     def follow(
         self, items: Iterable[Item], task: str, unit: str, total: int | None = None, every: int = 1
     ) -> Iterator[Item]:
-        """The items, with a report of progress after every so many of them, and at the end."""
+        """Yield the items; report progress after each `every` of them and at the end."""
         done = 0
         self.on_progress(Progress(task, 0, total, unit))
         for item in items:
