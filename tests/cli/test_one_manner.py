@@ -61,7 +61,29 @@ def test_a_key_after_the_arguments_is_the_option(dragoman: Any, model: Path, tes
 def test_a_key_of_another_section_has_no_effect_on_a_finished_model(
     dragoman: Any, model: Path, test_set: list[Path]
 ) -> None:
-    assert "train.seed=3: has no effect here" in dragoman("evaluate", "-m", model, *test_set, "train.seed=3").refused(2)
+    for command in (["evaluate", "-m", model, *test_set], ["look", "-m", model, "dog"]):
+        assert "train.seed=3: has no effect here" in dragoman(*command, "train.seed=3").refused(2)
+
+
+def test_an_output_never_replaces_an_input(dragoman: Any, model: Path, test_set: list[Path], tmp_path: Path) -> None:
+    source, reference, finished = [
+        Path(shutil.copy(path, tmp_path)) for path in (*test_set, test_set[1].parent / "valid.de")
+    ]
+    finished.write_bytes(reference.read_bytes())
+    before = [path.read_bytes() for path in (source, reference, finished)]
+    (tmp_path / "link").symlink_to(source)
+    evaluate = ["evaluate", "-m", model, source, reference, "--translations", finished]
+    for command in (
+        ["translate", "-m", model, "-i", source, "-o", source],
+        ["translate", "-m", model, "-i", tmp_path / "link", "-o", source],
+        *([*evaluate, "-o", path] for path in (source, reference, finished)),
+    ):
+        assert "write to another file" in dragoman(*command).refused(2)
+    assert [path.read_bytes() for path in (source, reference, finished)] == before
+
+
+def test_translations_and_json_do_not_share_stdout(dragoman: Any, model: Path, test_set: list[Path]) -> None:
+    assert "--json" in dragoman("evaluate", "-m", model, *test_set, "-o", "-", "--json").refused(2)
 
 
 def test_train_prints_its_result_in_json(dragoman: Any, project: Path) -> None:

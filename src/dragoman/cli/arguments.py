@@ -77,10 +77,15 @@ def search_keys(arguments: Sequence[str] | None, most: int, names: str) -> tuple
     paths, keys = split_keys(arguments)
     if len(paths) > most:
         raise ConfigError(f"{paths[most]}: too many arguments; give {names} and then keys, e.g. decode.beam=8")
+    return [Path(path) for path in paths], decode_keys(keys)
+
+
+def decode_keys(keys: Sequence[str]) -> list[str]:
+    """The keys, all of [decode]. Raises ConfigError for those of other sections."""
     for key in keys:
         if not key.startswith("decode."):
             raise ConfigError(f"{key}: has no effect here; only keys of [decode] do, e.g. decode.beam=8")
-    return [Path(path) for path in paths], keys
+    return list(keys)
 
 
 def model_first(model: Path | None, arguments: Sequence[str] | None) -> tuple[Path, list[str]]:

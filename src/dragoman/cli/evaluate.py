@@ -11,7 +11,7 @@ from dragoman.cli.console import print_json, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import plain, print_comparison, print_scores
-from dragoman.cli.translate import destination, refuse_unwritable
+from dragoman.cli.translate import STDOUT, destination, refuse_unwritable
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.lines import WINDOW
@@ -48,8 +48,11 @@ def run_evaluate(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate, score, print."""
     if not request.models and not request.translations:
         raise ConfigError("nothing to evaluate; give a model with -m, or a file of translations with --translations")
+    if request.output == STDOUT and request.as_json:
+        raise ConfigError("--output -: stdout is for JSON with --json; write the translations to a file")
     if request.output:
-        refuse_unwritable(request.output)
+        inputs = [path for path in (request.source, request.reference, *request.translations) if path]
+        refuse_unwritable(request.output, inputs)
     with Display() as display:
         listener = Listeners([display])
         test_set = read_test_set(request.source, request.reference)

@@ -17,6 +17,7 @@ from dragoman.cli.arguments import (
     Precision,
     Threads,
     app,
+    decode_keys,
     model_app,
     model_first,
     search_keys,
@@ -103,7 +104,7 @@ def look(
     if len(texts) != 1:
         raise ConfigError("look: give one sentence, in quotes")
     request = Request(model, texts[0], target, html, npz, run, numbers(layers), threads, as_json)
-    run_look(request, changes(keys, beam=beam, length_penalty=length_penalty))
+    run_look(request, changes(decode_keys(keys), beam=beam, length_penalty=length_penalty))
 
 
 @app.command()

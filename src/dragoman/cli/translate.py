@@ -45,7 +45,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate and write, line by line."""
     lines = _lines(request)
     output = request.output or STDOUT
-    refuse_unwritable(output)
+    refuse_unwritable(output, [request.input] if request.input else [])
     glossary = Glossary.read(request.glossary) if request.glossary else None
     models, lines = (request.models, lines) if request.models else _bundled_model(lines)
     translator = load_translator(models, request.engine, changes, glossary)
@@ -122,10 +122,13 @@ def _typed(request: Request) -> bool:
     return not request.input and request.text in ((), ("-",)) and sys.stdin.isatty()
 
 
-def refuse_unwritable(output: Path) -> None:
-    """Raise DragomanError, before long work, if `destination` could not write."""
-    if output != STDOUT:
-        refuse_unwritable_file(output)
+def refuse_unwritable(output: Path, inputs: Sequence[Path] = ()) -> None:
+    """Raise DragomanError, before long work, if `destination` could not write or would replace one of the inputs."""
+    if output == STDOUT:
+        return
+    refuse_unwritable_file(output)
+    if any(output.is_file() and path.is_file() and output.samefile(path) for path in inputs):
+        raise ConfigError(f"{output}: is read too, and its text would be lost; write to another file")
 
 
 @contextmanager
