@@ -81,3 +81,10 @@ def test_the_other_verbs_know_their_names(dragoman: Any, tmp_path: Path) -> None
 
 def test_a_name_that_is_none_is_a_missing_folder(dragoman: Any) -> None:
     assert dragoman("translate", "-m", "ko-xx", "a").refused(4).startswith("ko-xx: no such model folder")
+
+
+@pytest.mark.parametrize("device", ["cuda:77", "nonsense"])
+def test_a_device_that_an_export_cannot_use_is_no_damage_of_the_model(dragoman: Any, device: str) -> None:
+    found = dragoman("translate", "-m", "en-ko", ENGLISH, "--device", device)
+    assert device in found.refused(5)
+    assert "use --device cpu" in found.err

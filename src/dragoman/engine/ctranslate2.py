@@ -245,6 +245,8 @@ class CTranslate2Engine:
         except ValueError as error:
             raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
         except RuntimeError as error:
+            if kind == "cuda" and "CUDA" in str(error):
+                raise ResourceError(f'device "{self.device}": {error}; use --device cpu, or auto') from None
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
 
 
