@@ -77,3 +77,11 @@ def test_a_listener_may_define_what_it_likes(tmp_path: Path) -> None:
     reports = dragoman.check_data(str(tmp_path / "run.toml"), [notices])
     assert [report.name for report in reports] == ["valid", "train[0]"]
     assert notices.progress == [0, 2]
+
+
+@pytest.mark.parametrize("lines", [[None], [3], b"a dog"], ids=str)
+def test_a_test_set_of_anything_but_str_is_refused(lines: typing.Any) -> None:
+    with pytest.raises(dragoman.DataError, match=r"^text: "):
+        dragoman.evaluate("en-ko", lines, ["a dog"])
+    with pytest.raises(dragoman.DataError, match=r"^text: "):
+        dragoman.evaluate("en-ko", ["a dog"], lines)

@@ -59,6 +59,7 @@ def test_options_of_a_call_are_those_of_a_translator_made_with_them(translator: 
         ({"bean": 3}, r"decode\.bean: unknown key; did you mean beam\?"),
         ({"precision": "float32"}, r"precision: .*Translator\.load"),
         ({"glossary": {"dog": "cat"}}, r"glossary: .*Glossary\.of"),
+        ({"options": {"beam": 2}}, r"options: .*DecodeConfig"),
         ({"target_prefix": None}, r"target_prefix: give a str, not None"),
     ],
     ids=str,
@@ -128,6 +129,9 @@ def test_load_takes_str_and_path(tmp_path: Path) -> None:
         ({"precision": "float32", "engine": "ct2-int8"}, "precision 'float32': ct2-int8 has its own"),
         ({"threads": 0}, "threads: 0 is not between"),
         ({"threads": 10**6}, "threads: 1000000 is not between"),
+        ({"threads": "two"}, "threads: 'two' is not between"),
+        ({"options": {"beam": 2}}, r"options: .*DecodeConfig"),
+        ({"glossary": "terms.tsv"}, r"glossary: .*Glossary\.read"),
     ],
     ids=str,
 )

@@ -118,10 +118,11 @@ class Translator:
         engine uses that of `options`. `threads` is the number of CPU threads of the engine; None is torch's own number,
         or all processors with CTranslate2.
         """
+        _check_types(options, glossary)
         if precision not in get_args(Precision):
             raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
-        if threads is not None and not 0 < threads <= MAX_THREADS:
-            raise ConfigError(f"threads: {threads} is not between 1 and {MAX_THREADS:,}; leave it out for all")
+        if threads is not None and not (isinstance(threads, int) and 0 < threads <= MAX_THREADS):
+            raise ConfigError(f"threads: {threads!r} is not between 1 and {MAX_THREADS:,}; leave it out for all")
         if precision != "auto":
             if engine not in ("auto", "torch"):
                 raise ConfigError(f"precision {precision!r}: {engine} has its own; use engine torch, or leave it out")
@@ -247,9 +248,7 @@ class Translator:
         changes: Mapping[str, Any],
     ) -> tuple[DecodeConfig, Glossary | None]:
         """The options and the glossary of one call. Raises ConfigError."""
-        if glossary is not None and not isinstance(glossary, Glossary):
-            given = describe_type(glossary)
-            raise ConfigError(f"glossary: give Glossary.of({{…}}) or Glossary.read(path), not {given}")
+        _check_types(options, glossary)
         if not isinstance(target_prefix, str):
             raise ConfigError(f"target_prefix: give a str, not {describe_type(target_prefix)}")
         if "precision" in changes:
@@ -308,6 +307,15 @@ def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeC
     if isinstance(n_best := given.get("n_best"), int) and "beam" not in given:
         given["beam"] = max(n_best, options.beam)
     return build_section(options, given, "decode") if given else options
+
+
+def _check_types(options: object, glossary: object) -> None:
+    """Raises ConfigError, because a dict or a path given by mistake would fail later without a reason."""
+    if glossary is not None and not isinstance(glossary, Glossary):
+        given = describe_type(glossary)
+        raise ConfigError(f"glossary: give Glossary.of({{…}}) or Glossary.read(path), not {given}")
+    if options is not None and not isinstance(options, DecodeConfig):
+        raise ConfigError(f"options: give DecodeConfig(beam=8), for example, not {describe_type(options)}")
 
 
 def _merge(one: Glossary | None, other: Glossary | None) -> Glossary | None:

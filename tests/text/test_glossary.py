@@ -170,3 +170,8 @@ def test_among_words_with_spaces_it_finds_what_a_regular_expression_does(terms: 
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
     assert found(terms, text) == re.findall(pattern, normalise(text))
+
+
+def test_a_glossary_is_read_from_a_str_or_a_path(tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("dog\thund\n", encoding="utf-8")
+    assert Glossary.read(str(tmp_path / "terms.tsv")).entries == Glossary.read(tmp_path / "terms.tsv").entries

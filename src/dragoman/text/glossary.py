@@ -21,6 +21,7 @@ of a sentence is capitalised for another reason. Written as one term with altern
 model.
 """
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,10 +63,10 @@ class Glossary:
     entries: tuple[Entry, ...] = ()
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read the file `path`. Raises DataError that names the line."""
         try:
-            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+            lines = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
         except OSError as error:
             raise DataError(f"{path}: the glossary cannot be read: {error.strerror}; check the path") from None
         return cls._of_rows(_rows(lines, str(path)), str(path))

@@ -9,7 +9,7 @@ from dragoman.data.check import looks_tokenised
 from dragoman.data.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, compare, score_all
-from dragoman.text.lines import WINDOW
+from dragoman.text.lines import WINDOW, lines_of
 from dragoman.translator import Translator
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -135,7 +135,7 @@ def read_test_set(
     else:
         if reference is None or isinstance(reference, str | PathLike):
             raise ConfigError("give the source and the reference both as files or both as lines")
-        found = TestSet(tuple(source), tuple(reference))
+        found = TestSet(tuple(lines_of(source)), tuple(lines_of(reference)))
         if len(found.sources) != len(found.references):
             raise DataError(f"{len(found.sources):,} sources, but {len(found.references):,} references; give pairs")
     if not found.sources:
