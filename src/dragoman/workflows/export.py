@@ -21,7 +21,7 @@ from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
 from dragoman.shortlist.file import MAPPING, Shortlist
-from dragoman.storage import refuse_unwritable_folder
+from dragoman.storage import refuse_unwritable_folder, storage_error
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners
 
@@ -112,9 +112,13 @@ def _refuse_existing(target: Path, name: str, separate: bool, force: bool) -> No
 def _folder_next_to(target: Path) -> Iterator[Path]:
     """A temporary folder on the same disk as `target`, which needs space for the model anyway."""
     parent = target.absolute().parent
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".dragoman-", dir=parent) as temporary:
-        yield Path(temporary)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.TemporaryDirectory(prefix=".dragoman-", dir=parent)
+    except OSError as error:
+        raise storage_error(target, error) from None
+    with temporary as folder:
+        yield Path(folder)
 
 
 def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[tuple[str, str]]:
