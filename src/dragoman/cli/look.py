@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundle import open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.cli.translate import STDOUT, refuse_unwritable
-from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
 from dragoman.errors import ConfigError
 from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:
+    from dragoman.inspection.inspect import BundleInspection
     from dragoman.inspection.inspection import Inspection
 
 # Alternatives printed for each piece.
@@ -37,7 +37,7 @@ class Request:
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
-    """Translate, record, print. Raises ConfigError, and as `inspect_model` and `across_checkpoints` do."""
+    """Translate, record, print. Raises ConfigError, and as `inspect` and `across_checkpoints` do."""
     _refuse_outputs(request)
     bundle = open_bundle(resolve_model(request.model))
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
@@ -47,13 +47,13 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     given = {key: value for key, value in changes.items() if value is not None}
     options = build_section(bundle.config.decode, given, "decode")
     network = bundle.load_model()  # without torch its error names what to install
-    from dragoman.inspection.inspection import inspect_model
+    from dragoman.inspection.inspect import inspect_bundle
 
     if request.threads:
         import torch
 
         torch.set_num_threads(request.threads)
-    inspection = inspect_model(network, bundle.tokenizer, request.text, request.target, options)
+    inspection = inspect_bundle(bundle, network, request.text, request.target, options)
     longest = bundle.config.data.max_length
     if len(inspection.source_ids) > longest:
         say(
@@ -63,7 +63,7 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
     if request.html:
-        _write_page(request, bundle, inspection, options)
+        _write_page(request, inspection)
     if request.npz:
         inspection.to_npz(request.npz)
         say(f"{request.npz}: {len(inspection)} arrays")
@@ -97,25 +97,15 @@ def numbers(layers: str) -> tuple[int, ...]:
     return found
 
 
-def _write_page(request: Request, bundle: Bundle, inspection: "Inspection", options: DecodeConfig) -> None:
+def _write_page(request: Request, inspection: "BundleInspection") -> None:
     from dragoman.inspection.checkpoints import across_checkpoints
-    from dragoman.inspection.page import write_page
 
     assert request.html
-    project = bundle.config.project
-    views = across_checkpoints(request.run, request.text, options=options) if request.run else None
+    views = across_checkpoints(request.run, request.text, options=inspection.options) if request.run else None
     for view in views or ():
         if view.problem:
             say(f"dragoman: step {view.step:,} is left out: {view.problem}")
-    write_page(
-        inspection,
-        request.html,
-        name=project.name,
-        languages=(project.source, project.target),
-        layers=request.layers,
-        options=options,
-        checkpoints=views,
-    )
+    inspection.to_html(request.html, layers=request.layers, checkpoints=views)
     say(f"{request.html}: {request.html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
 
 

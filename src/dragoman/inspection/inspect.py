@@ -16,6 +16,7 @@ from dragoman.errors import ModelError
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
+from dragoman.model.transformer import Transformer
 from dragoman.translator import Translator
 
 Model = str | os.PathLike[str] | Bundle | Translator
@@ -61,13 +62,19 @@ def inspect(
     `model` is the folder of a bundle, an opened bundle, or a translator, whose first bundle is taken. `options` replace
     those of the translator or the bundle. The text is translated as a whole by beam search, without a glossary, with
     the float32 weights on the CPU. Raises DataError if the text is empty or if `target` contains what the
-    vocabulary cannot spell, ModelError if the bundle has no weights for torch.
+    vocabulary cannot write, ModelError if the bundle has no weights for torch.
     """
     if isinstance(model, Translator):
         options = options or model.options
     bundle = _bundle_of(model)
-    options, project = options or bundle.config.decode, bundle.config.project
-    found = inspect_model(bundle.load_model(), bundle.tokenizer, text, target, options)
+    return inspect_bundle(bundle, bundle.load_model(), text, target, options or bundle.config.decode)
+
+
+def inspect_bundle(
+    bundle: Bundle, network: Transformer, text: str, target: str | None, options: DecodeConfig
+) -> BundleInspection:
+    """The same as `inspect`, for a bundle whose network is loaded already."""
+    found, project = inspect_model(network, bundle.tokenizer, text, target, options), bundle.config.project
     values = {field.name: getattr(found, field.name) for field in fields(found)}
     return BundleInspection(**values, name=project.name, languages=(project.source, project.target), options=options)
 
