@@ -1,7 +1,7 @@
 """Atomic files and folders, locks and hashes: one of each, on Linux, macOS and Windows.
 
 Input: a path and what to write there. Output: the complete file or folder, or the one that was there before, even if
-the process is killed while it writes. Nothing here follows a symbolic link that somebody else planted: partial files
+the process is killed while it writes. Nothing here follows a symbolic link that another user planted: partial files
 have random names and are created exclusively.
 """
 

@@ -118,7 +118,7 @@ def test_too_little_text_is_told(dragoman: Any, copy: Path, tmp_path: Path, cont
     long = f"{'the dog ' * 300}\t{'der hund ' * 300}\n"
     (tmp_path / "long.tsv").write_text(long * 2)
     complaint = dragoman("model", "shortlist", copy, tmp_path / "long.tsv").refused(3)
-    assert complaint == f"{tmp_path}/long.tsv: no pair has at most 200 tokens a side, data.max_length of the model"
+    assert complaint == f"{tmp_path}/long.tsv: no pair has at most 200 tokens per side, data.max_length of the model"
     assert contents(copy) == before
 
 

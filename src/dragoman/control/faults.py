@@ -11,9 +11,9 @@ from collections.abc import Hashable, Sequence
 from dragoman.text.normalise import folded, normalise
 from dragoman.translation import Flag
 
-# A block of up to BLOCK tokens repeated so many times in a row ("salad salad salad …"); emphasis repeats three times.
+# A block of up to BLOCK tokens repeated MAX_CONSECUTIVE times in a row ("salad salad …"); emphasis repeats three.
 BLOCK, MAX_CONSECUTIVE = 4, 6
-# So many tokens repeated word for word: a sentence. Long names and legal formulas stay below a dozen.
+# MAX_REPEATED tokens repeated word for word are a sentence. Long names and legal formulas stay below a dozen.
 N_GRAM, MAX_REPEATED = 4, 16
 # One side may be RATIO times as long as the other plus SLACK tokens: pairs of languages and vocabularies stay below 2.
 RATIO, SLACK = 3, 20

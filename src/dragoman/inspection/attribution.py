@@ -26,8 +26,8 @@ from dragoman.text.tokenizer import BOS, PAD
 
 # Source and target positions of all rows in one pass: at most half a gigabyte for paper-base, gradients included.
 POSITIONS_PER_PASS = 512
-# Positions that erasure, or the gradients, may pass through the model in total: reached at 63 tokens a side. A pair of
-# 20 and 20 tokens needs 800, which take a base model 1.3 seconds on one core.
+# Positions that erasure, or the gradients, may pass through the model in total: reached at 63 tokens per side. A pair
+# of 20 and 20 tokens needs 800, which take a base model 1.3 seconds on one core.
 MAX_POSITIONS = 8000
 
 

@@ -29,7 +29,7 @@ PADDED = 40
 """The most source tokens in the example of a padded sentence, and the padding after them."""
 PADDING = 4
 NODES = 20_000
-"""About so many nodes of the search tree are on the page."""
+"""About the largest number of nodes of the search tree on the page."""
 
 Facts = dict[str, Any]
 Floats = np.ndarray[Any, np.dtype[np.float32]]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dragoman.errors import DataError
 
-# Lines translated together: enough to fill batches of equal length, few enough to appear soon; of long lines no more
-# than hold so many characters.
+# Lines translated together: enough to fill batches of equal length, few enough to appear soon; fewer if they are longer
+# than WINDOW_CHARACTERS.
 WINDOW, WINDOW_CHARACTERS = 1024, 1 << 20
 
 

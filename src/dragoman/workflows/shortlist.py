@@ -13,7 +13,7 @@ from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
-# One in so many of the sampled pairs is kept out of learning to measure coverage on; never more than `MEASURED`.
+# One in HELD_OUT of the sampled pairs measures the coverage and is not learned from; at most MEASURED pairs.
 HELD_OUT, MEASURED = 20, 2000
 
 
@@ -86,7 +86,7 @@ def _learn(
         if index % every and max(len(source), len(target)) <= longest
     ]
     if not examples:
-        raise DataError(f"{where}: no pair has at most {longest} tokens a side, data.max_length of the model")
+        raise DataError(f"{where}: no pair has at most {longest} tokens per side, data.max_length of the model")
     progress = listener.counter("aligning", "pairs", min(PROBE, len(examples)) + len(examples))
     learned = learn_shortlist(
         network,
