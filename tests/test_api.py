@@ -85,3 +85,8 @@ def test_a_test_set_of_anything_but_str_is_refused(lines: typing.Any) -> None:
         dragoman.evaluate("en-ko", lines, ["a dog"])
     with pytest.raises(dragoman.DataError, match=r"^text: "):
         dragoman.evaluate("en-ko", ["a dog"], lines)
+
+
+def test_options_of_an_inspection_are_a_decode_config() -> None:
+    with pytest.raises(dragoman.ConfigError, match=r"^options: .*DecodeConfig"):
+        dragoman.inspect("en-ko", "a dog", options=typing.cast("dragoman.DecodeConfig", {"beam": 1}))

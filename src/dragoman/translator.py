@@ -30,7 +30,7 @@ from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
-from dragoman.text.lines import WINDOW, chunks_of, describe_type, lines_of
+from dragoman.text.lines import WINDOW, check_type, chunks_of, lines_of
 from dragoman.text.normalise import normalise
 from dragoman.text.segment import WHOLE_SHARE, Segment, segments
 from dragoman.text.tokenizer import UNK, Tokenizer
@@ -249,8 +249,7 @@ class Translator:
     ) -> tuple[DecodeConfig, Glossary | None]:
         """The options and the glossary of one call. Raises ConfigError."""
         _check_types(options, glossary)
-        if not isinstance(target_prefix, str):
-            raise ConfigError(f"target_prefix: give a str, not {describe_type(target_prefix)}")
+        check_type("target_prefix", target_prefix, str, "a str")
         if "precision" in changes:
             raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
         merged = _merge(glossary, self.glossary)
@@ -311,11 +310,8 @@ def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeC
 
 def _check_types(options: object, glossary: object) -> None:
     """Raises ConfigError, because a dict or a path given by mistake would fail later without a reason."""
-    if glossary is not None and not isinstance(glossary, Glossary):
-        given = describe_type(glossary)
-        raise ConfigError(f"glossary: give Glossary.of({{…}}) or Glossary.read(path), not {given}")
-    if options is not None and not isinstance(options, DecodeConfig):
-        raise ConfigError(f"options: give DecodeConfig(beam=8), for example, not {describe_type(options)}")
+    check_type("glossary", glossary, Glossary | None, "Glossary.of({…}) or Glossary.read(path)")
+    check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
 
 
 def _merge(one: Glossary | None, other: Glossary | None) -> Glossary | None:

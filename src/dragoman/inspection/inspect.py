@@ -17,6 +17,7 @@ from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
+from dragoman.text.lines import check_type
 from dragoman.translator import Translator
 
 Model = str | os.PathLike[str] | Bundle | Translator
@@ -62,8 +63,10 @@ def inspect(
     `model` is the folder of a bundle, an opened bundle, or a translator, whose first bundle is taken. `options` replace
     those of the translator or the bundle. The text is translated as a whole by beam search, without a glossary, with
     the float32 weights on the CPU. Raises DataError if the text is empty or if `target` contains what the
-    vocabulary cannot write, ModelError if the bundle has no weights for torch.
+    vocabulary cannot write, ModelError if the bundle has no weights for torch,
+    ConfigError for `options` of another type.
     """
+    check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
     if isinstance(model, Translator):
         options = options or model.options
     bundle = _bundle_of(model)

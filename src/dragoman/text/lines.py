@@ -1,8 +1,9 @@
 """The lines of what a caller gives as text, and lists of them to be translated together."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import UnionType
 
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
 
 # Lines translated together: enough to fill batches of equal length, few enough to appear soon; fewer if they are longer
 # than WINDOW_CHARACTERS.
@@ -28,6 +29,12 @@ def _checked(lines: Iterable[object]) -> Iterator[str]:
 def describe_type(value: object) -> str:
     """What was given in place of text, for an error message."""
     return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def check_type(name: str, value: object, expected: type | UnionType, remedy: str) -> None:
+    """Raises ConfigError that names the argument `name`, unless its value is of the expected type."""
+    if not isinstance(value, expected):
+        raise ConfigError(f"{name}: give {remedy}, not {describe_type(value)}")
 
 
 def chunks_of(lines: Iterable[str], window: int) -> Iterator[list[str]]:
