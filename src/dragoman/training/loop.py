@@ -307,14 +307,14 @@ class Trainer:
         )
 
     def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
-        places = [place for batch in batches for place in batch.locations]
+        locations = [location for batch in batches for location in batch.locations]
         if ranks and self.group.rank not in ranks:
             return DivergenceError(f"step {self.step + 1:,}: the loss of process {ranks[0]} is not a number")
         which = f" of process {self.group.rank}" if self.group.size > 1 else ""
         named = self.folder.parent / (f"diverged.{self.group.rank}.txt" if self.group.size > 1 else "diverged.txt")
-        named.write_text("".join(place + "\n" for place in places), encoding="utf-8")
+        named.write_text("".join(location + "\n" for location in locations), encoding="utf-8")
         what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
-        pairs = f"{len(places)} pairs ({', '.join(places[:3])}, … all in {named})"
+        pairs = f"{len(locations)} pairs ({', '.join(locations[:3])}, … all in {named})"
         return DivergenceError(
             f"step {self.step + 1:,}: the {what}{which} on {pairs}; {what_is_kept(self.folder)}; {DIVERGENCE_HINT}"
         )
