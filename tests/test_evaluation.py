@@ -85,3 +85,9 @@ def test_without_resampling_there_is_no_interval() -> None:
 def test_a_score_is_a_value() -> None:
     with pytest.raises(AttributeError):
         Score("BLEU", 1.0, "").value = 2.0  # type: ignore[misc]
+
+
+def test_intervals_of_a_system_with_almost_nothing_right() -> None:
+    """Resamples without a common character score 0.0, a Python float among NumPy's."""
+    score = chrf(["a", "xyz", "uvw"], ["a b c", "가나다", "라마바"], bootstrap=200)
+    assert score.low <= score.value <= score.high

@@ -154,6 +154,15 @@ def _bleu(references: Sequence[str], tokenize: str | None, lowercase: bool) -> A
 
 
 def _score(metric: Any, translations: Sequence[str], bootstrap: int) -> Score:
+    from_statistics = metric._compute_score_from_stats
+
+    def with_float(statistics: Any) -> Any:
+        """sacreBLEU mixes Python's and NumPy's floats among resamples, and then cannot take their mean."""
+        score = from_statistics(statistics)
+        score.score = float(score.score)
+        return score
+
+    metric._compute_score_from_stats = with_float
     result = metric.corpus_score(list(translations), None, n_bootstrap=max(bootstrap, 1))
     low, high = (result._mean - result._ci, result._mean + result._ci) if bootstrap else (math.nan, math.nan)
     return Score(result.name, float(result.score), str(metric.get_signature()), low, high)
