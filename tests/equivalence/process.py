@@ -114,6 +114,7 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
     if group.is_main:
         (folder / "losses.json").write_text(json.dumps(heard.losses))
         save_tensors(folder / "final.safetensors", dict(trainer.final.named_parameters()))
+    group.barrier()
     leave_process_group()
 
 
@@ -123,3 +124,4 @@ if __name__ == "__main__":
     except DragomanError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         os._exit(error.exit_code)  # whoever was lost is not waited for
+    os._exit(0)  # on a busy machine PyTorch's own threads aborted 2 of about 60 processes at their exit
