@@ -180,7 +180,8 @@ def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
     parameters = dict(model.named_parameters())
     if tensors.keys() != parameters.keys():
         odd = sorted(tensors.keys() ^ parameters.keys())[0]
-        raise ModelError(f"{path}: missing or unexpected tensor {odd}; the weights are of another configuration")
+        why = "the weights are of another configuration, or of an earlier dragoman: train the model again"
+        raise ModelError(f"{path}: missing or unexpected tensor {odd}; {why}")
     for name, parameter in parameters.items():
         if parameter.shape != tensors[name].shape:
             shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"

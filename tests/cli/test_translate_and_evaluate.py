@@ -66,10 +66,12 @@ def test_no_lines_in_no_lines_out(dragoman: Any, model: Path) -> None:
     assert dragoman("translate", "-m", model, stdin="").out == ""
 
 
-def test_a_file_may_be_translated_onto_itself(dragoman: Any, model: Path, tmp_path: Path) -> None:
+def test_an_output_that_is_the_input_is_refused_and_the_file_stays(dragoman: Any, model: Path, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("the dog\n\none cat\n")
-    assert dragoman("translate", "-m", model, "-i", tmp_path / "x", "-o", tmp_path / "x").code == 0
-    assert len((tmp_path / "x").read_text().split("\n")) == 4
+    refused = dragoman("translate", "-m", model, "-i", tmp_path / "x", "-o", tmp_path / "x")
+    assert refused.code == 2
+    assert "write to another file" in refused.err
+    assert (tmp_path / "x").read_text() == "the dog\n\none cat\n"
 
 
 def test_json_is_one_object_a_line(dragoman: Any, model: Path) -> None:
