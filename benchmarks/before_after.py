@@ -14,7 +14,6 @@ import argparse
 import gzip
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from levels import machine
 
 HERE = Path(__file__).resolve().parents[1]
 PAUSE = 0.3  # seconds; waiting OpenMP threads spin for 0.2 s before they sleep
@@ -220,7 +221,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=["losses", "training", "decoding"])
     args = parser.parse_args()
     old, chosen = args.old.resolve(), args.only or ["losses", "training", "decoding"]
-    result: dict[str, Any] = {"processor": platform.processor() or platform.machine(), "threads": args.threads}
+    result: dict[str, Any] = {**machine(), "threads": args.threads}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if "losses" in chosen:
