@@ -9,11 +9,12 @@ import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.config.decode import DecodeOptions
+from dragoman.control.request import change_options
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.translator import Translator, change_options
+from dragoman.translator import Translator
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]

@@ -16,13 +16,19 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self, Unpack, get_args, overload
+from typing import Any, Self, Unpack, overload
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.config.file import build_section
+from dragoman.control.request import (
+    change_options,
+    check_engine_request,
+    check_request_types,
+    merge_glossaries,
+)
 from dragoman.control.retry import translate_with_retries
 from dragoman.control.sentences import Sentence, join, join_line, translate_sentences
 from dragoman.engine import Engine
@@ -40,7 +46,6 @@ from dragoman.translation import Candidate, Translation
 GLOSSARY = "glossary.tsv"
 # A retry splits no sentence of fewer tokens: what is left would be no clause.
 MIN_PART_TOKENS = 8
-MAX_THREADS = 1024
 
 ModelPath = str | os.PathLike[str]
 
@@ -118,15 +123,8 @@ class Translator:
         engine uses that of `options`. `threads` is the number of CPU threads of the engine; None is torch's own number,
         or all processors with CTranslate2.
         """
-        _check_types(options, glossary)
-        if precision not in get_args(Precision):
-            raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
-        if threads is not None and not (isinstance(threads, int) and 0 < threads <= MAX_THREADS):
-            raise ConfigError(f"threads: {threads!r} is not between 1 and {MAX_THREADS:,}; leave it out for all")
-        if precision != "auto":
-            if engine not in ("auto", "torch"):
-                raise ConfigError(f"precision {precision!r}: {engine} has its own; use engine torch, or leave it out")
-            engine = "torch"
+        check_request_types(options, glossary)
+        engine = check_engine_request(engine, precision, threads)
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
@@ -144,7 +142,7 @@ class Translator:
             options,
             max_source_tokens=bundle.config.data.max_length,
             language=bundle.config.project.source,
-            glossary=_merge(glossary, own),
+            glossary=merge_glossaries(glossary, own),
         )
         translator.bundle = bundle
         return translator
@@ -248,11 +246,11 @@ class Translator:
         changes: Mapping[str, Any],
     ) -> tuple[DecodeConfig, Glossary | None]:
         """The options and the glossary of one call. Raises ConfigError."""
-        _check_types(options, glossary)
+        check_request_types(options, glossary)
         check_type("target_prefix", target_prefix, str, "a str")
         if "precision" in changes:
             raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
-        merged = _merge(glossary, self.glossary)
+        merged = merge_glossaries(glossary, self.glossary)
         if merged and target_prefix:
             raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
         return change_options(options or self.options, changes), merged
@@ -298,22 +296,3 @@ class Translator:
 
     def _halves(self, sentence: Sentence) -> list[Sentence]:
         return self._split(sentence, max(len(sentence.source_ids) // 2, MIN_PART_TOKENS))
-
-
-def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
-    """`options` with some keys changed (None: not changed); `n_best` alone widens the beam. Raises ConfigError."""
-    given = {key: value for key, value in changes.items() if value is not None}
-    if isinstance(n_best := given.get("n_best"), int) and "beam" not in given:
-        given["beam"] = max(n_best, options.beam)
-    return build_section(options, given, "decode") if given else options
-
-
-def _check_types(options: object, glossary: object) -> None:
-    """Raises ConfigError, because a dict or a path given by mistake would fail later without a reason."""
-    check_type("glossary", glossary, Glossary | None, "Glossary.of({…}) or Glossary.read(path)")
-    check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
-
-
-def _merge(one: Glossary | None, other: Glossary | None) -> Glossary | None:
-    """Both glossaries, the first before the second."""
-    return one.over(other) if one and other else one or other

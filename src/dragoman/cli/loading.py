@@ -11,9 +11,10 @@ from dragoman.bundled import resolve_model
 from dragoman.cli.console import say
 from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
+from dragoman.control.request import change_options
 from dragoman.runtime import retain_freed_memory
 from dragoman.text.glossary import Glossary
-from dragoman.translator import Translator, change_options
+from dragoman.translator import Translator
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,50 @@
+"""What one call asks for: options changed for it, and its glossary. No torch.
+
+Input: the arguments of a call, as a user gave them. Output: a `DecodeConfig` and a `Glossary`, or a ConfigError that
+names the argument.
+"""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from dragoman.config import DecodeConfig
+from dragoman.config.decode import Precision
+from dragoman.config.file import build_section
+from dragoman.errors import ConfigError
+from dragoman.text.glossary import Glossary
+from dragoman.text.lines import check_type
+
+MAX_THREADS = 1024
+
+
+def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
+    """`options` with some keys changed (None: not changed); `n_best` alone widens the beam. Raises ConfigError."""
+    given = {key: value for key, value in changes.items() if value is not None}
+    if isinstance(n_best := given.get("n_best"), int) and "beam" not in given:
+        given["beam"] = max(n_best, options.beam)
+    return build_section(options, given, "decode") if given else options
+
+
+def check_request_types(options: object, glossary: object) -> None:
+    """Raises ConfigError, because a dict or a path given by mistake would fail later without a reason."""
+    check_type("glossary", glossary, Glossary | None, "Glossary.of({…}) or Glossary.read(path)")
+    check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
+
+
+def check_engine_request(engine: str, precision: str, threads: object) -> str:
+    """The engine for a precision: one other than `auto` selects torch, because an export has its own.
+
+    Raises ConfigError for an unknown precision, for one that the engine has not, and for a wrong number of threads.
+    """
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
+    if threads is not None and not (isinstance(threads, int) and 0 < threads <= MAX_THREADS):
+        raise ConfigError(f"threads: {threads!r} is not between 1 and {MAX_THREADS:,}; leave it out for all")
+    if precision != "auto" and engine not in ("auto", "torch"):
+        raise ConfigError(f"precision {precision!r}: {engine} has its own; use engine torch, or leave it out")
+    return engine if precision == "auto" else "torch"
+
+
+def merge_glossaries(one: Glossary | None, other: Glossary | None) -> Glossary | None:
+    """Both glossaries, the first before the second."""
+    return one.over(other) if one and other else one or other
