@@ -10,7 +10,7 @@ import unicodedata
 
 # C0 and C1 controls, zero-width space, byte-order mark, bidirectional embeddings. The joiners U+200C and U+200D
 # stay: Persian and emoji need them.
-_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
+INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 
 
 def is_text(text: str) -> bool:
@@ -20,7 +20,7 @@ def is_text(text: str) -> bool:
 
 def normalise(text: str) -> str:
     """`text` in NFC on one line, without invisible characters, with single spaces between words."""
-    return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).split())
+    return " ".join(unicodedata.normalize("NFC", INVISIBLE.sub("", text)).split())
 
 
 def folded(text: str) -> str:
