@@ -6,7 +6,7 @@ al. 2017), section 3 and table 3.
 """
 
 from dragoman.config.base import Section
-from dragoman.config.data import AugmentConfig, CorpusConfig, DataConfig
+from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig
 from dragoman.config.decode import DecodeConfig
 from dragoman.config.model import ModelConfig
 from dragoman.config.project import ProjectConfig
@@ -16,6 +16,7 @@ from dragoman.config.train import TrainConfig
 
 __all__ = [
     "AugmentConfig",
+    "CleanConfig",
     "CorpusConfig",
     "DataConfig",
     "DecodeConfig",

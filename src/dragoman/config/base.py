@@ -13,6 +13,7 @@ NonNegative = Annotated[int, Field(ge=0, le=INT32_MAX)]
 # Hypotheses of one sentence: each of them takes memory.
 HypothesisCount = Annotated[int, Field(gt=0, le=4096)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):

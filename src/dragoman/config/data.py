@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import Fraction, Positive, Section, Where
+from dragoman.config.base import Fraction, NonNegative, Positive, Section, Share, Where
 
 
 class CorpusConfig(Section):
@@ -68,6 +68,43 @@ class AugmentConfig(Section):
         return self
 
 
+class CleanConfig(Section):
+    """Rules for pairs: `data check` counts the pairs that break one, `data clean` removes them; false or 0: no rule."""
+
+    empty: bool = True
+    """A side without text."""
+    bad_bytes: bool = True
+    """Bytes that are not UTF-8, and lines of a `.tsv` or `.jsonl` file that hold no pair."""
+    script: Share = 0.1
+    """A side with at least 4 letters of which a smaller share is in a script of its language."""
+    language: Share = 0.9
+    """A side with at least 20 letters that is in another language with this probability or more."""
+    copies: bool = True
+    """A target that repeats the source, if that holds a letter."""
+    length_ratio: Annotated[float, Field(ge=0, le=1000)] = 4.0
+    """A ratio of the lengths that differs by more than this factor from the median of the corpus."""
+    too_long: NonNegative = 2000
+    """A side of more characters than this."""
+    numbers: bool = True
+    """Numbers of one side that the other lacks; those up to 12 may be written as words."""
+    urls: bool = True
+    """Web and mail addresses that differ."""
+    placeholders: bool = True
+    """Placeholders and tags that differ: `{name}`, `%s`, `<b>`."""
+    entities: bool = True
+    """HTML entities, such as `&amp;`."""
+    mojibake: bool = True
+    """Text that was decoded with a wrong encoding, such as `cafÃ©`."""
+    control: bool = True
+    """Control characters, and line breaks inside a line."""
+    zero_width: bool = True
+    """Invisible characters without width; joiners, which some scripts need, are allowed."""
+    duplicate: bool = True
+    """A pair that occurred before; case and spaces do not count."""
+    leakage: bool = True
+    """A training pair whose source is in the validation or test text."""
+
+
 class DataConfig(Section):
     """The text for training, validation and test."""
 
@@ -83,3 +120,5 @@ class DataConfig(Section):
     """Pairs in memory at once. A corpus of up to this size is shuffled as a whole, a larger one in parts."""
     augment: AugmentConfig = AugmentConfig()
     """Data augmentation: random changes of the training text in each epoch."""
+    clean: CleanConfig = CleanConfig()
+    """What counts as a fault of a pair."""

@@ -1,0 +1,73 @@
+"""Writing systems: the script of a character, the scripts of a text, and the scripts in which a language is written.
+
+Input: characters, a text, or a BCP-47 tag. Output: ISO 15924 codes ("Latn", "Hang"). A language that is not in the
+table below has no scripts here, which means "no opinion".
+"""
+
+import unicodedata
+from collections import Counter
+from functools import cache, lru_cache
+
+# The first word (or words) of a letter's Unicode name → ISO 15924.
+_BY_NAME = {
+    "ADLAM": "Adlm", "ARABIC": "Arab", "ARMENIAN": "Armn", "BALINESE": "Bali", "BATAK": "Batk", "BENGALI": "Beng",
+    "BOPOMOFO": "Bopo", "BUGINESE": "Bugi", "CANADIAN": "Cans", "CHAKMA": "Cakm", "CHAM": "Cham", "CHEROKEE": "Cher",
+    "CJK": "Hani", "COPTIC": "Copt", "CYRILLIC": "Cyrl", "DESERET": "Dsrt", "DEVANAGARI": "Deva", "ETHIOPIC": "Ethi",
+    "GEORGIAN": "Geor", "GLAGOLITIC": "Glag", "GOTHIC": "Goth", "GREEK": "Grek", "GUJARATI": "Gujr",
+    "GURMUKHI": "Guru", "HANGUL": "Hang", "HEBREW": "Hebr", "HIRAGANA": "Hira", "IDEOGRAPHIC": "Hani",
+    "JAVANESE": "Java", "KANNADA": "Knda", "KATAKANA": "Kana", "KATAKANA-HIRAGANA": "Kana", "KHMER": "Khmr",
+    "LAO": "Laoo", "LATIN": "Latn", "LISU": "Lisu", "MALAYALAM": "Mlym", "MEETEI": "Mtei", "MONGOLIAN": "Mong",
+    "MYANMAR": "Mymr", "NKO": "Nkoo", "OL": "Olck", "ORIYA": "Orya", "OSAGE": "Osge", "SAMARITAN": "Samr",
+    "SINHALA": "Sinh", "SUNDANESE": "Sund", "SYRIAC": "Syrc", "TAGALOG": "Tglg", "TAI": "Tale", "TAMIL": "Taml",
+    "TELUGU": "Telu", "THAANA": "Thaa", "THAI": "Thai", "TIBETAN": "Tibt", "TIFINAGH": "Tfng", "VAI": "Vaii",
+    "YI": "Yiii",
+}  # fmt: skip
+
+# Languages that are written in each script; a language may be in several.
+_LANGUAGES = {
+    "Latn": "af ak az bm br bs ca ceb co crh cs cy da de ee en eo es et eu fi fil fj fo fr fur fy ga gd gl gn gsw ha "
+    "haw hmn hr hsb ht hu ia id ig ilo io is it iu jv kab kg kk kl ku la lb lg li ln lt lv mg mi min ms mt nb nl nn no "
+    "nso ny oc om pap pl pt qu rm rn ro rw sc sco se sg sh sk sl sm sn so sq sr ss st su sv sw szl tet tk tl tn to tpi "
+    "tr ts tt uz ve vec vi vo wa wo xh yo zu",
+    "Cyrl": "ab av az ba be bg bs ce crh cv kk ky mk mn os ru sah sh sr tg tk tt tyv udm uk uz",
+    "Arab": "ar ary arz ckb fa ha ks ku ms pa ps sd ug ur",
+    "Deva": "awa bho brx doi hi kok ks mai mr ne new sa sd",
+    "Hani": "cmn gan hak ja ko lzh nan wuu yue zh",
+    "Hira": "ja", "Kana": "ja", "Hang": "ko", "Ethi": "am ti", "Armn": "hy", "Beng": "as bn", "Cans": "iu",
+    "Cher": "chr", "Geor": "ka", "Grek": "el grc", "Gujr": "gu", "Guru": "pa", "Hebr": "he yi", "Khmr": "km",
+    "Knda": "kn", "Laoo": "lo", "Mlym": "ml", "Mong": "mn", "Mymr": "my", "Olck": "sat", "Orya": "or", "Sinh": "si",
+    "Taml": "ta", "Telu": "te", "Tfng": "zgh", "Thaa": "dv", "Thai": "th", "Tibt": "bo dz",
+}  # fmt: skip
+# Script subtags that name several scripts or a variant of one.
+_COMPOSITE = {"Kore": "Hang Hani", "Jpan": "Hira Kana Hani", "Hans": "Hani", "Hant": "Hani", "Hrkt": "Hira Kana"}
+
+
+@cache
+def scripts_of_language(tag: str) -> frozenset[str]:
+    """The scripts in which this language is written; a script subtag wins. Empty: no opinion."""
+    language, *subtags = tag.replace("_", "-").split("-")
+    for subtag in subtags:
+        if len(subtag) == 4 and subtag.isalpha():
+            code = subtag.title()
+            return frozenset(_COMPOSITE.get(code, code).split())
+    return frozenset(script for script, languages in _LANGUAGES.items() if language.lower() in languages.split())
+
+
+@lru_cache(maxsize=1 << 16)
+def script_of(character: str) -> str:
+    """The script of a letter; "" for other characters, and "Zyyy" for letters of no known script."""
+    if not character.isalpha():
+        return ""
+    plain = unicodedata.normalize("NFKC", character)[:1]  # full-width and mathematical letters, signs of units
+    name = unicodedata.name(plain, "").removeprefix("HALFWIDTH ").split("-")[0].split(" ")[0]
+    return _BY_NAME.get(name, "Zyyy")
+
+
+def script_shares(text: str) -> dict[str, float]:
+    """The share of each script in the letters of `text`, the largest first; empty if it has no letters."""
+    counts: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := script_of(character):
+            counts[script] += count
+    total = counts.total()
+    return {script: count / total for script, count in counts.most_common()}
