@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError
-from dragoman.storage import atomic_folder, restore, sha256
+from dragoman.storage import atomic_folder, fingerprint, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def add_files(bundle: Bundle, files: Mapping[str, str], facts: Mapping[str, Any]
 def _write_manifest(folder: Path, facts: Mapping[str, Any], leaving_out: Set[str] = frozenset()) -> None:
     """Write `bundle.json` with these facts, and with size and hash of every file except `leaving_out`."""
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    files = {name: _fingerprint(path) for name, path in found.items() if name not in leaving_out}
+    files = {name: fingerprint(path) for name, path in found.items() if name not in leaving_out}
     text = json.dumps({**facts, "files": files}, ensure_ascii=False, indent=2) + "\n"
     (folder / "bundle.json").write_text(text, encoding="utf-8")
 
@@ -209,10 +209,6 @@ def _hardlink_or_copy(source: Path, destination: Path) -> None:
         os.link(source, destination, follow_symlinks=False)
     except OSError:
         shutil.copy2(source, destination, follow_symlinks=False)
-
-
-def _fingerprint(path: Path) -> dict[str, Any]:
-    return {"bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

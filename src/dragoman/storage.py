@@ -26,6 +26,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def fingerprint(path: Path) -> dict[str, object]:
+    """Size and SHA-256 of a file, as `bundle.json` and the notes of checkpoints record them. Raises OSError."""
+    return {"bytes": path.stat().st_size, "sha256": sha256(path)}
+
+
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold the lock file `path`, so that other processes wait for it.

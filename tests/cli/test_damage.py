@@ -1,16 +1,13 @@
 """A run whose files were spoilt goes on from what is whole, or says what is not and what to do."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import sentences
 
-from dragoman.config import TokenizerConfig
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.cli.main import main
 
 MORE = ("train.max_steps=12", "--resume")
 
@@ -21,19 +18,40 @@ def run(resumable: Path) -> Path:
     return resumable / "runs/toy"
 
 
+def weights(project: Path) -> bytes:
+    return (project / "runs/toy/model/model.safetensors").read_bytes()
+
+
+def flip(path: Path, byte: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[byte % len(content)] ^= 1 << 6
+    path.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def longer(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The weights of the undamaged run, resumed to step 12."""
+    copy = Path(shutil.copytree(trained, tmp_path_factory.mktemp("clean") / "copy"))
+    assert main(["train", str(copy / "run.toml"), *MORE]) == 0
+    return weights(copy)
+
+
+@pytest.mark.parametrize("how", ["a flipped bit", "cut"])
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "random.safetensors", "training.json"])
-def test_a_torn_checkpoint_is_named_and_moved_away_the_one_before_it_is_gone_on_from(
-    dragoman: Any, resumable: Path, run: Path, name: str
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_taken(
+    dragoman: Any, resumable: Path, run: Path, name: str, how: str, longer: bytes
 ) -> None:
-    torn = run / "checkpoints/00000008" / name
-    torn.write_bytes(torn.read_bytes()[:30])
-    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(4)
-    assert complaint.startswith(f"{torn}: ")
-    assert complaint.endswith(f"; move {torn.parent} elsewhere, and --resume continues from step 4")
-    shutil.move(torn.parent, resumable / "elsewhere")
+    damaged = run / "checkpoints/00000008" / name
+    if how == "cut":
+        damaged.write_bytes(damaged.read_bytes()[:30])
+    else:
+        flip(damaged, -200)
     said = dragoman("train", resumable / "run.toml", *MORE)
     assert said.code == 0, said.err
+    assert f"{damaged}: damaged: " in said.err
+    assert "; resuming from step 4, saved before it" in said.err
     assert "resumed at step 4" in said.err
+    assert weights(resumable) == longer
 
 
 @pytest.mark.parametrize("name", ["optimizer.safetensors", "random.safetensors"])
@@ -41,35 +59,123 @@ def test_a_checkpoint_that_lost_a_file_is_done_without(dragoman: Any, resumable:
     (run / "checkpoints/00000008" / name).unlink()
     said = dragoman("train", resumable / "run.toml", *MORE)
     assert said.code == 0, said.err
-    assert "resumed at step 4" in said.err
+    assert f"00000008/{name}: missing; resuming from step 4" in said.err
 
 
-def test_the_last_torn_checkpoint_is_told_to_be_that(dragoman: Any, resumable: Path, run: Path) -> None:
-    shutil.rmtree(run / "checkpoints/00000004")
-    torn = run / "checkpoints/00000008/random.safetensors"
-    torn.write_bytes(b"")
+def test_where_only_damaged_checkpoints_are_left_one_line_says_so(dragoman: Any, resumable: Path, run: Path) -> None:
+    for step in (4, 8):
+        flip(run / f"checkpoints/{step:08d}/optimizer.safetensors", 400)
     complaint = dragoman("train", resumable / "run.toml", *MORE).refused(4)
-    assert complaint.endswith("no earlier checkpoint is complete, start again with another train.output")
-    torn.unlink()
-    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
-    assert complaint == f"{run}: no checkpoint is complete; start a new run with another train.output"
+    assert complaint == (
+        f"{run}/checkpoints/00000008/optimizer.safetensors: damaged: its sha256 is not the one in training.json; "
+        "the others are damaged too (1); no checkpoint is intact, start again with another train.output"
+    )
 
 
 def test_an_older_checkpoint_that_is_gone_is_done_without(dragoman: Any, resumable: Path, run: Path) -> None:
     shutil.rmtree(run / "checkpoints/00000004")
     said = dragoman("train", resumable / "run.toml", "--resume")
     assert said.code == 0, said.err
-    gone = "the checkpoints of steps [4] are gone: the final model is averaged without them"
+    gone = f"{run}/checkpoints/00000004: missing; the final model is averaged without it"
     assert gone in said.err
     assert f'{{"event": "notice", "step": 8, "text": "{gone}"}}\n' in (run / "metrics.jsonl").read_text()
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
 
 
-def test_an_older_checkpoint_that_is_torn_is_told(dragoman: Any, resumable: Path, run: Path) -> None:
-    torn = run / "checkpoints/00000004/model.safetensors"
-    torn.write_bytes(b"")
-    complaint = dragoman("train", resumable / "run.toml", "--resume").refused(4)
-    assert complaint.endswith(f"; move {torn.parent} elsewhere, and --resume continues without it")
+@pytest.mark.parametrize("average", ["last", "best"])
+def test_an_older_checkpoint_that_is_damaged_is_named_and_not_averaged(
+    dragoman: Any, project: Path, average: str
+) -> None:
+    keys = (f"train.average={average}",)
+    assert dragoman("train", project / "run.toml", *keys).code == 0
+    damaged = project / "runs/toy/checkpoints/00000004/model.safetensors"
+    flip(damaged, -100)
+    said = dragoman("train", project / "run.toml", *keys, "--resume")
+    assert said.code == 0, said.err
+    assert said.err.count(f"{damaged}: damaged: its sha256 is not the one in training.json; the final model is") == 1
+    bundle = json.loads((project / "runs/toy/model/bundle.json").read_text())
+    assert bundle["training"]["averaged"] == [8]
+
+
+def test_a_run_without_hashes_is_resumed_and_one_line_says_what_it_lacks(
+    dragoman: Any, resumable: Path, run: Path, longer: bytes
+) -> None:
+    """Checkpoints of earlier versions have neither hashes nor copies of the run's files."""
+    for note in run.glob("checkpoints/*/training.json"):
+        record = json.loads(note.read_text())
+        note.write_text(json.dumps({key: record[key] for key in record.keys() - {"sha256", "files", "log"}}))
+        shutil.rmtree(note.parent / "run")
+    said = dragoman("train", resumable / "run.toml", *MORE)
+    assert said.code == 0, said.err
+    assert said.err.count("saved by an earlier version, without hashes; damage in it would not be noticed") == 1
+    assert weights(resumable) == longer
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"seconds": "x"}, "seconds: input should be a valid number"),
+        ({"position": {"epoch": "x"}}, "position.epoch: input should be a valid integer"),
+        ({"position": {"epoch": -1}}, "position.epoch: input should be greater than or equal to 0"),
+        ({"tracker": {"metric": "loss", "best_step": []}}, "best_step: input should be a valid integer"),
+        ({"tracker": {"metric": "loss", "colour": 1}}, "unknown field: colour"),
+        ({"step": 7}, "it is the note of step 7"),
+        ({"step": 10**30}, "step: "),
+        ({"sha256": "0"}, "its content and its own sha256 differ"),
+    ],
+)
+def test_a_note_of_the_wrong_types_is_named(
+    resumable: Path, run: Path, changes: dict[str, Any], cause: str, dragoman: Any
+) -> None:
+    for note in run.glob("checkpoints/*/training.json"):
+        record = json.loads(note.read_text())
+        note.write_text(json.dumps({key: record[key] for key in record.keys() - {"sha256", "files", "log"}} | changes))
+    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(4)
+    assert complaint.startswith(f"{run}/checkpoints/00000008/training.json: ")
+    assert cause in complaint
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, "[]", "{}", '{"step": ' + "9" * 5000 + "}", '{"step": NaN}', "é"])
+def test_a_note_that_is_none_is_named(dragoman: Any, resumable: Path, run: Path, content: str) -> None:
+    for note in run.glob("checkpoints/*/training.json"):
+        note.write_bytes(content.encode("latin-1"))
+    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(4)
+    assert complaint.startswith(f"{run}/checkpoints/00000008/training.json: ")
+    assert "internal error" not in complaint
+
+
+@pytest.mark.parametrize("name", ["config.toml", "data.json", "tokenizer/joint.model"])
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"[]", b"{}", b"flip"])
+def test_a_damaged_file_of_the_run_is_named_and_restored_from_the_checkpoint(
+    dragoman: Any, resumable: Path, run: Path, name: str, content: bytes | None, longer: bytes
+) -> None:
+    before = (run / name).read_bytes()
+    if content is None:
+        (run / name).unlink()
+    elif content == b"flip":
+        flip(run / name, before.index(b"source = ") + 12 if name == "config.toml" else 40)
+    else:
+        (run / name).write_bytes(content)
+    said = dragoman("train", resumable / "run.toml", *MORE)
+    assert said.code == 0, said.err
+    copies = run / "checkpoints/00000008/run"
+    named = f"{run / name}: differs from what the run was trained with; restored from {copies}\n"
+    assert named in said.err
+    assert (run / name).read_bytes() == before or name == "config.toml"
+    assert weights(resumable) == longer
+
+
+def test_a_log_with_damage_is_named(dragoman: Any, resumable: Path, run: Path, longer: bytes) -> None:
+    log = run / "metrics.jsonl"
+    first, *rest = log.read_bytes().split(b"\n")
+    log.write_bytes(b"\n".join([first.replace(b"{", b"[", 1), *rest]))
+    said = dragoman("train", resumable / "run.toml", *MORE)
+    damaged = f"{log}: damaged: it differs from what was written up to step 8; "
+    assert f"{damaged}1 unreadable line is removed, others may be wrong" in said.err
+    assert weights(resumable) == longer
+    log.write_bytes(log.read_bytes()[:100])
+    said = dragoman("train", resumable / "run.toml", "train.max_steps=13", "--resume")
+    assert " bytes written up to step 12, 100 are left" in said.err
 
 
 def test_a_folder_with_a_number_for_a_name_is_no_checkpoint(dragoman: Any, resumable: Path, run: Path) -> None:
@@ -79,31 +185,6 @@ def test_a_folder_with_a_number_for_a_name_is_no_checkpoint(dragoman: Any, resum
     assert "resumed at step 8" in said.err
     assert said.code == 0
     assert (run / "checkpoints/99").is_dir()
-
-
-@pytest.mark.parametrize(
-    ("name", "content"), [("config.toml", b"\xff\xfe"), ("data.json", b"[]"), ("data.json", b"{}")]
-)
-def test_a_record_that_says_nothing_is_told(
-    dragoman: Any, resumable: Path, run: Path, name: str, content: bytes
-) -> None:
-    (run / name).write_bytes(content)
-    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
-    assert complaint.startswith(f"{run / name}: cannot be read: ")
-    assert complaint.endswith("; the run cannot be compared with how it started; start a new one")
-
-
-def test_other_pieces_are_refused_though_they_are_as_many(dragoman: Any, resumable: Path, run: Path) -> None:
-    pieces = run / "tokenizer/joint.model"
-    other = learn(sentences(100, seed=9), TokenizerConfig(kind="bpe", vocab_size=56, byte_fallback=False))
-    assert len(other.source) == len(Tokenizer.load(pieces.parent).source)
-    other.save(pieces.parent)
-    complaint = dragoman("train", resumable / "run.toml", *MORE).refused(2)
-    assert re.fullmatch(
-        rf"{pieces}: has changed since the run began \(sha256 \w{{12}}… then, \w{{12}}… now\); "
-        "restore it, or start a new run",
-        complaint,
-    )
 
 
 def test_the_end_of_a_straight_schedule_is_fixed(dragoman: Any, project: Path) -> None:

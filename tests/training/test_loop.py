@@ -15,7 +15,7 @@ from dragoman.config import RunConfig
 from dragoman.data.batch import Example, collate
 from dragoman.errors import DivergenceError, ModelError
 from dragoman.training import loop, precision
-from dragoman.training.checkpoint import checkpoint, checkpoint_steps
+from dragoman.training.checkpoint import checkpoint, checkpoint_steps, newest_intact
 from dragoman.training.flops import training_flops
 from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
@@ -153,10 +153,21 @@ def test_only_what_is_needed_stays_on_disk(toy_run: Run, toy_trainer: MakeTraine
     assert not list(folder.glob(".*"))
 
 
-def test_a_checkpoint_with_a_damaged_file_is_named(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+def test_of_damaged_checkpoints_the_latest_intact_one_is_resumed(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
+) -> None:
     toy_trainer(toy_run(), tmp_path).fit()
     (tmp_path / "checkpoints" / "00000012" / "training.json").write_text("{")
-    with pytest.raises(ModelError, match=r"00000012/training\.json: cannot be read"):
+    step, faults = newest_intact(tmp_path / "checkpoints")
+    assert step == 8
+    assert faults == [
+        f"{tmp_path}/checkpoints/00000012/training.json: damaged: not JSON: {faults[0].split('JSON: ')[1]}"
+    ]
+    trainer = toy_trainer(toy_run(), tmp_path)
+    trainer.resume()
+    assert trainer.step == 8
+    (tmp_path / "checkpoints" / "00000008" / "training.json").unlink()
+    with pytest.raises(ModelError, match=r"the others are damaged too \(\d\); no checkpoint is intact"):
         toy_trainer(toy_run(), tmp_path).resume()
 
 

@@ -16,7 +16,7 @@ Where to find the paper's equations and sections:
     5.4       dropout                             model.dropout.Dropout
     5.4       label smoothing                     training.loss.smoothed_cross_entropy
     6.1       beam search                         decode.search.beam_search
-    6.1       averaging of checkpoints            training.checkpoint.average_weights
+    6.1       averaging of checkpoints            training.averaging.average_weights
 
 Axes, in the signatures of this and of every other package; a 2 after an axis is its size afterwards:
 

@@ -98,18 +98,20 @@ class Tokenizer:
 
     def save(self, folder: Path) -> None:
         """Write `joint.model`, or `source.model` and `target.model`, into an existing folder."""
-        for name, vocabulary in self._files().items():
-            (folder / name).write_bytes(vocabulary.serialized)
+        for name, content in self.files.items():
+            (folder / name).write_bytes(content)
 
     @property
     def sha256(self) -> dict[str, str]:
         """The SHA-256 of each file that `save` writes, by name."""
-        return {name: hashlib.sha256(held.serialized).hexdigest() for name, held in self._files().items()}
+        return {name: hashlib.sha256(content).hexdigest() for name, content in self.files.items()}
 
-    def _files(self) -> dict[str, Vocabulary]:
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The content of each file that `save` writes, by name."""
         if self.joint:
-            return {"joint.model": self.source}
-        return {"source.model": self.source, "target.model": self.target}
+            return {"joint.model": self.source.serialized}
+        return {"source.model": self.source.serialized, "target.model": self.target.serialized}
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":

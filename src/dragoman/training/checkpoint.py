@@ -5,37 +5,47 @@
         optimizer.safetensors   Adam's moments (and the weights, if the above are their average), or if sharded:
         optimizer/              the same by torch.distributed.checkpoint, one shard per process
         random.safetensors      random states of every process
-        training.json           step, data position, best value so far, time; for the same version of dragoman
+        run/                    copies of the run's config.toml, data.json and tokenizer
+        training.json           step, data position, best value so far, time; for the same version of dragoman;
+                                size and SHA-256 of all these files, and of itself
 
-A checkpoint is written atomically. The last two are kept in full, so that a run can resume from the one before if a
-disk damages the last. Of older ones only the weights are kept, as long as averaging or the best so far need them. Any
+A checkpoint is written atomically. The last two are kept in full, so that a run resumes from the one before if a disk
+damages the last. Of older ones only the weights are kept, as long as averaging or the best so far need them. Any
 number of processes can resume a checkpoint, whatever number saved it.
 """
 
 import json
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
+from pydantic import Field, TypeAdapter, ValidationError
 from torch import Tensor
 from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict_loader import load as load_parts
 from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 
 from dragoman.bundle import load_tensors, read_weights, save_tensors
+from dragoman.data.stream import Position
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
-from dragoman.storage import atomic_folder, partial_folder, restore, storage_error
+from dragoman.storage import atomic_folder, fingerprint, partial_folder, restore, storage_error
 from dragoman.training.distributed import ProcessGroup, gather_full_state, is_sharded, load_parameters
 from dragoman.training.ema import MovingAverage
+from dragoman.training.integrity import NOTE, WEIGHTS, fault_in, read_note, write_note
 from dragoman.training.optimizer import empty_state, load_state_tensors, state_tensors
+from dragoman.training.validation import BestTracker
 
 TRAINED = ".weight being trained"
 RESUME_HINT = "what was saved before is intact, continue with --resume"
+RUN_FILES = "run"
+Record = TypeVar("Record")
+LOG = "metrics.jsonl"
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 
 
@@ -43,23 +53,23 @@ FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 class Progress:
     """The state of a run at one step, apart from tensors."""
 
-    step: int
-    position: dict[str, int]
+    step: Count
+    position: dict[str, Count]
     """Position in the batch stream: epoch, part and batch."""
     tracker: dict[str, Any]
     seconds: float
-    target_tokens: int
+    target_tokens: Count
     precision: Literal["float32", "bfloat16"]
     """Precision of matrix products."""
-    processes: int
+    processes: Count
     """Size of the process group."""
-    accumulate: int
+    accumulate: Count
     """Micro-batches per process in an update."""
-    batch_tokens: int
+    batch_tokens: Count
     """Maximum number of tokens of a micro-batch, padding counted."""
-    splits: int
+    splits: Count
     """Into how many parts each micro-batch is cut, so that one fits in memory."""
-    threads: int
+    threads: Count
     """CPU threads per process: the order of sums depends on them, and dropout if threads take rows of a batch."""
     torch: str
     """Version of PyTorch: the order of sums depends on its kernels."""
@@ -75,8 +85,9 @@ def save_checkpoint(
     keep: Collection[int],
     group: ProcessGroup,
     mean: MovingAverage | None = None,
+    run_files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write the checkpoint of `progress.step`; remove older ones that are not in `keep`.
+    """Write the checkpoint of `progress.step` with `run_files`; remove older ones that are not in `keep`.
 
     Every process of the group must call this. Rank 0 writes everything but the shards of the others.
     """
@@ -92,16 +103,24 @@ def save_checkpoint(
         if in_parts:
             _save_parts(moments, partial / "optimizer", final, also)
         if group.is_main:
-            save_tensors(partial / "model.safetensors", weights)
+            save_tensors(partial / WEIGHTS, weights)
             if not in_parts:
                 save_tensors(partial / "optimizer.safetensors", moments)
             random = {f"cpu.{rank}": state for rank, state in enumerate(states)}
             random |= {f"cuda.{rank}": state for rank, state in enumerate(on_gpu)}
             save_tensors(partial / "random.safetensors", random)
-            (partial / "training.json").write_text(json.dumps(vars(progress), indent=2) + "\n", encoding="utf-8")
+            _write_run_files(partial / RUN_FILES, run_files or {})
+            log = folder.parent / LOG
+            write_note(partial, vars(progress) | ({"log": fingerprint(log)} if log.is_file() else {}))
     group.barrier()  # the checkpoint exists
     if group.is_main:
         _tidy(folder, progress.step, keep)
+
+
+def _write_run_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
 
 
 def _save_parts(moments: dict[str, Tensor], where: Path, final: Path, also: str) -> None:
@@ -148,13 +167,48 @@ def _trained(model: Transformer) -> dict[str, Tensor]:
 
 def read_progress(folder: Path, step: int) -> Progress:
     """The progress of the run at `step`. Raises ModelError."""
-    where = checkpoint(folder, step) / "training.json"
+    where = checkpoint(folder, step)
     try:
-        record = json.loads(where.read_text(encoding="utf-8"))
-        record["validated"] = {int(key): value for key, value in record["validated"].items()}
-        return Progress(**record)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(where, folder, step, error) from None
+        record = {key: value for key, value in read_note(where).items() if key not in ("files", "log")}
+        progress = _typed(Progress, record)
+        _typed(Position, progress.position)
+        _typed(BestTracker, progress.tracker)
+    except (OSError, ValueError) as error:
+        raise _unreadable(where / NOTE, folder, step, error) from None
+    if progress.step != step:
+        raise _unreadable(where / NOTE, folder, step, ValueError(f"it is the note of step {progress.step}"))
+    return progress
+
+
+def _typed(kind: type[Record], record: Mapping[str, Any]) -> Record:
+    """A dataclass from JSON. Raises ValueError that names the field at fault."""
+    if unknown := record.keys() - {known.name for known in fields(kind)}:  # type: ignore[arg-type]
+        raise ValueError(f"unknown field: {min(unknown)}")
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(record), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        named = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{named}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+
+
+def newest_intact(folder: Path) -> tuple[int, list[str]]:
+    """The step of the latest checkpoint without damage, and the first fault of each later one.
+
+    Raises ModelError if there is none.
+    """
+    complete, faults = set(resumable_steps(folder)), list[str]()
+    for step in reversed(checkpoint_steps(folder)):
+        where = checkpoint(folder, step)
+        if not (fault := fault_in(where)):
+            if step in complete:
+                return step, faults
+            fault = f"{where}: it cannot be resumed, files are missing"
+        faults.append(fault)
+    if not faults:
+        raise ModelError(f"{folder}: holds no checkpoint to resume; start without --resume")
+    others = f"; the others are damaged too ({len(faults) - 1})" if len(faults) > 1 else ""
+    raise ModelError(f"{faults[0]}{others}; no checkpoint is intact, start again with another train.output")
 
 
 def load_checkpoint(
@@ -172,7 +226,7 @@ def load_checkpoint(
     where, progress = checkpoint(folder, step), read_progress(folder, step)
     random: dict[str, Tensor] = {}
     try:
-        load_parameters(model, read_weights(model, where / "model.safetensors"))
+        load_parameters(model, read_weights(model, where / WEIGHTS))
         if (where / "optimizer").is_dir():
             moments = empty_state(model) | ({name: t.clone() for name, t in _trained(model).items()} if mean else {})
             load_parts(moments, checkpoint_id=where / "optimizer", no_dist=group.size == 1)
@@ -231,18 +285,3 @@ def what_is_kept(folder: Path) -> str:
     """The latest checkpoint on disk, for the error message of a run that fails."""
     saved = checkpoint_steps(folder)
     return f"the checkpoint of step {saved[-1]:,} is kept" if saved else "no checkpoint had been saved yet"
-
-
-def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints, section 6.1."""
-    total: dict[str, Tensor] = {}
-    for step in steps:
-        try:
-            weights = load_tensors(checkpoint(folder, step) / "model.safetensors")
-        except ModelError as error:
-            raise ModelError(
-                f"{error}; move {checkpoint(folder, step)} elsewhere, and --resume continues without it"
-            ) from None
-        for name, tensor in weights.items():
-            total[name] = total[name] + tensor.double() if name in total else tensor.double()
-    return {name: (tensor / len(steps)).float() for name, tensor in total.items()}

@@ -1,11 +1,14 @@
 """Listeners that write a run's reports to `metrics.jsonl` or TensorBoard."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dragoman.errors import ConfigError
+from dragoman.parsing import parse_json
 from dragoman.storage import storage_error, write_text_atomically
 from dragoman.training.reports import StepReport, ValidationReport
 
@@ -13,12 +16,17 @@ from dragoman.training.reports import StepReport, ValidationReport
 class MetricsLog:
     """`metrics.jsonl`: one object per line, `"event": "step"`, `"validation"` or `"notice"`."""
 
-    def __init__(self, path: Path, resumed_step: int) -> None:
-        """Continue the file after `resumed_step`, 0 for a new run; later lines, of a killed run, are removed."""
+    def __init__(self, path: Path, resumed_step: int, recorded: Mapping[str, Any] | None = None) -> None:
+        """Continue the file after `resumed_step`, 0 for a new run; later lines, of a killed run, are removed.
+
+        `recorded` is the size and hash of the file at that step; `fault` says what differs, or is None.
+        """
         self.path = path
+        content = path.read_bytes() if path.exists() else b""
+        lines = content.split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
+        kept = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
+        self.fault = _fault(content, recorded, resumed_step)
         if path.exists():
-            lines = path.read_bytes().split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
-            kept = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
             write_text_atomically(path, "".join(f"{line.decode()}\n" for line in kept))
 
     def on_step(self, report: StepReport) -> None:
@@ -74,8 +82,23 @@ class TensorBoardLog:
         self.writer.add_text("notice", text, step)
 
 
+def _fault(content: bytes, recorded: Mapping[str, Any] | None, step: int) -> str | None:
+    """What the log has lost or changed of what it was at `step`, when a checkpoint recorded its size and hash."""
+    if not recorded:
+        return None
+    size = int(recorded["bytes"])
+    before = content[:size]
+    if hashlib.sha256(before).hexdigest() == recorded["sha256"]:
+        return None
+    if len(before) < size:
+        return f"damaged: of the {size:,} bytes written up to step {step:,}, {len(before):,} are left"
+    torn = sum(1 for line in before.split(b"\n")[:-1] if _step_of(line) > step)
+    lines = "1 unreadable line is" if torn == 1 else f"{torn:,} unreadable lines are"
+    return f"damaged: it differs from what was written up to step {step:,}; {lines} removed, others may be wrong"
+
+
 def _step_of(line: bytes) -> float:
     try:
-        return float(json.loads(line.decode())["step"])
-    except (ValueError, KeyError, TypeError):
+        return float(parse_json(line)["step"])
+    except (ValueError, KeyError, TypeError, OverflowError):
         return float("inf")  # torn by a kill

@@ -7,7 +7,7 @@ weights in the model. Validation by translation is passed as a callable, so that
 import copy
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,17 +19,17 @@ from dragoman.data.stream import BatchStream, Update
 from dragoman.errors import DivergenceError, Interrupted
 from dragoman.model.device import emulation_notice
 from dragoman.model.transformer import Transformer
+from dragoman.training.averaging import best_average, unusable_weights
 from dragoman.training.checkpoint import (
     Progress,
-    average_weights,
-    checkpoint_steps,
     evaluation_weights,
     load_checkpoint,
-    resumable_steps,
+    newest_intact,
     save_checkpoint,
     what_is_kept,
 )
 from dragoman.training.distributed import ProcessGroup, gather_full_state, load_parameters
+from dragoman.training.divergence import DIVERGENCE_HINT, diverged
 from dragoman.training.ema import MovingAverage
 from dragoman.training.gradient import GradientAccumulator, SplitsDoubled
 from dragoman.training.meter import Meter
@@ -40,8 +40,6 @@ from dragoman.training.reports import Listener, Outcome, TranslationScores, Vali
 from dragoman.training.schedule import learning_rate
 from dragoman.training.signals import stop_on_signals
 from dragoman.training.validation import BestTracker, validation_loss
-
-DIVERGENCE_HINT = "start again with a lower train.learning_rate, or with train.clip_norm"
 
 
 class Trainer:
@@ -77,15 +75,17 @@ class Trainer:
             torch.manual_seed(train.seed + 1_000_003 * group.rank)
         self.tracker = BestTracker(train.watch)
         self.validated: dict[int, float] = {}
+        self.lost: set[int] = set()
+        self.run_files: dict[str, bytes] = {}  # what each checkpoint keeps of the run's folder
         self.accumulate = train.accumulate
         self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
         self.started = time.monotonic()
         self.clock = 0.0  # of the main process, at the last step
         self.meter = Meter(config.model, self.model.projection.size(0), device, passes=2 if train.r_drop else 1)
 
-    def resume(self) -> None:
-        """Continue from the latest checkpoint on disk."""
-        step = resumable_steps(self.folder)[-1]
+    def resume(self, step: int | None = None) -> None:
+        """Continue from the checkpoint of `step`, by default the latest that is intact."""
+        step = newest_intact(self.folder)[0] if step is None else step
         progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.group, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
         self.clock = progress.seconds
@@ -93,11 +93,9 @@ class Trainer:
         self.updates.load_state_dict(progress.position)
         self.position = self.stream.position
         self.tracker = BestTracker(**progress.tracker)
-        there = set(checkpoint_steps(self.folder))
-        self.validated = {step: value for step, value in progress.validated.items() if step in there}
+        lost = self._lost({*progress.validated, self.tracker.best_step})
+        self.validated = {step: value for step, value in progress.validated.items() if step not in lost}
         self.accumulate = progress.accumulate
-        if gone := {*progress.validated, *filter(None, [self.tracker.best_step])} - there:
-            self._notice(f"the checkpoints of steps {sorted(gone)} are gone: the final model is averaged without them")
         if not self._end():  # drop a validation that only an earlier end of the run caused
             every = self.config.train.validate_every
             self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
@@ -187,7 +185,8 @@ class Trainer:
             [mine, float(stopped()), self.seconds if self.group.is_main else 0.0, *here]
         )
         if not math.isfinite(loss) or not math.isfinite(norm):
-            raise self._diverged(update.batches, loss, norm, [rank for rank, is_wrong in enumerate(wrong) if is_wrong])
+            ranks = [rank for rank, is_wrong in enumerate(wrong) if is_wrong]
+            raise diverged(self.folder, self.step + 1, self.group, update.batches, loss, norm, ranks)
         self.step, self.clock = self.step + 1, clock
         rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
         for group in self.optimizer.param_groups:
@@ -284,37 +283,28 @@ class Trainer:
             torch.__version__,
             self.validated,
         )
-        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean)
+        save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean, self.run_files)
 
     def _finish(self, reason: str) -> Outcome:
         """Load the averaged checkpoints or the best one into `final`, whichever has the lower validation loss."""
-        there = checkpoint_steps(self.folder)
-        candidates = [(step,) for step in there if step == self.tracker.best_step] + [
-            tuple(self.tracker.to_average(self.validated, self.config.train))
-        ]
-        losses: dict[tuple[int, ...], float] = {}
+        chosen = None
         if self.group.is_main:
+            averaged, best = self.tracker.to_average(self.validated, self.config.train), self.tracker.best_step
+            lost = self._lost({*averaged, best})
+            candidates = [tuple(step for step in steps if step not in lost) for steps in ([best], averaged)]
             self.final.eval()
-            for steps in candidates:
-                load_parameters(self.final, average_weights(self.folder, steps))
-                losses[steps] = validation_loss(self.final, self.valid, self.device)
-            best = min(losses, key=losses.__getitem__)
-            load_parameters(self.final, average_weights(self.folder, best))
-        losses = self.group.broadcast(losses)
-        steps = min(losses, key=losses.__getitem__)
-        return Outcome(
-            self.step, reason, self.seconds, self.target_tokens, losses[steps], steps, self.gradient.precision
-        )
+            chosen = best_average(
+                self.folder,
+                filter(any, candidates),
+                lambda weights: load_parameters(self.final, weights),
+                lambda: validation_loss(self.final, self.valid, self.device),
+            )
+        loss, steps = self.group.broadcast(chosen)
+        return Outcome(self.step, reason, self.seconds, self.target_tokens, loss, steps, self.gradient.precision)
 
-    def _diverged(self, batches: Sequence[Batch], loss: float, norm: float, ranks: Sequence[int]) -> DivergenceError:
-        locations = [location for batch in batches for location in batch.locations]
-        if ranks and self.group.rank not in ranks:
-            return DivergenceError(f"step {self.step + 1:,}: the loss of process {ranks[0]} is not a number")
-        which = f" of process {self.group.rank}" if self.group.size > 1 else ""
-        named = self.folder.parent / (f"diverged.{self.group.rank}.txt" if self.group.size > 1 else "diverged.txt")
-        named.write_text("".join(location + "\n" for location in locations), encoding="utf-8")
-        what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
-        pairs = f"{len(locations)} pairs ({', '.join(locations[:3])}, … all in {named})"
-        return DivergenceError(
-            f"step {self.step + 1:,}: the {what}{which} on {pairs}; {what_is_kept(self.folder)}; {DIVERGENCE_HINT}"
-        )
+    def _lost(self, steps: Collection[int]) -> set[int]:
+        """The steps whose weights are damaged or missing; each is reported once."""
+        for step, fault in unusable_weights(self.folder, {*steps} - {0, *self.lost}).items():
+            self._notice(f"{fault}; the final model is averaged without it")
+            self.lost.add(step)
+        return self.lost

@@ -13,20 +13,12 @@ from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import differences, dump_config, portable, read_run_config
 from dragoman.data.check import CorpusReport
 from dragoman.errors import ConfigError, ResumeError
+from dragoman.parsing import parse_json
 from dragoman.storage import locked, storage_error, write_text_atomically
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint_steps, resumable_steps
+from dragoman.workflows.restoring import ENDS, MAY_CHANGE, saved_run_files
 
-# Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
-MAY_CHANGE = (
-    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output")),
-    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
-    "project.license",
-    "data.test",
-    "decode.",
-)
-# These may change too, unless the learning rate depends on them.
-ENDS = ("train.max_steps", "train.max_minutes")
 INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
 
@@ -85,7 +77,7 @@ def original_config(folder: Path) -> RunConfig:
             raise ResumeError(f"{folder}: no checkpoint is complete; start a new run with another train.output")
         raise ResumeError(f"{folder}: holds no checkpoint to resume; start without --resume")
     try:
-        return read_run_config(folder)
+        return read_run_config(saved_run_files(folder) or folder)
     except ConfigError as error:
         raise ResumeError(f"{error}; {INCOMPARABLE}") from None
 
@@ -102,27 +94,35 @@ def _value(config: RunConfig, key: str) -> str:
 
 def record_inputs(
     folder: Path, config: RunConfig, reports: Sequence[CorpusReport], tokenizer: Tokenizer, resume: bool
-) -> None:
+) -> dict[str, bytes]:
     """Record the configuration and the hashes of text and tokenizer in the run's folder.
 
-    On `resume` they are compared first; raises ResumeError if text or tokenizer changed.
+    Returns what a checkpoint keeps of them. On `resume` they are compared first; raises ResumeError if text or
+    tokenizer changed.
     """
     note = folder / "data.json"
     if resume:
-        learned = [report for report in reports if report.name != "test"]
-        try:
-            hashes = json.loads(note.read_text(encoding="utf-8"))
-            before = [tuple(hashes[report.name]) for report in learned]
-            pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # runs of older versions do not have it
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            cause = getattr(error, "strerror", None) or str(error)
-            raise ResumeError(f"{note}: cannot be read: {cause}; {INCOMPARABLE}") from None
-        _check_text(learned, before)
-        for name, now in tokenizer.sha256.items():
-            _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
-    write_text_atomically(folder / "config.toml", dump_config(config))
+        _check_inputs((saved_run_files(folder) or folder) / note.name, folder, reports, tokenizer)
     inputs = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
-    write_text_atomically(note, json.dumps(inputs, indent=2) + "\n")
+    texts = {"config.toml": dump_config(config), note.name: json.dumps(inputs, indent=2) + "\n"}
+    for name, text in texts.items():
+        write_text_atomically(folder / name, text)
+    pieces = {f"tokenizer/{name}": content for name, content in tokenizer.files.items()}
+    return {name: text.encode() for name, text in texts.items()} | pieces
+
+
+def _check_inputs(note: Path, folder: Path, reports: Sequence[CorpusReport], tokenizer: Tokenizer) -> None:
+    learned = [report for report in reports if report.name != "test"]
+    try:
+        hashes = parse_json(note.read_bytes())
+        before = [tuple(hashes[report.name]) for report in learned]
+        pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # runs of older versions do not have it
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        cause = getattr(error, "strerror", None) or str(error)
+        raise ResumeError(f"{note}: cannot be read: {cause}; {INCOMPARABLE}") from None
+    _check_text(learned, before)
+    for name, now in tokenizer.sha256.items():
+        _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
 
 
 def _check_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:

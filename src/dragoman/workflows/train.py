@@ -29,7 +29,7 @@ from dragoman.model.device import pick_device
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.storage import atomic_folder
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.training.checkpoint import resumable_steps
+from dragoman.training.checkpoint import LOG
 from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
 from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
@@ -40,6 +40,7 @@ from dragoman.workflows.evaluate import translate_all
 from dragoman.workflows.finetune import apply_base_model
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
+from dragoman.workflows.restoring import recorded_log, restore_run
 from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, record_inputs
 from dragoman.workflows.trainer import Run, build_trainer
 
@@ -106,30 +107,39 @@ def _check_data(config: RunConfig, folder: Path, resume: bool, listener: Listene
 
 
 def _train(run: Run) -> TrainResult:
+    first_step = 0
     if run.group.is_main:
         check_resumable(run.folder, run.config, run.resume)  # another process may have trained here meanwhile
-        if not run.resume:
+        if run.resume:
+            first_step = restore_run(run.folder, run.listener.notice)
+        else:
             _save_tokenizer(run)
-    run.group.barrier()
+    first_step = run.group.broadcast(first_step)
     tokenizer = Tokenizer.load(run.folder / "tokenizer")
-    if run.group.is_main:
-        record_inputs(run.folder, run.config, run.reports, tokenizer, run.resume)
-    trainer = build_trainer(run, tokenizer)
+    files = record_inputs(run.folder, run.config, run.reports, tokenizer, run.resume) if run.group.is_main else {}
+    trainer = build_trainer(run, tokenizer, first_step)
+    trainer.run_files = files
     _describe(run, tokenizer, trainer)
     trainer.listeners.append(run.listener)
     if run.group.is_main:
-        first_step = resumable_steps(run.folder / "checkpoints")[-1] if run.resume else 0
-        trainer.listeners.append(MetricsLog(run.folder / "metrics.jsonl", first_step))
+        trainer.listeners.append(_metrics_log(run, first_step))
         if run.config.train.tensorboard:
             trainer.listeners.append(TensorBoardLog(run.folder / "tensorboard", first_step))
     if run.resume:
-        trainer.resume()
+        trainer.resume(first_step)
         run.listener.notice(f"resumed at step {trainer.step:,}")
     outcome = trainer.fit()
     if not run.group.is_main:
         return TrainResult(run.folder / "model", outcome)
     run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
     return _finalise(run, tokenizer, trainer, outcome)
+
+
+def _metrics_log(run: Run, first_step: int) -> MetricsLog:
+    log = MetricsLog(run.folder / LOG, first_step, recorded_log(run.folder, first_step) if first_step else None)
+    if log.fault:
+        run.listener.notice(f"{log.path}: {log.fault}")
+    return log
 
 
 def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome) -> TrainResult:

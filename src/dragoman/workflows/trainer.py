@@ -17,7 +17,7 @@ from dragoman.evaluation import bleu, chrf
 from dragoman.model.initialise import can_initialise_from, initialise_from_teacher
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import read_progress, resumable_steps
+from dragoman.training.checkpoint import read_progress
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.fitting import find_micro_batch, fits_predicate
 from dragoman.training.loop import Trainer
@@ -46,12 +46,12 @@ class Run:
     resume: bool
 
 
-def build_trainer(run: Run, tokenizer: Tokenizer) -> Trainer:
-    """The trainer of the run, its weights initialised, before anything is resumed."""
+def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
+    """The trainer of the run, its weights initialised, before it resumes at `first_step`, which is 0 for a new run."""
     config, checkpoints = run.config, run.folder / "checkpoints"
     model = _initial_model(run, tokenizer)
     if run.resume:  # the sizes found at the start stay: another choice could give other updates
-        before = read_progress(checkpoints, resumable_steps(checkpoints)[-1])
+        before = read_progress(checkpoints, first_step)
         tokens, accumulate = before.batch_tokens, before.accumulate
     else:
         tokens, accumulate = _micro_batches(run, model.to(run.device))

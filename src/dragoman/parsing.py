@@ -1,0 +1,83 @@
+"""JSON and TOML that others wrote, or that a disk changed: parsed, or refused with one clear sentence.
+
+Input: text or bytes. Output: the value, or `Malformed`, a ValueError whose message a reader can use, whatever is wrong:
+encoding, syntax, depth, numbers that no float and no int of Python holds.
+"""
+
+import json
+import math
+import re
+import tomllib
+from typing import Any, NoReturn
+
+# A line of text shown in a message is cut to this many characters.
+SHOWN = 60
+POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+class Malformed(ValueError):
+    """Text that is not the JSON or TOML that it should be; the message is one sentence without a full stop."""
+
+
+def parse_json(content: str | bytes) -> Any:
+    """The value of a JSON text. Raises Malformed, for NaN, Infinity and numbers beyond a float too."""
+    try:
+        return json.loads(_text(content), parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        raise Malformed(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}") from None
+    except RecursionError:
+        raise Malformed("not usable: its brackets are nested too deeply") from None
+
+
+def parse_toml(content: str | bytes) -> dict[str, Any]:
+    """The table of a TOML text. Raises Malformed, which names the line and shows it."""
+    text = _text(content)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Malformed(_toml_fault(str(error), text)) from None
+    except RecursionError:
+        raise Malformed("not usable: its brackets are nested too deeply") from None
+    except ValueError:  # tomllib passes on what int() raises
+        raise Malformed("not usable: a number has thousands of digits") from None
+
+
+def _text(content: str | bytes) -> str:
+    if isinstance(content, str):
+        return content
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Malformed(f"not UTF-8 at byte {error.start}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise Malformed(f"not usable: {name} is not a number")
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(value := float(digits)):
+        raise Malformed(f"not usable: the number {digits[:SHOWN]} is too large")
+    return value
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise Malformed("not usable: a number has thousands of digits") from None
+
+
+def _toml_fault(message: str, text: str) -> str:
+    """tomllib's message with the line it speaks of; a key that is set twice is named."""
+    found = POSITION.search(message)
+    what = POSITION.sub("", message)
+    lines = text.splitlines()
+    number = int(found[1]) if found and found[1] else len(lines)
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    shown = line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
+    if what == "Cannot overwrite a value" and "=" in line:
+        return f"line {number}: {line.partition('=')[0].strip()!r} is set twice; remove one"
+    if what.startswith("Cannot declare") and line.startswith("["):
+        return f"line {number}: the section {shown} is there twice; make it one"
+    return f"line {number}: {what[:1].lower()}{what[1:]}: {shown}" if shown else f"{what[:1].lower()}{what[1:]}"

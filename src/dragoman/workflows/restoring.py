@@ -1,0 +1,108 @@
+"""What a damaged run resumes from: the latest intact checkpoint, and its copies of the run's own files.
+
+Input: the folder of a run. Output: a step, and in the folder the `config.toml`, `data.json` and tokenizer that the run
+was trained with. What was damaged is named; weights are not given up because of a file next to them.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.config.file import differences, portable, read_run_config
+from dragoman.errors import ConfigError
+from dragoman.parsing import parse_json
+from dragoman.storage import atomic_folder, write_text_atomically
+from dragoman.training.checkpoint import RUN_FILES, checkpoint, newest_intact, resumable_steps
+from dragoman.training.integrity import fault_in, has_hashes, read_note
+
+Notice = Callable[[str], object]
+# Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
+MAY_CHANGE = (
+    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output")),
+    *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
+    "project.license",
+    "data.test",
+    "decode.",
+)
+# These may change too, unless the learning rate depends on them.
+ENDS = ("train.max_steps", "train.max_minutes")
+
+
+def saved_run_files(folder: Path) -> Path | None:
+    """The latest intact copies of the files of the run in `folder`; None if its checkpoints hold none."""
+    checkpoints = folder / "checkpoints"
+    for step in reversed(resumable_steps(checkpoints)):
+        where = checkpoint(checkpoints, step)
+        try:
+            names = [name for name in read_note(where).get("files", {}) if name.startswith(f"{RUN_FILES}/")]
+        except (OSError, ValueError):
+            continue
+        if names and not fault_in(where, names):
+            return where / RUN_FILES
+    return None
+
+
+def restore_run(folder: Path, notice: Notice) -> int:
+    """The step that the run in `folder` resumes from; its damaged files are restored from that checkpoint.
+
+    Raises ModelError if no checkpoint is intact.
+    """
+    step, faults = newest_intact(folder / "checkpoints")
+    for fault in faults:
+        notice(f"{fault}; resuming from step {step:,}, saved before it")
+    where = checkpoint(folder / "checkpoints", step)
+    if not has_hashes(where):
+        notice(f"{where}: saved by an earlier version, without hashes; damage in it would not be noticed")
+    if (where / RUN_FILES).is_dir():
+        _restore_tokenizer(folder, where / RUN_FILES, notice)
+        for name in ("config.toml", "data.json"):
+            _restore_text(folder / name, where / RUN_FILES / name, notice)
+    return step
+
+
+def recorded_log(folder: Path, step: int) -> dict[str, object] | None:
+    """Size and hash of `metrics.jsonl` when the checkpoint of `step` was written; None if it does not say."""
+    log: dict[str, object] | None = read_note(checkpoint(folder / "checkpoints", step)).get("log")
+    return log
+
+
+def _restore_tokenizer(folder: Path, copies: Path, notice: Notice) -> None:
+    saved, tokenizer = _contents(copies / "tokenizer"), folder / "tokenizer"
+    if _contents(tokenizer) == saved:
+        return
+    names = [name for name, content in saved.items() if _contents(tokenizer).get(name) != content]
+    changed = tokenizer / names[0] if names else tokenizer
+    notice(f"{changed}: differs from what the run was trained with; restored from {copies}")
+    with atomic_folder(tokenizer) as partial:
+        for name, content in saved.items():
+            (partial / name).write_bytes(content)
+
+
+def _restore_text(path: Path, copy: Path, notice: Notice) -> None:
+    if not copy.is_file() or (path.is_file() and path.read_bytes() == copy.read_bytes()):
+        return
+    alike = _same_configuration if path.name == "config.toml" else _same_hashes
+    if not alike(path, copy):
+        notice(f"{path}: differs from what the run was trained with; restored from {copy.parent}")
+    write_text_atomically(path, copy.read_text(encoding="utf-8"))
+
+
+def _same_configuration(path: Path, copy: Path) -> bool:
+    """Whether two configurations are the same, apart from keys that a resumed run may change."""
+    try:
+        changed = differences(portable(read_run_config(copy.parent)), portable(read_run_config(path.parent)))
+    except ConfigError:
+        return False
+    return all(key.startswith(MAY_CHANGE + ENDS) for key in changed)
+
+
+def _same_hashes(path: Path, copy: Path) -> bool:
+    """Whether two `data.json` are the same, apart from the test text, which a resumed run may change."""
+    try:
+        hashes = [parse_json(file.read_bytes()) | {"test": None} for file in (copy, path)]
+    except (OSError, ValueError, TypeError):
+        return False
+    return bool(hashes[0] == hashes[1])
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.model")) if path.is_file()}
