@@ -1,4 +1,4 @@
-"""Process-wide tuning of memory allocation and kernel caches: for programs to call, never for a library constructor.
+"""Process-wide settings (memory, kernel caches, signals): for programs to call, never for a library constructor.
 
 The command line and `dragoman.train` call these functions. A program that uses dragoman as a library keeps its settings
 unless it calls them itself. Importing this module loads no torch and changes nothing.
@@ -7,7 +7,12 @@ unless it calls them itself. Importing this module loads no torch and changes no
 import ctypes
 import os
 import platform
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 # Names and numbers of malloc.h; mallopt(3) explains them.
 MALLOC = {
@@ -46,3 +51,20 @@ def limit_kernel_caches(d_model: int) -> None:
     if d_model >= MIN_WIDTH_FOR_KERNEL_LIMIT:
         for name, capacity in KERNEL_CACHES.items():
             os.environ.setdefault(name, capacity)
+
+
+@contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """Within the block SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so that what is open is closed properly."""
+    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -156,7 +156,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     Raises DragomanError if writing fails.
     """
     try:
-        if _is_special(path):
+        if is_special(path):
             with path.open("wb") as file:
                 yield file
             return
@@ -198,15 +198,17 @@ def refuse_unwritable_file(path: Path) -> None:
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not _is_special(path):
+        if not is_special(path):
             with _partial_files([path]) as [trial]:
                 trial.touch(exist_ok=False)
     except OSError as error:
         raise storage_error(path, error) from None
 
 
-def _is_special(path: Path) -> bool:
-    """Whether `path` is a device or a pipe, which is written to and never replaced."""
+def is_special(path: Path) -> bool:
+    """Whether `path` is a device, a pipe or an open descriptor, which is written to and never replaced."""
+    if path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",)) and path.exists():
+        return not path.is_dir()
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["loop", "length", "copy", "segmented"]
+Kind = Literal["loop", "length", "copy", "segmented", "empty", "script", "language"]
 
 
 @dataclass(frozen=True, slots=True)

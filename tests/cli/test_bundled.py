@@ -30,16 +30,27 @@ def test_a_text_alone_is_translated(dragoman: Any, text: str, name: str) -> None
 
 
 @pytest.mark.parametrize("way", ["stdin", "dash", "input"])
-def test_the_first_line_that_says_something_decides(dragoman: Any, way: str, tmp_path: Path) -> None:
-    text = f"\n  \n{KOREAN}\n{ENGLISH}\n"
+def test_each_line_goes_to_the_model_that_reads_it(dragoman: Any, way: str, tmp_path: Path) -> None:
+    text = f"\n  \n{KOREAN}\n{ENGLISH}\nСохраните документ.\n{KOREAN}\n"
     (tmp_path / "in").write_text(text, encoding="utf-8")
     arguments = {"stdin": [], "dash": ["-"], "input": ["-i", tmp_path / "in"]}[way]
-    lines = translations(dragoman("translate", *arguments, stdin=text), "ko-en")
-    assert [bool(line) for line in lines] == [False, False, True, True]
+    said = dragoman("translate", *arguments, stdin=text)
+    assert said.code == 0
+    english, korean = (
+        dragoman("translate", "-m", name, line).out for name, line in (("ko-en", KOREAN), ("en-ko", ENGLISH))
+    )
+    assert said.out == f"\n\n{english}{korean}Сохраните документ.\n{english}"
+    notices = [line.split(":")[0] for line in said.err.splitlines() if line.startswith("Using")]
+    assert sorted(notices) == ["Using the bundled model en-ko", "Using the bundled model ko-en"]
+    assert (
+        "dragoman: line 5: no bundled model (en-ko, ko-en) reads Cyrillic letters; the line is left as it is"
+        in said.err.splitlines()
+    )
 
 
 def test_no_lines_in_no_lines_out(dragoman: Any) -> None:
-    assert translations(dragoman("translate", stdin=""), "en-ko") == []
+    said = dragoman("translate", stdin="")
+    assert (said.code, said.out, said.err) == (0, "", "")
 
 
 def test_the_controls_hold_for_it_too(dragoman: Any, tmp_path: Path) -> None:

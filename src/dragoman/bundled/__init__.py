@@ -82,6 +82,12 @@ def bundled_model_for(text: str) -> BundledModel:
     return found
 
 
+def readable(text: str) -> bool:
+    """Whether a bundled model knows the scripts of `text`."""
+    letters = scripts(text)
+    return any(model.knows(letters) for model in bundled_models())
+
+
 def scripts(text: str) -> Counter[str]:
     """The number of letters of `text` in each script, named by the first word of their Unicode names: LATIN, HANGUL."""
     counts: Counter[str] = Counter()

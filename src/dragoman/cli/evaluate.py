@@ -9,9 +9,9 @@ from typing import Any
 
 from dragoman.cli.console import print_json, say
 from dragoman.cli.loading import EngineChoice, load_translator
+from dragoman.cli.output import STDOUT, destination, refuse_unwritable
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import plain, print_comparison, print_scores
-from dragoman.cli.translate import STDOUT, destination, refuse_unwritable
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.lines import WINDOW

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.bundle import open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
-from dragoman.cli.translate import STDOUT, refuse_unwritable
+from dragoman.cli.output import STDOUT, refuse_unwritable
 from dragoman.config.file import build_section
 from dragoman.errors import ConfigError
 from dragoman.translator import GLOSSARY

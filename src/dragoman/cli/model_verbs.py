@@ -55,12 +55,19 @@ def translate(
     precision: Precision = "auto",
     threads: Threads = None,
     as_json: Json = False,
+    jsonl: Annotated[
+        bool,
+        typer.Option("--jsonl", help='Read one JSON object per line, with a "text" and options; implied by .jsonl.'),
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the translation to -o FILE that was interrupted.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of -o if it exists.")] = False,
 ) -> None:
     """Translate lines.
 
-    There are as many lines in the output as in the input, in the same order; an empty line stays empty. Without -m the
-    bundled model is used whose source language is written in the script of the first line. A key is one of [decode],
-    e.g. decode.method=mbr.
+    There are as many lines in the output as in the input, in the same order; an empty line stays empty. Without -m each
+    line goes to the bundled model that reads its script. A key is one of [decode], e.g. decode.method=mbr.
     """
     from dragoman.cli.loading import EngineChoice, changes
     from dragoman.cli.translate import Request, run_translate
@@ -68,7 +75,19 @@ def translate(
     sentences = [one for one in text or () if not one.startswith("decode.") or not split_keys([one])[1]]
     keys = [one for one in text or () if one not in sentences]
     choice = EngineChoice(engine, device, precision, threads)
-    request = Request(models or (), tuple(sentences), input, output, glossary, target_prefix, choice, as_json)
+    request = Request(
+        tuple(models or ()),
+        tuple(sentences),
+        input,
+        output,
+        glossary,
+        target_prefix,
+        choice,
+        as_json,
+        jsonl=jsonl,
+        resume=resume,
+        force=force,
+    )
     given = changes([*keys, *(options or ())], beam=beam, n_best=n_best, length_penalty=length_penalty)
     run_translate(request, given)
 

@@ -1,37 +1,42 @@
 """`dragoman translate`: translate lines, one output line for each input line, in the same order."""
 
+import hashlib
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from io import TextIOWrapper
-from itertools import chain
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from dragoman.bundled import bundled_model_for
-from dragoman.cli.console import program, say
+from dragoman import __version__
+from dragoman.bundled import bundled_models, resolve_model
+from dragoman.cli.bundled import BundledTranslators
+from dragoman.cli.console import console, say
 from dragoman.cli.loading import EngineChoice, load_translator
-from dragoman.cli.progress import Display
+from dragoman.cli.output import STDOUT, LineOutput, is_stdout, line_output, refuse_output
+from dragoman.cli.progress import LINE_EVERY, Display
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
-from dragoman.storage import atomic_file, refuse_unwritable_file
+from dragoman.runtime import sigterm_interrupts
+from dragoman.storage import sha256
 from dragoman.text.glossary import Glossary
-from dragoman.text.lines import WINDOW
+from dragoman.text.lines import WINDOW, chunks_of
 from dragoman.translation import Translation
-from dragoman.workflows.listener import Listeners
+from dragoman.translator import Translator
+from dragoman.workflows.line_requests import LineRequest, parse_lines, translate_requests
+from dragoman.workflows.listener import Progress
 
-# How the command line names it.
-STDOUT = Path("-")
 # Lines between two reports of memory: they are at least a minute apart.
 REPORT_EVERY = 100_000
+# Lines translated together at first; twice as many each time, up to WINDOW.
+FIRST_WINDOW = 16
 
 
 @dataclass(frozen=True)
 class Request:
     """What the command line asked for."""
 
-    models: Sequence[Path]  # none: a bundled model
+    models: Sequence[Path]  # none: the bundled models
     text: tuple[str, ...]
     input: Path | None
     output: Path | None
@@ -39,52 +44,131 @@ class Request:
     target_prefix: str
     engine: EngineChoice
     as_json: bool
+    jsonl: bool = False
+    resume: bool = False
+    force: bool = False
+
+    @property
+    def destination(self) -> Path:
+        """The output; STDOUT whatever name it has."""
+        return STDOUT if self.output is None or is_stdout(self.output) else self.output
+
+    @property
+    def source(self) -> Path | None:
+        """The input, if it is a file."""
+        return self.input if self.input and str(self.input) != "-" else None
+
+    @property
+    def typed(self) -> bool:
+        """Whether a person types the lines in a terminal."""
+        return not self.input and self.text in ((), ("-",)) and sys.stdin.isatty()
 
 
 def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate and write, line by line."""
+    names = [str(request.source or "").removesuffix(end) for end in (".gz", ".zst")]
+    jsonl = request.jsonl or any(name.endswith(".jsonl") for name in names)
+    request = replace(request, jsonl=jsonl, as_json=request.as_json or jsonl)
     lines = _lines(request)
-    output = request.output or STDOUT
-    refuse_unwritable(output, [request.input] if request.input else [])
+    refuse_output(
+        request.destination, [request.source] if request.source else [], resume=request.resume, force=request.force
+    )
     glossary = Glossary.read(request.glossary) if request.glossary else None
-    models, lines = (request.models, lines) if request.models else _bundled_model(lines)
-    translator = load_translator(models, request.engine, changes, glossary)
-    with Display() as display, destination(output) as out:
-        window = 1 if _typed(request) else WINDOW  # lines that are typed are translated one by one
-        translations = translator.stream(lines, window, target_prefix=request.target_prefix)
-        if _shows_progress(request, output):
-            translations = Listeners([display]).follow(translations, "translating", "lines", _line_count(request), 64)
-        for number, translation in enumerate(translations, 1):
-            out.write("".join(_render(number, translation, translator.options.n_best, request.as_json)))
-            if output == STDOUT:  # line by line, so that a killed process leaves whole lines
-                out.flush()
+    translators: Translator | BundledTranslators
+    if request.models:
+        translators = load_translator(request.models, request.engine, changes, glossary)
+    else:
+        translators = BundledTranslators(request.engine, changes, glossary)
+        if isinstance(lines, list):
+            translators.refuse_unreadable(lines)
+    with sigterm_interrupts():
+        total = _line_count(request, translators)
+        started_with = _identity(request, translators)
+        with (
+            Display() as display,
+            line_output(request.destination, started_with, resume=request.resume, force=request.force) as output,
+        ):
+            _run(request, translators, lines, total, output, display)
+
+
+def _run(
+    request: Request,
+    translators: Translator | BundledTranslators,
+    lines: Iterable[str],
+    total: int | None,
+    output: LineOutput,
+    display: Display,
+) -> None:
+    """Translate in growing windows, so that the first lines soon appear; report progress and warnings."""
+    shows = not request.typed and not (request.destination == STDOUT and sys.stdout.isatty())
+    choose = translators if isinstance(translators, BundledTranslators) else lambda _: translators
+    window, first = (1, 1) if request.typed else (WINDOW, FIRST_WINDOW)
+    started, resumed, done = time.monotonic(), 0, 0
+    for chunk in chunks_of(_requests(request, translators, lines), window, first=first, text=lambda line: line.text):
+        raw = [line.line for line in chunk]
+        if output.has(raw):
+            done = resumed = done + len(chunk)
+            continue
+        if done == resumed:  # nothing translated yet
+            if resumed:
+                say(f"continuing at line {done + 1:,}")
+            if shows:
+                display.on_progress(Progress("translating", done, total, "lines"))
+        translations = translate_requests(chunk, choose)
+        numbered = list(zip(range(done + 1, done + len(chunk) + 1), chunk, translations, strict=True))
+        n_best = translators.options.n_best
+        output.write(raw, "".join(part for row in numbered for part in _render(*row, n_best, request.as_json)))
+        for number, _, translation in numbered:
             _warn(number, translation)
             if number % REPORT_EVERY == 0:
                 say(f"{number:,} lines{_peak_memory()}")
+        done += len(chunk)
+        if shows and done != total:
+            display.on_progress(Progress("translating", done, total, "lines"))
+    if shows:
+        display.on_progress(Progress("translating", done, done, "lines"))
+        _summarise(request, done - resumed, time.monotonic() - started)
 
 
-def _bundled_model(lines: Iterable[str]) -> tuple[Sequence[Path], Iterable[str]]:
-    """The bundled model for the script of the first line that is not blank, and all the lines."""
-    rest, read = iter(lines), list[str]()
-    for line in rest:
-        read.append(line)
-        if line.strip():
-            break
-    model = bundled_model_for(read[-1] if read else "")
-    say(f"Using the bundled model {model.name}: {model.limits} Train your own with `{program()} train`")
-    return [model.folder], chain(read, rest)
+def _requests(
+    request: Request, translators: Translator | BundledTranslators, lines: Iterable[str]
+) -> Iterator[LineRequest]:
+    """The lines as requests. Raises DataError for a line that is none."""
+    prefix = request.target_prefix
+    if request.jsonl:
+        name = str(request.source or ("text" if isinstance(lines, list) else "stdin"))
+        return parse_lines(lines, name, translators.options, prefix, translators.glossary is not None)
+    return (LineRequest(line, target_prefix=prefix, line=line) for line in lines)
 
 
-def _shows_progress(request: Request, output: Path) -> bool:
-    """Whether to show progress: not while sentences are typed, and not between translations in the same terminal."""
-    return not _typed(request) and not (output == STDOUT and sys.stdout.isatty())
-
-
-def _line_count(request: Request) -> int | None:
-    """The number of lines to translate if it can be known before reading stdin, otherwise None."""
-    if request.input and request.input.is_file():
-        return sum(1 for _ in read_lines(request.input))
+def _line_count(request: Request, translators: Translator | BundledTranslators) -> int | None:
+    """The number of lines if it can be known before stdin is read; every line of a JSONL file is checked meanwhile."""
+    if request.source and request.source.is_file():
+        return sum(1 for _ in _requests(request, translators, read_lines(request.source)))
     return None
+
+
+def _identity(request: Request, translators: Translator | BundledTranslators) -> dict[str, Any]:
+    """What must be the same when an interrupted translation is continued, by the name it has in an error."""
+    choice, options = request.engine, translators.options
+    given = translators.glossary.entries if translators.glossary else ()
+    folders = [resolve_model(model) for model in request.models] or [model.folder for model in bundled_models()]
+    return {
+        "version of dragoman": __version__,
+        "model": [sha256(model / "bundle.json") for model in folders],
+        "engine, device or precision": [choice.engine, choice.device, choice.precision],
+        "glossary": hashlib.sha256(repr(given).encode()).hexdigest(),
+        "target prefix": request.target_prefix,
+        "format": ["jsonl" if request.jsonl else "text", "json" if request.as_json else "text"],
+        **{f"decode.{key}": value for key, value in options.model_dump(mode="json").items()},
+    }
+
+
+def _summarise(request: Request, lines: int, seconds: float) -> None:
+    """One line at the end of work that a person may have waited for."""
+    if request.destination != STDOUT or console().is_terminal or seconds > LINE_EVERY:
+        count = "1 line" if lines == 1 else f"{lines:,} lines"
+        say(f"{count} in {seconds:,.1f} s, {lines / max(seconds, 1e-9):,.0f} lines/s")
 
 
 def _warn(number: int, translation: Translation) -> None:
@@ -111,40 +195,14 @@ def _lines(request: Request) -> Iterable[str]:
         if request.input:
             raise ConfigError("give sentences or --input, not both")
         return [line for text in request.text for line in text.split("\n")]
-    if request.input and str(request.input) != "-":
-        return read_lines(request.input)
-    if _typed(request):
+    if request.source:
+        return read_lines(request.source)
+    if request.typed:
         say("reading lines from the terminal; end with Ctrl-D")
     return decode_lines(sys.stdin.buffer, "stdin")
 
 
-def _typed(request: Request) -> bool:
-    return not request.input and request.text in ((), ("-",)) and sys.stdin.isatty()
-
-
-def refuse_unwritable(output: Path, inputs: Sequence[Path] = ()) -> None:
-    """Raise DragomanError, before long work, if `destination` could not write or would replace one of the inputs."""
-    if output == STDOUT:
-        return
-    refuse_unwritable_file(output)
-    if any(output.is_file() and path.is_file() and output.samefile(path) for path in inputs):
-        raise ConfigError(f"{output}: is read too, and its text would be lost; write to another file")
-
-
-@contextmanager
-def destination(output: Path) -> Iterator[IO[str]]:
-    """Where translations go: stdout, or a file that appears only when it is complete.
-
-    Raises DragomanError if writing fails.
-    """
-    if output == STDOUT:
-        yield sys.stdout
-        return
-    with atomic_file(output) as file, TextIOWrapper(file, encoding="utf-8", newline="\n") as text:
-        yield text
-
-
-def _render(number: int, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:
+def _render(number: int, request: LineRequest, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:
     import json
 
     if as_json:
@@ -154,7 +212,8 @@ def _render(number: int, translation: Translation, n_best: int, as_json: bool) -
             for c in translation.candidates
         ]
         warnings = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
-        record = {"line": number, "source": translation.source, "translations": candidates, "warnings": warnings}
+        record = {"line": number, **request.identity, "source": translation.source, "translations": candidates}
+        record["warnings"] = warnings
         if translation.terms:
             record["terms"] = [asdict(term) for term in translation.terms]
         yield json.dumps(record, ensure_ascii=False) + "\n"

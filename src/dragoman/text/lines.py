@@ -1,13 +1,16 @@
 """The lines of what a caller gives as text, and lists of them to be translated together."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import UnionType
+from typing import TypeVar
 
 from dragoman.errors import ConfigError, DataError
 
 # Lines translated together: enough to fill batches of equal length, few enough to appear soon; fewer if they are longer
 # than WINDOW_CHARACTERS.
 WINDOW, WINDOW_CHARACTERS = 1024, 1 << 20
+
+Line = TypeVar("Line")
 
 
 def lines_of(text: str | Iterable[str]) -> Iterable[str]:
@@ -37,15 +40,21 @@ def check_type(name: str, value: object, expected: type | UnionType, remedy: str
         raise ConfigError(f"{name}: give {remedy}, not {describe_type(value)}")
 
 
-def chunks_of(lines: Iterable[str], window: int) -> Iterator[list[str]]:
-    """The lines in lists of up to `window` lines and about WINDOW_CHARACTERS characters."""
-    chunk: list[str] = []
-    characters = 0
+def chunks_of(
+    lines: Iterable[Line], window: int, *, first: int | None = None, text: Callable[[Line], str] = str
+) -> Iterator[list[Line]]:
+    """The lines in lists of up to `window` lines and about WINDOW_CHARACTERS characters.
+
+    With `first` the first list has only that number, and each next one up to twice as many: results soon appear.
+    `text` returns the text of a line that is more than a str.
+    """
+    chunk: list[Line] = []
+    characters, size = 0, min(first or window, window)
     for line in lines:
         chunk.append(line)
-        characters += len(line)
-        if len(chunk) == window or characters >= WINDOW_CHARACTERS:
+        characters += len(text(line))
+        if len(chunk) >= size or characters >= WINDOW_CHARACTERS:
             yield chunk
-            chunk, characters = [], 0
+            chunk, characters, size = [], 0, min(2 * size, window)
     if chunk:
         yield chunk

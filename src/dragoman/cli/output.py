@@ -1,0 +1,97 @@
+"""Where translations go: stdout, a device or a pipe, or a file that appears when it is complete."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from dragoman.errors import ConfigError
+from dragoman.storage import atomic_file, is_special, refuse_unwritable_file
+from dragoman.workflows.partial_output import partial_output, refuse_existing
+
+# How the command line names it.
+STDOUT = Path("-")
+
+
+class LineOutput(Protocol):
+    """An output that may already have the translations of the first lines."""
+
+    def has(self, lines: Sequence[str]) -> bool:
+        """Whether the next lines of the input are done."""
+
+    def write(self, lines: Sequence[str], text: str) -> None:
+        """Write the text for the next lines of the input."""
+
+
+class Stream:
+    """An open stream; each line of text is flushed, so that a killed process leaves complete lines."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def has(self, lines: Sequence[str]) -> bool:
+        """A stream begins empty."""
+        return False
+
+    def write(self, lines: Sequence[str], text: str) -> None:
+        """Write the text line by line."""
+        for line in text.split("\n")[:-1]:
+            self.file.write(line + "\n")
+            self.file.flush()
+
+
+def is_stdout(output: Path) -> bool:
+    """Whether a path names stdout: `-`, /dev/stdout, or the file that the shell redirects it to."""
+    with suppress(OSError, ValueError, AttributeError):
+        return output == STDOUT or os.path.samestat(output.stat(), os.fstat(sys.stdout.fileno()))
+    return output == STDOUT
+
+
+def refuse_unwritable(output: Path, inputs: Sequence[Path] = ()) -> None:
+    """Raise DragomanError, before long work, if `destination` could not write or would replace one of the inputs."""
+    if output == STDOUT:
+        return
+    refuse_unwritable_file(output)
+    if any(output.is_file() and path.is_file() and output.samefile(path) for path in inputs):
+        raise ConfigError(f"{output}: is read too, and its text would be lost; write to another file")
+
+
+def refuse_output(output: Path, inputs: Sequence[Path], *, resume: bool, force: bool) -> None:
+    """As `refuse_unwritable`; also if the output exists and neither flag says what to do with it."""
+    refuse_unwritable(output, inputs)
+    if output != STDOUT and not is_special(output):
+        refuse_existing(output, resume=resume, force=force)
+    elif resume or force:
+        name = "stdout" if output == STDOUT else f"{output}"
+        raise ConfigError(
+            f"--{'resume' if resume else 'force'}: has no effect on {name}; give -o FILE, or leave it out"
+        )
+
+
+@contextmanager
+def destination(output: Path) -> Iterator[IO[str]]:
+    """Where text goes: stdout, or a file that appears only when it is complete.
+
+    Raises DragomanError if writing fails.
+    """
+    if output == STDOUT:
+        yield sys.stdout
+        return
+    with atomic_file(output) as file, TextIOWrapper(file, encoding="utf-8", newline="\n") as text:
+        yield text
+
+
+@contextmanager
+def line_output(
+    output: Path, started_with: Mapping[str, Any], *, resume: bool = False, force: bool = False
+) -> Iterator[LineOutput]:
+    """Where translations go; what a file has of them is kept if the block raises (`partial_output`)."""
+    if output == STDOUT or is_special(output):
+        with destination(output) as text:
+            yield Stream(text)
+    else:
+        with partial_output(output, started_with, resume=resume, force=force) as partial:
+            yield partial
