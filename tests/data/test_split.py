@@ -1,8 +1,10 @@
 """Dividing a corpus: every pair goes somewhere, once, and no sentence goes to two places."""
 
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,8 +12,10 @@ import pytest
 from dragoman.config import CorpusConfig
 from dragoman.data import split as split_module
 from dragoman.data.corpus import Pair, read_pairs
-from dragoman.data.split import split_corpus
-from dragoman.errors import ConfigError, DataError
+from dragoman.data.near import exact_similarity, letter_hashes
+from dragoman.data.split import SplitOptions, corpus_name, whole_pairs
+from dragoman.data.split import split_corpus as split_blocks
+from dragoman.errors import ConfigError, DataError, DragomanError
 
 
 def corpus(folder: Path, pairs: list[tuple[str, str]]) -> CorpusConfig:
@@ -31,7 +35,19 @@ def sides(part: CorpusConfig) -> list[tuple[str, str]]:
     return [(pair.source, pair.target) for pair in read_pairs(part)]
 
 
-PAIRS = [(f"문장 {number % 900}", f"sentence {number}") for number in range(1000)]
+def sentence(seed: int) -> str:
+    draw = Random(seed)
+    return " ".join("".join(draw.choices("가나다라마바사아자차카타파하", k=4)) for _ in range(6))
+
+
+PAIRS = [(sentence(number % 900), f"sentence {number}") for number in range(1000)]
+
+
+def split_corpus(
+    whole: CorpusConfig, named: dict[str, CorpusConfig], held_out: int | None, seed: int = 1, near: bool = True
+) -> dict[str, int]:
+    options = SplitOptions(held_out, seed, near)
+    return split_blocks(lambda: whole_pairs(whole), str(whole.source), named, options)
 
 
 def test_every_pair_is_in_one_part_and_no_sentence_in_two(tmp_path: Path) -> None:
@@ -44,7 +60,7 @@ def test_every_pair_is_in_one_part_and_no_sentence_in_two(tmp_path: Path) -> Non
     assert not sources["train"] & sources["valid"]
     assert not sources["train"] & sources["test"]
     assert not sources["valid"] & sources["test"]
-    assert all(60 < counts[name] < 150 for name in ("valid", "test"))
+    assert counts == {"train": 800, "valid": 100, "test": 100}
 
 
 def test_the_same_corpus_is_divided_the_same_way(tmp_path: Path) -> None:
@@ -81,7 +97,7 @@ def test_a_part_that_holds_both_sides_in_one_file_is_refused(tmp_path: Path) -> 
 def test_a_file_named_twice_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "data"
     named = parts(folder) | {"train": CorpusConfig(source=folder / name, target=folder / "train.en")}
-    with pytest.raises(ConfigError, match="named twice in the configuration; give each side of each part its own file"):
+    with pytest.raises(ConfigError, match="named twice; give each side of each part its own file in the config"):
         split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
     assert not folder.exists()
 
@@ -103,21 +119,75 @@ def test_a_name_that_ends_as_a_packed_file_is_one(tmp_path: Path, ending: str, m
             assert path.read_bytes() == other.read_bytes(), "the same text must have the same hash"
 
 
+@pytest.mark.parametrize("held_out", [1, 7, 100, 333])
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_held_out_parts_have_exactly_the_size_asked_for(tmp_path: Path, held_out: int, copies: int) -> None:
+    pairs = [(sentence(number if number < 900 else number % 300), f"{number}") for number in range(900 + 100 * copies)]
+    counts = split_corpus(corpus(tmp_path, pairs), parts(tmp_path / "data"), held_out)
+    assert counts == {"train": len(pairs) - 2 * held_out, "valid": held_out, "test": held_out}
+
+
+def test_near_duplicates_are_in_one_part(tmp_path: Path) -> None:
+    draw = Random(3)
+    pairs = []
+    for number in range(300):
+        text = " ".join(sentence(1000 * number + part) for part in range(3))
+        pairs += [(text, "a"), (f"{number}. {text}!", "b"), (text.replace(draw.choice(text.split()), "", 1), "c")]
+    draw.shuffle(pairs)
+    named = parts(tmp_path / "data")
+    assert split_corpus(corpus(tmp_path, pairs), named, held_out=90) == {"train": 720, "valid": 90, "test": 90}
+    train, valid, test = ([source for source, _ in sides(named[name])] for name in ("train", "valid", "test"))
+    for part, others in ((valid, train + test), (test, train)):
+        assert not {*letter_hashes(part).tolist()} & {*letter_hashes(others).tolist()}
+        assert max(exact_similarity(one, other) for one in part[:10] for other in others) < 0.7
+
+
+def test_the_seed_chooses_the_pairs_and_their_order_in_the_corpus_does_not(tmp_path: Path) -> None:
+    named = [parts(tmp_path / name) for name in ("one", "two", "shuffled")]
+    shuffled = Random(1).sample(PAIRS[:900], 900)
+    split_corpus(corpus(tmp_path, PAIRS[:900]), named[0], 50, seed=1)
+    split_corpus(corpus(tmp_path, PAIRS[:900]), named[1], 50, seed=2)
+    split_corpus(corpus(tmp_path / "other", shuffled), named[2], 50, seed=1)
+    chosen = [set(sides(each["test"])) for each in named]
+    assert chosen[0] == chosen[2] != chosen[1]
+
+
+NUMBERED = [(f"문장 {number}", f"{number}") for number in range(300)]
+
+
 @pytest.mark.parametrize(
-    ("pairs", "held_out", "part", "remedy"),
+    ("pairs", "held_out", "message"),
     [
-        pytest.param(PAIRS[:12], 1, "valid", "ask for more with --held-out", id="few asked for"),
-        pytest.param([("같은 문장", f"{n}") for n in range(300)], 20, "valid", "ask for more", id="one sentence"),
-        pytest.param([("y", f"{n}") for n in range(300)], 20, "train", "ask for fewer", id="one sentence held out"),
+        pytest.param(NUMBERED, 20, "only 0 pairs of 20 .* near-dup.*; give more text, or keep .*--no-near", id="near"),
+        pytest.param([("같은 문장", f"{n}") for n in range(300)], 20, "only 0 pairs of 20", id="one sentence"),
+        pytest.param([(sentence(n // 2), "") for n in range(300)], 21, "20 of 21.*ask for 20 ", id="even numbers"),
     ],
 )
-def test_a_part_that_would_get_nothing_is_told_and_no_file_is_left(
-    tmp_path: Path, pairs: list[tuple[str, str]], held_out: int, part: str, remedy: str
+def test_a_size_that_cannot_be_exact_is_refused_and_no_file_is_left(
+    tmp_path: Path, pairs: list[tuple[str, str]], held_out: int, message: str
 ) -> None:
-    whole = corpus(tmp_path, pairs)
-    with pytest.raises(DataError, match=f"none of its {len(pairs)} pairs is assigned to {part} .*; {remedy}"):
-        split_corpus(whole, parts(tmp_path / "data"), held_out)
-    assert files_in(tmp_path / "data") == []
+    pairs = [(source, target or "x") for source, target in pairs]
+    with pytest.raises(DataError, match=message.replace("20 of", "20 pairs of")):
+        split_corpus(corpus(tmp_path, pairs), parts(tmp_path / "data"), held_out)
+    assert not (tmp_path / "data").exists()
+
+
+def test_near_duplicates_may_part_on_request(tmp_path: Path) -> None:
+    assert split_corpus(corpus(tmp_path, NUMBERED), parts(tmp_path / "data"), 20, near=False)["test"] == 20
+
+
+def test_one_pair_is_named_in_the_singular(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="1 pair is too few to hold out 1 for each part"):
+        split_corpus(corpus(tmp_path, PAIRS[:1]), parts(tmp_path / "data"), 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match="pipe: is read twice, which a pipe does not allow; write the text to a file"):
+        corpus_name(CorpusConfig(source=tmp_path / "pipe", target=tmp_path / "other"))
+    with pytest.raises(ConfigError, match="standard input: is read twice"):
+        corpus_name(CorpusConfig(source=Path("-"), target=tmp_path / "other"))
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -133,12 +203,12 @@ def test_a_split_that_ends_in_the_middle_leaves_no_file(
     def broken_off(of: CorpusConfig) -> Iterator[Pair]:
         passes.append(of)
         for pair in read_pairs(of):
-            if len(passes) > 1 and pair.line == 700:  # the first pass only counts
+            if len(passes) > 2 and pair.line == 700:  # the third pass writes
                 raise end
             yield pair
 
     monkeypatch.setattr(split_module, "read_pairs", broken_off)
-    with pytest.raises(type(end)):
+    with pytest.raises(DragomanError if isinstance(end, OSError) else type(end)):
         split_corpus(whole, parts(tmp_path / "data"), held_out=100)
     assert files_in(tmp_path / "data") == []
     monkeypatch.undo()
@@ -155,7 +225,7 @@ def test_a_split_whose_files_cannot_all_be_named_leaves_none(tmp_path: Path, mon
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", refused)
-    with pytest.raises(OSError, match="the disk is gone"):
+    with pytest.raises(DragomanError, match="cannot be written: the disk is gone"):
         split_corpus(corpus(tmp_path, PAIRS), parts(tmp_path / "data"), held_out=100)
     assert files_in(tmp_path / "data") == []
 

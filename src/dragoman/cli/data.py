@@ -28,13 +28,16 @@ def split(
     config: Path,
     source: Path,
     target: Path | None,
-    held_out: int | None,
     overrides: Sequence[str] = (),
     as_json: bool = False,
+    *,
+    held_out: int | None = None,
+    seed: int = 1,
+    near: bool = True,
 ) -> None:
     """Split a corpus into the files that the run names, and report their sizes."""
     run = load_config(config, overrides)
-    counts = split_data(run, source, target, held_out)
+    counts = split_data(run, source, target, held_out, seed=seed, near=near)
     corpora = {"valid": run.data.valid, "test": run.data.test, "train": run.data.train[0]}
     if as_json:
         files = {name: [str(path) for path in corpus.files] for name, corpus in corpora.items() if corpus}

@@ -72,19 +72,21 @@ def data_split(
         list[str] | None,
         typer.Argument(help="Their translations, line by line; then configuration keys.", metavar="TARGET KEY=VALUE"),
     ] = None,
-    held_out: Annotated[int | None, typer.Option(min=1, help="Pairs for each of valid and test.")] = None,
+    held_out: Annotated[int | None, typer.Option(min=1, help="Exact number of pairs for each of valid, test.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pairs.")] = 1,
+    near: Annotated[bool, typer.Option("--near/--no-near", help="Keep near-duplicates of a sentence together.")] = True,
     as_json: Json = False,
 ) -> None:
     """Split a corpus into train, valid and test.
 
-    The files are those that the configuration names. Repeats of a sentence stay together.
+    The files are those that the configuration names. Repeats of a sentence stay together, near-duplicates too.
     """
     from dragoman.cli.data import split
 
     target, keys = split_keys(rest)
     if len(target) > 1:
         raise ConfigError(f"{target[1]}: too many arguments; a corpus is one file or two")
-    split(config, source, Path(target[0]) if target else None, held_out, keys, as_json)
+    split(config, source, Path(target[0]) if target else None, keys, as_json, held_out=held_out, seed=seed, near=near)
 
 
 @app.command()

@@ -9,7 +9,7 @@ equal entries estimates the Jaccard similarity of the sets of character 4-grams)
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -144,20 +144,28 @@ class NearIndex:
             best[asked], score[asked] = self._numbers[row], similar
         return best
 
-    def matches(self, signed: NDArray[np.uint32]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Pairs (row of `signed`, row of the index) that share a key, at most 8 per key and run."""
+    def all_near(self, signed: NDArray[np.uint32]) -> list[tuple[int, int]]:
+        """All pairs of a row of `signed` and the number of a near-duplicate in this index."""
+        found: set[tuple[int, int]] = set()
+        for asked, row in self.matches(signed, 64):
+            near = similarity(signed[asked], self._signed[row]) >= self.threshold
+            found.update(zip(asked[near].tolist(), self._numbers[row[near]].tolist(), strict=True))
+        return sorted(found)
+
+    def matches(
+        self, signed: NDArray[np.uint32], most: int = 8
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Rows of `signed` and rows of the index that share a key, at most `most` per key and run."""
         keys = _flat_keys(signed)
         asking = np.repeat(np.arange(len(signed)), BANDS)
-        found = []
         for sorted_keys, owners in self._sorted:
             at = np.searchsorted(sorted_keys, keys)
-            for ahead in range(8):
+            for ahead in range(most):
                 inside = at + ahead < len(sorted_keys)
                 hit = np.flatnonzero(inside)[sorted_keys[at[inside] + ahead] == keys[inside]]
                 if not len(hit):
                     break
-                found.append((asking[hit], owners[at[hit] + ahead]))
-        return found
+                yield asking[hit], owners[at[hit] + ahead]
 
 
 def _with_space_for(array: NDArray[Any], rows: int) -> NDArray[Any]:

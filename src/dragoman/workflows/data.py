@@ -9,9 +9,8 @@ from dragoman.config.file import load_config
 from dragoman.data.check import CorpusReport
 from dragoman.data.check import check_data as check_corpora
 from dragoman.data.corpus import read_lines
-from dragoman.data.split import split_corpus
+from dragoman.data.split import SplitOptions, corpus_name, split_corpus, whole_pairs
 from dragoman.errors import ConfigError, DataError
-from dragoman.storage import storage_error
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
 
@@ -52,11 +51,15 @@ def split_data(
     source: str | PathLike[str],
     target: str | PathLike[str] | None = None,
     held_out: int | None = None,
+    *,
+    seed: int = 1,
+    near: bool = True,
 ) -> Mapping[str, int]:
     """Split a corpus into the train, valid and test files that a configuration names; how many pairs each got.
 
-    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file; `held_out` is the number
-    of pairs for each of valid and test. Repeats of a sentence stay together. Raises ConfigError or DataError.
+    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file; `held_out` is the exact
+    number of pairs for each of valid and test. Repeats of a source sentence stay together, and with `near` its
+    near-duplicates too. Raises ConfigError or DataError.
     """
     if not isinstance(config, RunConfig):
         config = load_config(config)
@@ -65,10 +68,9 @@ def split_data(
         raise ConfigError(f"data.train: names {len(data.train)} corpora, but a split fills one; name one")
     named = {"valid": data.valid, "test": data.test, "train": data.train[0]}
     parts = {name: part for name, part in named.items() if part}
-    try:
-        return split_corpus(corpus_of(source, target), parts, held_out)
-    except OSError as error:
-        raise storage_error(data.train[0].source.parent, error) from None
+    corpus = corpus_of(source, target)
+    options = SplitOptions(held_out, seed, near)
+    return split_corpus(lambda: whole_pairs(corpus), corpus_name(corpus), parts, options)
 
 
 def corpus_of(source: str | PathLike[str], target: str | PathLike[str] | None = None) -> CorpusConfig:

@@ -1,0 +1,86 @@
+"""New text files that appear together: lines in, files (compressed as their names ask) out, or none of them."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+from dragoman.data.corpus import compressed_writer
+from dragoman.errors import ConfigError
+from dragoman.storage import atomic_new_files, storage_error
+
+
+class TextFiles:
+    """Open files, written to by the index of their path. Raises DragomanError that names the file if writing fails."""
+
+    def __init__(self, paths: Sequence[Path], files: Sequence[IO[bytes]]) -> None:
+        self.paths, self._files = paths, files
+        self._stacks = [ExitStack() for _ in paths]
+        self._writers = [
+            compressed_writer(file, path.name, stack)
+            for path, file, stack in zip(paths, files, self._stacks, strict=True)
+        ]
+
+    def write(self, index: int, lines: Iterable[str]) -> None:
+        """Append lines to the file number `index`; an unpaired surrogate, which stands for a bad byte, becomes "?"."""
+        if text := "".join(f"{line}\n" for line in lines):
+            try:
+                self._writers[index].write(text.encode("utf-8", "replace"))
+            except OSError as error:
+                raise storage_error(self.paths[index], error) from None
+
+    def finish(self) -> None:
+        """Write what compressors and buffers still hold."""
+        for path, file, stack in zip(self.paths, self._files, self._stacks, strict=True):
+            try:
+                stack.close()
+                file.flush()
+            except OSError as error:
+                raise storage_error(path, error) from None
+
+
+@contextmanager
+def new_text_files(paths: Sequence[Path]) -> Iterator[TextFiles]:
+    """Files that do not exist yet, which get their names when the block ends well. Raises DragomanError."""
+    for path in paths:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise storage_error(path.parent, error) from None
+    try:
+        with atomic_new_files(paths) as opened:
+            files = TextFiles(paths, opened)
+            yield files
+            files.finish()
+    except OSError as error:
+        raise storage_error(Path(error.filename) if error.filename else paths[0].parent, error) from None
+
+
+def refuse_existing(paths: Iterable[Path], remedy: str) -> None:
+    """Raise ConfigError if a file exists."""
+    for path in paths:
+        if path.exists():
+            raise ConfigError(f"{path}: exists already; {remedy}")
+
+
+def refuse_same(paths: Iterable[Path], remedy: str) -> None:
+    """Raise ConfigError if two of the paths are one file."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise ConfigError(f"{path}: named twice; {remedy}")
+        seen.add(path.resolve())
+
+
+def refuse_pipes(paths: Iterable[Path]) -> None:
+    """Raise ConfigError for standard input, pipes and devices: the text is read more than once."""
+    for path in paths:
+        if str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+            name = "standard input" if str(path) == "-" else str(path)
+            raise ConfigError(f"{name}: is read twice, which a pipe does not allow; write the text to a file first")
+
+
+def reject_line(line: int, reasons: Sequence[str], source: str, target: str) -> str:
+    """A line of a rejects file, which is JSON Lines."""
+    return json.dumps({"line": line, "reasons": list(reasons), "source": source, "target": target}, ensure_ascii=False)
