@@ -54,8 +54,8 @@ def test_help_loads_nothing_heavy() -> None:
     assert loaded_by(code) == set()
 
 
-def test_checking_text_loads_nothing_heavy() -> None:
-    assert loaded_by("\n".join(f"import dragoman.{module}" for module in LIGHT)) == set()
+def test_checking_text_loads_numpy_at_most() -> None:
+    assert loaded_by("\n".join(f"import dragoman.{module}" for module in LIGHT)) <= {"numpy"}
 
 
 def test_using_a_model_loads_no_torch() -> None:

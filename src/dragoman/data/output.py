@@ -23,7 +23,7 @@ class TextFiles:
         ]
 
     def write(self, index: int, lines: Iterable[str]) -> None:
-        """Append lines to the file number `index`; an unpaired surrogate, which stands for a bad byte, becomes "?"."""
+        """Append lines to the file number `index`; an unpaired surrogate, which is a bad byte, becomes "?"."""
         if text := "".join(f"{line}\n" for line in lines):
             try:
                 self._writers[index].write(text.encode("utf-8", "replace"))
