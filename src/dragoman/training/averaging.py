@@ -16,7 +16,7 @@ def unusable_weights(folder: Path, steps: Collection[int]) -> dict[int, str]:
     there, found = checkpoint_steps(folder), dict[int, str]()
     for step in sorted(steps):
         where = checkpoint(folder, step)
-        if fault := fault_in(where, [WEIGHTS]) if step in there else f"{where}: missing":
+        if fault := fault_in(where, WEIGHTS.__eq__) if step in there else f"{where}: missing":
             found[step] = fault
     return found
 
@@ -27,7 +27,7 @@ def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
     for step in steps:
         where = checkpoint(folder, step)
         try:
-            if fault := fault_in(where, [WEIGHTS]):
+            if fault := fault_in(where, WEIGHTS.__eq__):
                 raise ModelError(fault)
             weights = load_tensors(where / WEIGHTS)
         except ModelError as error:

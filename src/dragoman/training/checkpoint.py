@@ -42,7 +42,7 @@ from dragoman.training.validation import BestTracker
 
 TRAINED = ".weight being trained"
 RESUME_HINT = "what was saved before is intact, continue with --resume"
-RUN_FILES = "run"
+RUN_FILES = "run/"
 Record = TypeVar("Record")
 LOG = "metrics.jsonl"
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -195,12 +195,12 @@ def _typed(kind: type[Record], record: Mapping[str, Any]) -> Record:
 def newest_intact(folder: Path) -> tuple[int, list[str]]:
     """The step of the latest checkpoint without damage, and the first fault of each later one.
 
-    Raises ModelError if there is none.
+    Its copies of the run's files do not count: the run has them too. Raises ModelError if there is none.
     """
     complete, faults = set(resumable_steps(folder)), list[str]()
     for step in reversed(checkpoint_steps(folder)):
         where = checkpoint(folder, step)
-        if not (fault := fault_in(where)):
+        if not (fault := fault_in(where, lambda name: not name.startswith(RUN_FILES))):
             if step in complete:
                 return step, faults
             fault = f"{where}: it cannot be resumed, files are missing"

@@ -6,7 +6,7 @@ versions have no hashes: they are taken as they are.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +54,15 @@ def has_hashes(folder: Path) -> bool:
         return True
 
 
-def fault_in(folder: Path, names: Iterable[str] | None = None) -> str | None:
-    """The first damage in a checkpoint, as `file: cause`, or None; with `names`, only in the note and these files.
+def fault_in(folder: Path, which: Callable[[str], bool] = lambda name: True) -> str | None:
+    """The first damage in a checkpoint, as `file: cause`, or None, among the note and the files that `which` chooses.
 
     Raises ModelError if this user may not read a file.
     """
     path = folder / NOTE
     try:
         files = read_note(folder).get("files", {})
-        for name in files if names is None else [name for name in names if name in files]:
+        for name in filter(which, files):
             path = folder / name
             if not path.is_file():
                 return f"{path}: missing"

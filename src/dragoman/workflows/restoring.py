@@ -27,18 +27,29 @@ MAY_CHANGE = (
 ENDS = ("train.max_steps", "train.max_minutes")
 
 
+def is_run_file(name: str) -> bool:
+    """Whether a file of a checkpoint is a copy of one of the run."""
+    return name.startswith(RUN_FILES)
+
+
 def saved_run_files(folder: Path) -> Path | None:
     """The latest intact copies of the files of the run in `folder`; None if its checkpoints hold none."""
     checkpoints = folder / "checkpoints"
     for step in reversed(resumable_steps(checkpoints)):
         where = checkpoint(checkpoints, step)
-        try:
-            names = [name for name in read_note(where).get("files", {}) if name.startswith(f"{RUN_FILES}/")]
-        except (OSError, ValueError):
-            continue
-        if names and not fault_in(where, names):
+        if (where / RUN_FILES).is_dir() and not fault_in(where, is_run_file):
             return where / RUN_FILES
     return None
+
+
+def fault_in_copies(folder: Path) -> str | None:
+    """The first damage in the latest copies of the run's files, if none of the copies is intact."""
+    steps = resumable_steps(folder / "checkpoints")
+    return (
+        None
+        if saved_run_files(folder) or not steps
+        else fault_in(checkpoint(folder / "checkpoints", steps[-1]), is_run_file)
+    )
 
 
 def restore_run(folder: Path, notice: Notice) -> int:
@@ -52,10 +63,12 @@ def restore_run(folder: Path, notice: Notice) -> int:
     where = checkpoint(folder / "checkpoints", step)
     if not has_hashes(where):
         notice(f"{where}: saved by an earlier version, without hashes; damage in it would not be noticed")
-    if (where / RUN_FILES).is_dir():
-        _restore_tokenizer(folder, where / RUN_FILES, notice)
+    if in_copies := fault_in(where, is_run_file):
+        notice(f"{in_copies}; the run's own file is taken, or the copy before it")
+    if copies := saved_run_files(folder):
+        _restore_tokenizer(folder, copies, notice)
         for name in ("config.toml", "data.json"):
-            _restore_text(folder / name, where / RUN_FILES / name, notice)
+            _restore_text(folder / name, copies / name, notice)
     return step
 
 

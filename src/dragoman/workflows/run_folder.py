@@ -17,7 +17,7 @@ from dragoman.parsing import parse_json
 from dragoman.storage import locked, storage_error, write_text_atomically
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint_steps, resumable_steps
-from dragoman.workflows.restoring import ENDS, MAY_CHANGE, saved_run_files
+from dragoman.workflows.restoring import ENDS, MAY_CHANGE, fault_in_copies, saved_run_files
 
 INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
@@ -64,6 +64,10 @@ def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
     free = MAY_CHANGE + (() if config.train.schedule == "linear" else ENDS)
     changed = [key for key in differences(portable(old), portable(config)) if not key.startswith(free)]
     if changed:
+        if fault := fault_in_copies(folder):
+            raise ResumeError(
+                f"{folder / 'config.toml'}: {changed[0]} differs, and {fault}; restore one of the two files"
+            )
         raise ResumeError(
             f"{folder}: the run started with {changed[0]} = {_value(old, changed[0])}, "
             f"now it is {_value(config, changed[0])}; set it back, or start a new run with another train.output"
