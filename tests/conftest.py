@@ -118,6 +118,7 @@ def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
                 "validate_every": 4,
                 "log_every": 3,
                 "max_steps": 12,
+                "card_lines": 0,
                 **train,
             },
         }

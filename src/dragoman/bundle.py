@@ -5,6 +5,7 @@
     config.toml         the configuration of the run
     model.safetensors   the weights
     tokenizer/          SentencePiece models
+    confidence.json     what the model has learned about the quality of its translations, if anything
     golden.jsonl        translations by the PyTorch engine, for the verification of other engines
     ct2-*/              the network in CTranslate2's format; its quantization is in the name. A bundle that has
                         one may lack the weights
@@ -92,8 +93,9 @@ def write_bundle(
     card: str,
     facts: Mapping[str, Any],
     golden: str = "",
+    files: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a bundle that replaces `folder`; `facts` (data, scores, …) are added to `bundle.json`.
+    """Write a bundle that replaces `folder`; `facts` (data, scores, …) are added to `bundle.json`, text `files` to it.
 
     Raises DragomanError if writing fails; `folder` is unchanged then.
     """
@@ -105,6 +107,8 @@ def write_bundle(
         (partial / "README.md").write_text(card, encoding="utf-8")
         if golden:
             (partial / "golden.jsonl").write_text(golden, encoding="utf-8")
+        for name, text in (files or {}).items():
+            (partial / name).write_text(text, encoding="utf-8")
         manifest = {
             "format": FORMAT,
             "name": config.project.name,

@@ -47,6 +47,8 @@ class Translation:
     candidates: tuple[Candidate, ...]
     warnings: tuple[Flag, ...] = ()
     terms: tuple[Term, ...] = ()
+    confidence: float | None = None
+    """The probability that a person would accept the best translation, if `decode.confidence` is set."""
 
     @property
     def text(self) -> str:

@@ -23,6 +23,8 @@ from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.config.file import build_section
+from dragoman.control.confidence import NAME as CONFIDENCE
+from dragoman.control.confidence import Confidence, add_confidence
 from dragoman.control.request import (
     change_options,
     check_engine_request,
@@ -72,6 +74,8 @@ class Translator:
         self.max_source_tokens, self.language, self.glossary = max_source_tokens, language, glossary
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
+        self.confidence: Confidence | None = None
+        """What that bundle has learned about its translations, if anything."""
 
     @classmethod
     def load(
@@ -145,6 +149,8 @@ class Translator:
             glossary=merge_glossaries(glossary, own),
         )
         translator.bundle = bundle
+        if CONFIDENCE in bundle.manifest["files"]:
+            translator.confidence = Confidence.read(bundle.folder / CONFIDENCE)
         return translator
 
     @overload
@@ -266,7 +272,9 @@ class Translator:
         else:
             found = iter(search(flat, options))
         each = [[next(found) for _ in line] for line in sentences]
-        return list(map(join_line, lines, sentences, each))
+        translations = list(map(join_line, lines, sentences, each))
+        again = partial(self._translate, lines, target_prefix, glossary=None)
+        return add_confidence(translations, self.confidence, options, again)
 
     def _encode(self, lines: Sequence[str], target_prefix: str) -> list[list[Sentence]]:
         """The sentences of each line, none for a blank one; the first has the target prefix."""

@@ -56,6 +56,7 @@ validate_every = 4
 log_every = 4
 translate_lines = 2
 average_count = 2
+card_lines = 0
 
 [decode]
 beam = 2

@@ -153,6 +153,11 @@ def evaluate(
     beam: Beam = None,
     length_penalty: Penalty = None,
     tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="robust: chrF of the test set in capitals, with typing errors, as one line, and so on."),
+    ] = None,
+    lines: Annotated[int, typer.Option(min=1, help="With --suite: maximum number of lines changed in each way.")] = 200,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
     ] = None,
@@ -173,17 +178,17 @@ def evaluate(
 
     reference, keys = search_keys(rest, 1, "SOURCE REFERENCE")
     given = changes([*keys, *(options or ())], beam=beam, length_penalty=length_penalty)
-    request = Request(
-        models or (),
-        source,
-        reference[0] if reference else None,
-        translations or (),
-        compare,
-        tokenize,
-        output,
-        EngineChoice(engine, device, precision, threads),
-        as_json,
-    )
+    choice, target = EngineChoice(engine, device, precision, threads), reference[0] if reference else None
+    if suite is not None:
+        from dragoman.cli.quality import run_suite
+
+        if suite != "robust":
+            raise ConfigError(f"--suite {suite}: choose one of: robust")
+        if compare or translations or score or tokenize or output:
+            raise ConfigError("--suite robust: goes with models, text and keys of [decode] only; leave the others out")
+        run_suite(models or (), source, target, lines=lines, choice=choice, changes=given, as_json=as_json)
+        return
+    request = Request(models or (), source, target, translations or (), compare, tokenize, output, choice, as_json)
     (run_score if score else run_evaluate)(request, given)
 
 
@@ -286,3 +291,33 @@ def model_shortlist(
         device=device,
         as_json=as_json,
     )
+
+
+@model_app.command("confidence")
+def model_confidence(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            help="Validation text: source sentences and their reference translations (or one .tsv or .jsonl file).",
+            metavar="SOURCE REFERENCE",
+        ),
+    ],
+    model: OptionalModel = None,
+    accept: Annotated[float, typer.Option(help="Sentence-level chrF of a translation that counts as accepted.")] = 50.0,
+    samples: Annotated[
+        int, typer.Option(min=0, help="Random translations of each line, whose agreement is learned from too.")
+    ] = 8,
+    lines: Annotated[int, typer.Option(min=1, help="Maximum number of lines to learn from.")] = 2000,
+    as_json: Json = False,
+) -> None:
+    """Learn how probable it is that a translation would be accepted.
+
+    From text that the model was not trained on; writes confidence.json into the model, and a section into its card.
+    """
+    from dragoman.cli.quality import run_confidence
+
+    folder, rest = model_first(model, arguments)
+    if not 1 <= len(rest) <= 2:
+        raise ConfigError("model confidence: give -m MODEL and the text: SOURCE REFERENCE, or one .tsv or .jsonl file")
+    reference = Path(rest[1]) if len(rest) > 1 else None
+    run_confidence(folder, Path(rest[0]), reference, accept=accept, samples=samples, lines=lines, as_json=as_json)

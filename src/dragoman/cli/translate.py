@@ -214,6 +214,8 @@ def _render(number: int, request: LineRequest, translation: Translation, n_best:
         warnings = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
         record = {"line": number, **request.identity, "source": translation.source, "translations": candidates}
         record["warnings"] = warnings
+        if translation.confidence is not None:
+            record["confidence"] = translation.confidence
         if translation.terms:
             record["terms"] = [asdict(term) for term in translation.terms]
         yield json.dumps(record, ensure_ascii=False) + "\n"

@@ -79,6 +79,9 @@ class TrainConfig(Section):
     """Number of checkpoints averaged into the final model."""
     log_every: Positive = 50
     """Steps between lines in `metrics.jsonl`."""
+    card_lines: NonNegative = 400
+    """Number of validation lines from which the finished model learns its confidence. Also the most test lines that the
+    suite of robustness changes in each way (of a twentieth of the test set, at most 200). 0: the card has neither."""
     tensorboard: bool = False
     """Also write TensorBoard event files to the folder of the run."""
 

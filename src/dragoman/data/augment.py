@@ -49,10 +49,10 @@ def augment(source: str, target: str, rates: AugmentConfig, rng: random.Random) 
     clean = normalise(source), normalise(target)
     chance = rng.random()
     changes: tuple[tuple[float, Callable[[], Sides | None]], ...] = (
-        (rates.upper, lambda: _case(clean, _upper)),
-        (rates.title, lambda: _case(clean, _title)),
+        (rates.upper, lambda: _case(clean, upper_case)),
+        (rates.title, lambda: _case(clean, title_case)),
         (rates.unpunctuated, lambda: _unpunctuated(clean)),
-        (rates.typos, lambda: (_mistyped(clean[0], rng), clean[1])),
+        (rates.typos, lambda: (mistyped(clean[0], rng), clean[1])),
         (rates.fragments, lambda: _fragment(clean, rng)),
     )
     for rate, change in changes:
@@ -69,16 +69,21 @@ def augment(source: str, target: str, rates: AugmentConfig, rng: random.Random) 
 
 def _case(sides: Sides, change: Callable[[str], str]) -> Sides | None:
     """Both sides changed, if at least half of the letters of the source have case."""
-    letters = [character for character in sides[0] if character.isalpha()]
-    cased = sum(letter.lower() != letter.upper() for letter in letters)
-    return (change(sides[0]), change(sides[1])) if letters and 2 * cased >= len(letters) else None
+    return (change(sides[0]), change(sides[1])) if mostly_cased(sides[0]) else None
 
 
-def _upper(text: str) -> str:
+def mostly_cased(text: str) -> bool:
+    """Whether at least half of the letters, of which there are some, have case."""
+    letters = [character for character in text if character.isalpha()]
+    return bool(letters) and 2 * sum(letter.lower() != letter.upper() for letter in letters) >= len(letters)
+
+
+def upper_case(text: str) -> str:
+    """All letters as capitals, except in placeholders, addresses and the like."""
     return "".join(part if kept else part.upper() for part, kept in _parts(text))
 
 
-def _title(text: str) -> str:
+def title_case(text: str) -> str:
     """The first letter of every word capitalised, the other letters unchanged."""
     written, begins = [], True
     for part, kept in _parts(text):
@@ -105,6 +110,11 @@ def _parts(text: str) -> list[tuple[str, bool]]:
 # --- punctuation ---------------------------------------------------------------------------------------------------
 
 
+def final_mark(text: str) -> re.Match[str] | None:
+    """The final full stop, question or exclamation mark, with the space before it; group 1: closing quotes after it."""
+    return _FINAL.search(text)
+
+
 def _unpunctuated(sides: Sides) -> Sides | None:
     """Both sides without the final full stop, question or exclamation mark; closing quotes stay."""
     if not all(_FINAL.search(side) for side in sides):
@@ -120,7 +130,7 @@ def _has_words(text: str) -> bool:
 # --- typos -------------------------------------------------------------------------------------------------------
 
 
-def _mistyped(text: str, rng: random.Random) -> str:
+def mistyped(text: str, rng: random.Random) -> str:
     """Two letters swapped, or one dropped or doubled, in up to three words and at most a quarter of all words."""
     letters: list[str] = []
     words = [range(0)]  # the letters of each

@@ -1,13 +1,16 @@
 """The model card: architecture, data, training, scores and limits of a model, as Markdown."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dragoman import __version__
 from dragoman.config import RunConfig
 from dragoman.data.check import CorpusReport
 from dragoman.evaluation import Score
 from dragoman.training.reports import Outcome
+
+# An expression in an f-string has no backslash before Python 3.12.
+NEWLINES = "\n\n"
 
 
 def model_card(
@@ -19,8 +22,12 @@ def model_card(
     scores: Sequence[Score],
     copying: Sequence[Score],
     teacher: str | None = None,
+    sections: Mapping[str, str] | None = None,
 ) -> str:
-    """Markdown with the YAML header that model hubs read; `teacher` is the name of the teacher of a distilled model."""
+    """Markdown with the YAML header that model hubs read; `teacher` is the name of the teacher of a distilled model.
+
+    `sections` are further sections by their titles, before the limits.
+    """
     project = config.project
     scored_on = "test" if config.data.test else "valid"
     return f"""---
@@ -53,6 +60,7 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 
 Beam {config.decode.beam}, length penalty {config.decode.length_penalty:g}; raw text against detokenised output.
 
+{"".join(f"## {title}{NEWLINES}{body.strip()}{NEWLINES}" for title, body in (sections or {}).items())}\
 ## Limits
 
 It works for the kind of text it was trained on. It may omit, add or mistranslate words, names and numbers,

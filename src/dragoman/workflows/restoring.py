@@ -17,7 +17,7 @@ from dragoman.training.integrity import fault_in, has_hashes, read_note
 Notice = Callable[[str], object]
 # Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
 MAY_CHANGE = (
-    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output")),
+    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines")),
     *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
     "project.license",
     "data.test",

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config import RunConfig
 from dragoman.config.file import changed_keys, read_config
 from dragoman.data.check import CorpusReport, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
@@ -36,10 +36,11 @@ from dragoman.training.loop import Trainer
 from dragoman.training.reports import Outcome
 from dragoman.translator import Translator
 from dragoman.workflows.data import check_with_progress
-from dragoman.workflows.evaluate import translate_all
+from dragoman.workflows.evaluate import TestSet, translate_all
 from dragoman.workflows.finetune import apply_base_model
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
+from dragoman.workflows.quality import measure_quality
 from dragoman.workflows.restoring import recorded_log, restore_run
 from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, record_inputs
 from dragoman.workflows.trainer import Run, build_trainer
@@ -147,12 +148,17 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     config, model = run.config, trainer.final
     engine = TorchEngine(model, run.device)
     longest, language = config.data.max_length, config.project.source
-    translator = Translator(tokenizer, engine, config.decode, max_source_tokens=longest, language=language)
-    scores, copying = _score(translator, config.data.test or config.data.valid, run.listener)
+    options = config.decode.model_copy(update={"confidence": False})  # it is learned below
+    translator = Translator(tokenizer, engine, options, max_source_tokens=longest, language=language)
+    test_set = _test_set(config)
+    translations = translate_all(translator, test_set.sources, run.listener)
+    scores = score_all(translations, test_set.references)
+    copying = score_all(test_set.sources, test_set.references)
     for score, copied in zip(scores, copying, strict=True):
         run.listener.notice(
             f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}"
         )
+    quality = measure_quality(translator, config, test_set, translations, run.listener)
     watched = [pair.source for pair in islice(read_pairs(config.data.valid), GOLDEN)]
     write_bundle(
         run.folder / "model",
@@ -168,19 +174,24 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
             scores,
             copying,
             teacher=run.teacher.manifest["name"] if run.teacher else None,
+            sections=quality.sections,
         ),
-        facts={"data": summary(run.reports), "training": asdict(outcome), "scores": _score_facts(config, scores)},
+        facts={
+            "data": summary(run.reports),
+            "training": asdict(outcome),
+            "scores": _score_facts(config, scores),
+            **quality.facts,
+        },
+        files=quality.files,
         golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
     )
     return TrainResult(run.folder / "model", outcome, tuple(scores), tuple(copying))
 
 
-def _score(translator: Translator, corpus: CorpusConfig, listener: Listeners) -> tuple[list[Score], list[Score]]:
-    """The model's scores on a corpus, and those of copying the source."""
-    pairs = list(read_pairs(corpus))
-    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    translations = translate_all(translator, sources, listener)
-    return score_all(translations, references), score_all(sources, references)
+def _test_set(config: RunConfig) -> TestSet:
+    """The text that the finished model is scored on: test, or valid if there is no test."""
+    pairs = list(read_pairs(config.data.test or config.data.valid))
+    return TestSet(tuple(pair.source for pair in pairs), tuple(pair.target for pair in pairs))
 
 
 def _score_facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]]:

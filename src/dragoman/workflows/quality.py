@@ -1,0 +1,60 @@
+"""What a finished model knows about itself: its confidence and its robustness, for its bundle and its card."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+from dragoman.config import RunConfig
+from dragoman.control.confidence import NAME
+from dragoman.data.corpus import read_pairs
+from dragoman.errors import DataError
+from dragoman.translator import Translator
+from dragoman.workflows.card_sections import confidence_section, robustness_section
+from dragoman.workflows.confidence import calibrate, confidence_facts
+from dragoman.workflows.evaluate import TestSet
+from dragoman.workflows.listener import Listeners
+from dragoman.workflows.robustness import LINES, measure_robustness
+
+# The suite translates every line about nine times. With a line of TEST_SHARE lines it takes less than half of the time
+# that the test set took; a small test set is used up to FEWEST lines.
+TEST_SHARE, FEWEST = 20, 20
+
+
+@dataclass
+class Quality:
+    """Files and facts for the bundle, and sections of its card by title."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    sections: dict[str, str] = field(default_factory=dict)
+
+
+def measure_quality(
+    translator: Translator, config: RunConfig, test_set: TestSet, translations: Sequence[str], listener: Listeners
+) -> Quality:
+    """Confidence from at most `train.card_lines` validation lines, robustness from a part of the scored test set."""
+    quality, most = Quality(), config.train.card_lines
+    if not most:
+        return quality
+    pairs = [(pair.source, pair.target) for pair in islice(read_pairs(config.data.valid), most)]
+    try:
+        learned = calibrate(translator, pairs, listener=listener)
+    except DataError as why:  # too little text: a model without confidence is a model too
+        listener.notice(f"no confidence is learned from the validation text: {why}")
+    else:
+        found = learned.plain.calibration
+        listener.notice(
+            f"  confidence: calibration error {found.ece:.3f}, area under the ROC curve {found.auc:.2f} "
+            f"({learned.lines:,} validation lines)"
+        )
+        quality.files[NAME] = learned.text()
+        quality.facts["confidence"] = confidence_facts(learned)
+        quality.sections["Confidence"] = confidence_section(learned)
+    lines = min(max(len(test_set.sources) // TEST_SHARE, FEWEST), LINES, most)
+    known: Mapping[int, str] = dict(enumerate(translations))
+    robustness = measure_robustness(translator, test_set, lines=lines, known=known, listener=listener)
+    listener.notice(f"  robustness {robustness.score:.2f} (share of chrF kept, {len(robustness.rows)} changes)")
+    quality.facts["robustness"] = {"score": robustness.score, **asdict(robustness)}
+    quality.sections["Robustness"] = robustness_section(robustness)
+    return quality
