@@ -45,6 +45,8 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
 Precision = Annotated[str, typer.Option(help="Arithmetic of the torch engine: auto, float32 or bfloat16.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all unless given.")]
 
+GLOSSARY_HELP = "TSV file: a term, then its translations."
+
 # A dotted key: a path or a sentence does not look like this.
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_0-9]+)+=")
 
