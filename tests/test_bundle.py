@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from dragoman import bundle as bundle_module
 from dragoman.bundle import add_files, load_tensors, load_weights, open_bundle, save_tensors, write_bundle
 from dragoman.config import RunConfig
 from dragoman.errors import DragomanError, ModelError
+from dragoman.exporting import golden
 from dragoman.model.transformer import Transformer
 from dragoman.storage import atomic_folder, storage_error
 from dragoman.text.tokenizer import Tokenizer, learn
@@ -470,6 +472,10 @@ def test_what_is_no_safetensors_file_is_refused(folder: Path) -> None:
         pytest.param(lambda t: t.pop(next(iter(t))), "missing or unexpected tensor", id="a tensor too few"),
         pytest.param(lambda t: t.update(more=torch.zeros(1)), "unexpected tensor more", id="a tensor too many"),
         pytest.param(lambda t: t.update({next(iter(t)): torch.zeros(1)}), r"is \(1,\), expected", id="another shape"),
+        pytest.param(lambda t: t.update(as_type(t, torch.int32)), "is int32, expected float32", id="integers"),
+        pytest.param(lambda t: t.update(as_type(t, torch.float16)), "is float16, expected float32", id="float16"),
+        pytest.param(lambda t: next(iter(t.values())).view(-1)[3:].fill_(torch.nan), "contains NaN", id="NaN"),
+        pytest.param(lambda t: next(iter(t.values())).fill_(torch.inf), "contains NaN or infinity", id="infinity"),
     ],
 )
 def test_weights_of_another_model_are_refused(
@@ -481,6 +487,34 @@ def test_weights_of_another_model_are_refused(
     save_tensors(tmp_path / "w.safetensors", tensors)
     with pytest.raises(ModelError, match=message):
         load_weights(model, tmp_path / "w.safetensors")
+
+
+def as_type(tensors: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    return {name: tensor.to(dtype) for name, tensor in tensors.items()}
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, '{"format": ' + "9" * 5000, '{"parameters": NaN}', '{"a": 1e999}'])
+def test_a_manifest_that_no_reader_takes_is_named(folder: Path, content: str) -> None:
+    (folder / "bundle.json").write_text(content)
+    assert refusal(folder).startswith("MODEL/bundle.json: cannot be read: not JSON: ")
+
+
+@pytest.mark.parametrize("content", ["a = " + "[" * 100_000, "a = " + "9" * 5000, "a = 1\na = 2\n"])
+def test_a_configuration_that_no_reader_takes_is_named(folder: Path, content: str) -> None:
+    (folder / "config.toml").write_text(content)
+    list_in_manifest(folder, "config.toml")
+    assert refusal(folder).startswith("MODEL/config.toml: not TOML: ")
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, "[]", '{"tokens": 5}', '{"tokens": [1], "translation": NaN}'])
+def test_a_golden_sentence_that_no_reader_takes_is_named(folder: Path, content: str) -> None:
+    with pytest.raises(ModelError, match="not a golden sentence of this model"):
+        golden._golden(content, open_bundle(folder).tokenizer, "golden.jsonl:1")
+
+
+def test_a_score_that_is_no_number_is_written_as_none(folder: Path) -> None:
+    add_files(open_bundle(folder), {}, {"calibration": [math.nan, {"a": math.inf, "b": 1.5}]})
+    assert open_bundle(folder).manifest["calibration"] == [None, {"a": None, "b": 1.5}]
 
 
 def test_tensors_come_back_as_they_were(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ only from sources that you trust. Opening needs no torch; loading the weights do
 """
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Set
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError
+from dragoman.parsing import parse_json
 from dragoman.storage import atomic_folder, fingerprint, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
 
@@ -156,8 +158,17 @@ def _write_manifest(folder: Path, facts: Mapping[str, Any], leaving_out: Set[str
     """Write `bundle.json` with these facts, and with size and hash of every file except `leaving_out`."""
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     files = {name: fingerprint(path) for name, path in found.items() if name not in leaving_out}
-    text = json.dumps({**facts, "files": files}, ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(_without_nan({**facts, "files": files}), ensure_ascii=False, indent=2) + "\n"
     (folder / "bundle.json").write_text(text, encoding="utf-8")
+
+
+def _without_nan(value: Any) -> Any:
+    """`value` with None for every float that JSON has no number for."""
+    if isinstance(value, Mapping):
+        return {key: _without_nan(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(held) for held in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
@@ -179,7 +190,8 @@ def load_tensors(path: Path) -> dict[str, "Tensor"]:
 
 
 def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
-    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, unexpected or of another shape."""
+    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, unexpected, not finite or of
+    another shape or type."""
     tensors = load_tensors(path)
     parameters = dict(model.named_parameters())
     if tensors.keys() != parameters.keys():
@@ -190,6 +202,11 @@ def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
         if parameter.shape != tensors[name].shape:
             shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
             raise ModelError(f"{path}: tensor {name} is {shapes}; weights and configuration differ")
+        if parameter.dtype != tensors[name].dtype:
+            kinds = [str(kind).removeprefix("torch.") for kind in (tensors[name].dtype, parameter.dtype)]
+            raise ModelError(f"{path}: tensor {name} is {kinds[0]}, expected {kinds[1]}; copy the model again")
+        if not tensors[name].isfinite().all():
+            raise ModelError(f"{path}: tensor {name} contains NaN or infinity; copy the model again")
     return tensors
 
 
@@ -223,7 +240,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = parse_json(path.read_bytes())
     except FileNotFoundError:
         raise ModelError(f"{folder}: no bundle.json, so not a model; give the folder that holds it") from None
     except (OSError, ValueError) as error:

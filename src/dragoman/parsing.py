@@ -14,19 +14,31 @@ from typing import Any, NoReturn
 SHOWN = 60
 POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
+# What pydantic calls a type, and what a reader calls it.
+TYPES = {
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "a valid string": "text in quotes",
+    "a valid tuple": "a list",
+    "a valid list": "a list",
+}
+
 
 class Malformed(ValueError):
     """Text that is not the JSON or TOML that it should be; the message is one sentence without a full stop."""
 
 
-def parse_json(content: str | bytes) -> Any:
-    """The value of a JSON text. Raises Malformed, for NaN, Infinity and numbers beyond a float too."""
+def parse_json(content: str | bytes, *, finite: bool = True) -> Any:
+    """The value of a JSON text. Raises Malformed; if `finite`, for NaN, Infinity and numbers beyond a float too."""
+    hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite} if finite else {}
     try:
-        return json.loads(_text(content), parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
+        return json.loads(_text(content), parse_int=_whole, **hooks)
     except json.JSONDecodeError as error:
-        raise Malformed(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}") from None
+        where = f" at line {error.lineno}" if "\n" in error.doc else ""
+        raise Malformed(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}{where}") from None
     except RecursionError:
-        raise Malformed("not usable: its brackets are nested too deeply") from None
+        raise Malformed("not JSON: its brackets are nested too deeply") from None
 
 
 def parse_toml(content: str | bytes) -> dict[str, Any]:
@@ -37,9 +49,18 @@ def parse_toml(content: str | bytes) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise Malformed(_toml_fault(str(error), text)) from None
     except RecursionError:
-        raise Malformed("not usable: its brackets are nested too deeply") from None
+        raise Malformed("not TOML: its brackets are nested too deeply") from None
     except ValueError:  # tomllib passes on what int() raises
-        raise Malformed("not usable: a number has thousands of digits") from None
+        raise Malformed("not TOML: a number has thousands of digits") from None
+
+
+def plain_cause(message: str) -> str:
+    """A message of pydantic about a value, without its names of types and without what it tried."""
+    cause = message.replace("Input should", "input should", 1)
+    for technical, plain in TYPES.items():
+        if technical in cause:
+            return cause.partition(", ")[0].replace(technical, plain, 1)
+    return cause
 
 
 def _text(content: str | bytes) -> str:
@@ -52,12 +73,12 @@ def _text(content: str | bytes) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise Malformed(f"not usable: {name} is not a number")
+    raise Malformed(f"not JSON: {name} is not a number")
 
 
 def _finite(digits: str) -> float:
     if not math.isfinite(value := float(digits)):
-        raise Malformed(f"not usable: the number {digits[:SHOWN]} is too large")
+        raise Malformed(f"not JSON: the number {digits[:SHOWN]} is too large")
     return value
 
 
@@ -65,7 +86,7 @@ def _whole(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
-        raise Malformed("not usable: a number has thousands of digits") from None
+        raise Malformed("not JSON: a number has thousands of digits") from None
 
 
 def _toml_fault(message: str, text: str) -> str:
@@ -77,7 +98,8 @@ def _toml_fault(message: str, text: str) -> str:
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     shown = line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
     if what == "Cannot overwrite a value" and "=" in line:
-        return f"line {number}: {line.partition('=')[0].strip()!r} is set twice; remove one"
+        return f"not TOML: line {number}: {line.partition('=')[0].strip()!r} is set twice; remove one"
     if what.startswith("Cannot declare") and line.startswith("["):
-        return f"line {number}: the section {shown} is there twice; make it one"
-    return f"line {number}: {what[:1].lower()}{what[1:]}: {shown}" if shown else f"{what[:1].lower()}{what[1:]}"
+        return f"not TOML: line {number}: the section {shown} is there twice; make it one"
+    what = what[:1].lower() + what[1:]
+    return f"not TOML: line {number}: {what}: {shown}" if shown else f"not TOML: {what}"

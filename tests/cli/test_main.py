@@ -40,6 +40,11 @@ def test_a_command_without_its_verb_shows_help_that_can_be_read(dragoman: Any, v
     assert len((said.err + said.out).splitlines()) > 5
 
 
+@pytest.mark.parametrize("verb", [[], ["train"], ["data"], ["model", "show"]])
+def test_help_has_a_short_name(dragoman: Any, verb: list[str]) -> None:
+    assert dragoman(*verb, "-h").out == dragoman(*verb, "--help").out != ""
+
+
 def test_the_version_is_data(dragoman: Any) -> None:
     said = dragoman("--version")
     assert (said.code, said.out, said.err) == (0, f"dragoman {package.__version__}\n", "")
@@ -50,10 +55,19 @@ def test_the_version_is_data(dragoman: Any) -> None:
     [
         pytest.param(["trian"], "No such command 'trian'. Did you mean 'train'?", id="a mistyped verb"),
         pytest.param(["train", "x", "--frob"], "No such option: --frob", id="an unknown flag"),
+        pytest.param(
+            ["translate", "-5 degrees"],
+            "No such option: -5; text that begins with a dash goes after --;",
+            id="a text with a dash",
+        ),
         pytest.param(["--frob"], "No such option: --frob", id="an unknown flag before the verb"),
         pytest.param(["train"], "Missing argument", id="a missing argument"),
         pytest.param(["look", "x"], "Missing option", id="a missing option"),
-        pytest.param(["translate", "-m", "x", "--beam", "many"], "Invalid value for '--beam'", id="not a number"),
+        pytest.param(
+            ["translate", "-m", "x", "--beam", "many"],
+            "Invalid value for '--beam': should be a whole number;",
+            id="not a number",
+        ),
         pytest.param(["translate", "-m", "x", "--beam", "0"], "Invalid value for '--beam'", id="out of range"),
         pytest.param(["demo", "--minutes", "0"], "Invalid value for '--minutes'", id="no time"),
         pytest.param(["init", "a", "b"], "Got unexpected extra argument", id="an argument too many"),
@@ -81,6 +95,27 @@ def test_memory_that_runs_out_is_told_with_a_remedy(dragoman: Any, monkeypatch: 
 
     monkeypatch.setattr(model, "show", raising(MemoryError()))
     assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
+    monkeypatch.setattr(model, "show", raising(ImportError("x.so: failed to map segment from shared object")))
+    assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
+
+
+def test_a_working_folder_that_is_gone_is_named_before_libraries_load(
+    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    complaint = dragoman("translate", "-m", "en-ko", "Save.").refused(1)
+    monkeypatch.chdir(tmp_path)
+    assert complaint == "the working folder was deleted; change to another folder and try again"
+
+
+@pytest.mark.parametrize("penalty", ["1e308", "200", "10.1"])
+def test_a_length_penalty_has_a_limit(dragoman: Any, penalty: str) -> None:
+    complaint = dragoman("translate", "-m", "en-ko", "Save.", "--length-penalty", penalty).refused(2)
+    assert complaint.startswith("Invalid value for '--length-penalty'")
+    complaint = dragoman("translate", "-m", "en-ko", "Save.", "-O", f"length_penalty={penalty}").refused(2)
+    assert complaint.startswith("decode.length_penalty: ")
 
 
 def test_a_compiler_that_is_not_there_is_told_with_the_key_that_asked_for_it(

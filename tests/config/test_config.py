@@ -266,7 +266,7 @@ EXTRA: list[tuple[str, str, str]] = [
     ("a mistyped section", "[trian]\nseed = 5\n", "trian: unknown key; did you mean train?"),
     ("layer for layers", "[model]\nlayer = 5\n", "model.layer: unknown key; did you mean model.layers?"),
     ("nothing like it", "[decode]\nzzz = 5\n", "decode.zzz: unknown key; known here: method, beam, length_penalty, "),
-    ("a wrong type", '[train]\nseed = "many"\n', "train.seed: input should be a valid integer"),
+    ("a wrong type", '[train]\nseed = "many"\n', "train.seed: input should be a whole number"),
     ("too small", "[train]\nmax_steps = 0\n", "train.max_steps: input should be greater than 0, not 0"),
     ("not a number", "[train]\nlearning_rate = nan\n", "train.learning_rate: input should be a finite number"),
     ("no such choice", '[model]\npreset = "huge"\n', "model.preset: input should be 'paper-base', 'paper-big', 'tiny'"),
@@ -306,7 +306,7 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
     [
         ("train.max_step=5", "train.max_step: unknown key; did you mean train.max_steps?"),
         ("trian.max_steps=5", "trian: unknown key; did you mean train?"),
-        ("train.max_steps=many", "train.max_steps: input should be a valid integer"),
+        ("train.max_steps=many", "train.max_steps: input should be a whole number"),
         ("version=2", "version: input should be 1, not 2"),
         ("project.name=a b", "project.name: "),
         *(

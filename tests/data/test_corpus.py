@@ -120,7 +120,7 @@ def test_reading_holds_no_more_than_a_line(tmp_path: Path) -> None:
         pytest.param(
             "a.tsv",
             "one\teins\nonly\n",
-            "a.tsv:2: 1 columns; a line is source, one tab, target",
+            "a.tsv:2: 1 column; a line is source, one tab, target",
             id="tsv with 1 column",
         ),
         pytest.param(
@@ -129,7 +129,7 @@ def test_reading_holds_no_more_than_a_line(tmp_path: Path) -> None:
             "a.tsv:1: 3 columns; a line is source, one tab, target",
             id="tsv with 3 columns",
         ),
-        pytest.param("a.jsonl", '{"source": "one"', "a.jsonl:1: not JSON (", id="broken JSON"),
+        pytest.param("a.jsonl", '{"source": "one"', "a.jsonl:1: not JSON: ", id="broken JSON"),
         pytest.param(
             "a.jsonl",
             '{"source": "one", "target": "eins"}\n{"source": "two", "tgt": "zwei"}\n',
@@ -141,6 +141,7 @@ def test_reading_holds_no_more_than_a_line(tmp_path: Path) -> None:
             "a.jsonl", '{"source": "one", "target": 1}\n', 'a.jsonl:1: no text under "target"', id="a number for text"
         ),
         pytest.param("a.jsonl", '{"source": ' + "1" * 5000 + "}\n", "a.jsonl:1: not JSON", id="a number without end"),
+        pytest.param("a.jsonl", "[" * 100_000, "a.jsonl:1: not JSON: its brackets are nested too deeply", id="depth"),
         pytest.param(
             "a.tsv", "one\t\n", "a.tsv:1: empty line; each line must translate the other side", id="tsv without target"
         ),

@@ -6,7 +6,6 @@ of the letters of its source training text over writing systems, and `limits`, w
 named here: a text is matched with the model whose source language is written in the same script.
 """
 
-import json
 import math
 import unicodedata
 from collections import Counter
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from dragoman.errors import ConfigError, ModelError
+from dragoman.parsing import parse_json
 
 HOME = Path(__file__).parent
 # A script with a smaller share than LEARNED counts as unknown; letters of unseen scripts get the probability UNSEEN.
@@ -52,7 +52,7 @@ def bundled_models() -> tuple[BundledModel, ...]:
 
 def _read(folder: Path) -> BundledModel:
     try:
-        manifest = json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
+        manifest = parse_json((folder / "bundle.json").read_bytes())
         return BundledModel(folder, manifest["scripts"], manifest["limits"])
     except (OSError, ValueError, LookupError, TypeError):
         raise ModelError(f"{folder}: the bundled model cannot be read; reinstall dragoman") from None

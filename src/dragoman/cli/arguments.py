@@ -17,6 +17,7 @@ app = typer.Typer(
     name="dragoman",
     help="Turn two files of parallel text into a Transformer translation system of your own.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -37,7 +38,7 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", metavar="KEY=VALUE", help="A key of [decode], the same as decode.KEY=VALUE."),
 ]
-Penalty = Annotated[float | None, typer.Option(min=0.0, help="α of the length penalty.")]
+Penalty = Annotated[float | None, typer.Option(min=0.0, max=10.0, help="α of the length penalty.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, for programs.")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Beam size; 1 is greedy search.")]
 Engine = Annotated[str, typer.Option(help="auto, torch, ctranslate2, or the name of an export, e.g. ct2-int8.")]

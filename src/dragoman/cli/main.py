@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,9 +13,10 @@ from dragoman.cli import bundle_verbs, model_verbs, verbs  # noqa: F401 - they r
 from dragoman.cli.arguments import app
 from dragoman.cli.console import as_called
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
+from dragoman.parsing import plain_cause
 
 # What torch, which is not loaded here, raises when memory runs out.
-OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory")
+OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory", "annot allocate memory", "failed to map segment")
 # The modules of the errors of torch.compile.
 COMPILER = ("torch._dynamo.", "torch._inductor.")
 # Errors that every process of torchrun finds: the first process of each machine prints them.
@@ -28,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, debug = _without_debug(list(sys.argv[1:] if arguments is None else arguments))
     _use_utf8()
     try:
+        _check_working_folder()
         # Not typer's own runner, which swallows Ctrl-C and treats a closed pipe as a failure.
         command = typer.main.get_command(app)
         with command.make_context("dragoman", given) as context:
@@ -45,6 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(message, file=sys.stderr)
         return code
     return 0
+
+
+def _check_working_folder() -> None:
+    """Raise DragomanError in a folder that was deleted, where libraries that load themselves abort the process."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise DragomanError("the working folder was deleted; change to another folder and try again") from None
 
 
 def _without_debug(given: list[str]) -> tuple[list[str], bool]:
@@ -91,8 +102,16 @@ def _line_for(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror:  # failed downloads have no strerror
         return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
     if hasattr(error, "format_message"):  # typer's own errors about arguments
-        return f"{error.format_message().rstrip('.')}; see `dragoman --help`", ConfigError.exit_code
+        return f"{_argument_fault(error.format_message()).rstrip('.')}; see `dragoman --help`", ConfigError.exit_code
     return f"internal error: {type(error).__name__}: {error}; run again with --debug and report it", 1
+
+
+def _argument_fault(message: str) -> str:
+    """What is wrong with the arguments, and what may help."""
+    message = plain_cause(message).replace("': input should", "': should", 1)
+    if re.match(r"No such option: -\d", message):
+        return f"{message.rstrip('.')}; text that begins with a dash goes after --"
+    return message
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ class DecodeConfig(Section):
     translations, the one most similar to the others by chrF (minimum Bayes risk, Eikema and Aziz 2022)."""
     beam: HypothesisCount = 4
     """Beam size; 1 is greedy search."""
-    length_penalty: Annotated[float, Field(ge=0)] = 0.6
+    length_penalty: Annotated[float, Field(ge=0, le=10)] = 0.6
     """α of Wu et al. 2016, Eq. (14): scores are log P / ((5 + length) / 6)^α."""
     coverage_penalty: Annotated[float, Field(ge=0)] = 0.0
     """β of Wu et al. 2016, Eq. (14): penalises source tokens with little attention; 0 disables."""

@@ -4,7 +4,6 @@ Every error names the file, the key, the cause and the remedy, in one line.
 """
 
 import difflib
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.errors import ConfigError
+from dragoman.parsing import Malformed, parse_toml, plain_cause
 
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
 CHOICE = "constrained-int"
@@ -61,15 +61,13 @@ def read_run_config(folder: Path) -> RunConfig:
     """The `config.toml` that a run or a bundle has in its `folder`. Raises ConfigError that names the file."""
     path = folder / "config.toml"
     try:
-        return build_config(tomllib.loads(path.read_text(encoding="utf-8")), str(path), folder)
+        return build_config(parse_toml(path.read_bytes()), str(path), folder)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except ConfigError as error:
         raise ConfigError(f"{error}; another version of dragoman wrote it") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: cannot be read: not UTF-8 at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+    except Malformed as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig:
@@ -115,15 +113,13 @@ def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return parse_toml(path.read_bytes())
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; write one with `dragoman init NAME --pair ko-en`") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+    except Malformed as error:
+        raise ConfigError(f"{path}: {error}{'; save the file as UTF-8' if 'UTF-8' in str(error) else ''}") from None
 
 
 def parse_override(override: str) -> tuple[str, Any]:
@@ -132,8 +128,8 @@ def parse_override(override: str) -> tuple[str, Any]:
     if not equals or not all(key.strip().split(".")):
         raise ConfigError(f"{override}: not an override; write section.key=value, as in train.max_steps=1000")
     try:
-        return key.strip(), tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key.strip(), parse_toml(f"value = {text}")["value"]
+    except Malformed:
         return key.strip(), text.strip()
 
 
@@ -202,7 +198,7 @@ def _cause(mistake: ErrorDetails) -> str:
         if mistake["ctx"]["class_name"] == CorpusConfig.__name__:
             return 'input should be a path in quotes, or {source = "…", target = "…"}'
         return f"input should be a section of keys, as in [{_dotted(mistake['loc'])}]"
-    cause = mistake["msg"].replace("valid tuple", "list").replace("tuple", "list", 1)
+    cause = plain_cause(mistake["msg"]).replace("tuple", "list", 1)
     return cause[:1].lower() + cause[1:]
 
 

@@ -5,7 +5,6 @@ Output: `Pair`s. Lines end only at `\\n`, as `wc -l` counts them. Every error na
 """
 
 import gzip
-import json
 import random
 import sys
 import zlib
@@ -20,6 +19,7 @@ from typing import IO, cast
 
 from dragoman.config import CorpusConfig
 from dragoman.errors import DataError
+from dragoman.parsing import parse_json
 from dragoman.text.normalise import is_text, normalise
 
 if sys.version_info >= (3, 14):
@@ -124,16 +124,17 @@ def _read_tsv(path: Path) -> Iterator[Pair]:
     for line, text in enumerate(read_lines(path), 1):
         columns = text.split("\t")
         if len(columns) != 2:
-            raise DataError(f"{path}:{line}: {len(columns)} columns; a line is source, one tab, target")
+            columns_found = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+            raise DataError(f"{path}:{line}: {columns_found}; a line is source, one tab, target")
         yield Pair(columns[0], columns[1], line)
 
 
 def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
     for line, text in enumerate(read_lines(path), 1):
         try:
-            record = json.loads(text)
+            record = parse_json(text, finite=False)  # other fields may hold anything
         except ValueError as error:
-            raise DataError(f"{path}:{line}: not JSON ({getattr(error, 'msg', error)}); a line is one object") from None
+            raise DataError(f"{path}:{line}: {error}; write one object per line") from None
         sides = [record.get(field) if isinstance(record, dict) else None for field in fields]
         for field, side in zip(fields, sides, strict=True):
             if not isinstance(side, str):

@@ -13,6 +13,7 @@ from pathlib import Path
 from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
 from dragoman.errors import ModelError
+from dragoman.parsing import parse_json
 from dragoman.text.tokenizer import Tokenizer
 
 FILE = "golden.jsonl"
@@ -60,7 +61,7 @@ def read_golden(folder: Path, tokenizer: Tokenizer) -> list[Golden]:
 
 def _golden(line: str, tokenizer: Tokenizer, where: str) -> Golden:
     try:
-        golden = Golden(**json.loads(line))
+        golden = Golden(**parse_json(line))
         tokenizer.pieces(golden.tokens, "source")
         tokenizer.pieces(golden.translation, "target")
         whole = all(type(token) is int for token in (*golden.tokens, *golden.translation))

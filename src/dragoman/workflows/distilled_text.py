@@ -12,6 +12,7 @@ from dragoman.config import CorpusConfig
 from dragoman.data.check import CorpusReport
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.errors import ResumeError
+from dragoman.parsing import parse_json
 from dragoman.storage import sha256, write_text_atomically
 from dragoman.text.normalise import normalise
 from dragoman.translator import Translator
@@ -91,7 +92,7 @@ class DistilledNote:
 
     def _read(self) -> dict[str, Any]:
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
+            content = parse_json(self.path.read_bytes())
             if not isinstance(content["finished"], dict):
                 raise TypeError
         except (OSError, ValueError, KeyError, TypeError):
