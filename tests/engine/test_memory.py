@@ -10,7 +10,7 @@ from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
 from dragoman.engine import Engine, memory
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.engine.memory import SearchSize, available_memory
+from dragoman.engine.memory import SearchSize
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.exporting.ctranslate2 import convert
@@ -83,18 +83,3 @@ def test_the_estimate_is_below_what_a_search_allocates(build: Build) -> None:
     steps, logits_and_log_p, cache = 11, 2 * 4 * vocabulary, 11 * 4 * cached
     lineage = steps * options.beam
     assert SearchSize(vocabulary, cached).bytes_per_sentence(10, options) <= 64 * (logits_and_log_p + cache + lineage)
-
-
-def test_available_memory_is_that_of_the_machine_or_its_container(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    info, limit = tmp_path / "meminfo", tmp_path / "max"
-    monkeypatch.setattr(memory, "MEMINFO", info)
-    monkeypatch.setattr(memory, "CGROUP_LIMITS", (limit,))
-    assert available_memory() is None
-    info.write_text("MemTotal: 9 kB\nMemAvailable:    2048 kB\n")
-    assert available_memory() == 2**21
-    limit.write_text("max\n")
-    assert available_memory() == 2**21
-    limit.write_text("1048576\n")
-    assert available_memory() == 2**20

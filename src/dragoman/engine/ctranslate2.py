@@ -18,9 +18,10 @@ from dragoman.config import DecodeConfig
 from dragoman.config.base import INT32_MAX
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
-from dragoman.engine.memory import SearchSize, available_memory, hypotheses, refuse_beyond_memory
+from dragoman.engine.memory import SearchSize, hypotheses, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
+from dragoman.machine import available_memory, usable_processors
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
 # Tokens that a thread searches at a time: enough that its products are large and that weights too big for any cache
@@ -71,7 +72,7 @@ class CTranslate2Engine:
         cached_numbers: int = 0,
     ) -> None:
         self.folder, self.device = folder, device
-        self.threads = 1 if device.startswith("cuda") else threads or _processors()
+        self.threads = 1 if device.startswith("cuda") else threads or usable_processors()
         self._pieces: dict[Side, list[str]] = {
             "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
@@ -287,11 +288,6 @@ def _thread_tokens(folder: Path, device: str, compute_type: str) -> int:
     if (folder / "model.bin").stat().st_size > LARGE:
         return THREAD_TOKENS_OF_LARGE
     return THREAD_TOKENS["int8" if compute_type.startswith("int8") else "float32"]
-
-
-def _processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end(networks: list[Any], process: int) -> None:

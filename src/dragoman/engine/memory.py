@@ -5,14 +5,10 @@ estimated before they are allocated. An estimate is a lower bound: what it refus
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from dragoman.config import DecodeConfig, ModelConfig
 from dragoman.errors import ResourceError
 
-MEMINFO = Path("/proc/meminfo")
-# A container's limit, in cgroup version 2 and 1.
-CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 REMEDY = "lower decode.beam, decode.n_best or decode.samples"
 
 
@@ -50,24 +46,3 @@ def refuse_beyond_memory(needed: int, available: int | None, what: str) -> None:
             f"out of memory: {what} needs at least {needed / 2**30:,.1f} GiB and {available / 2**30:,.1f} GiB are "
             f"free; {REMEDY}"
         )
-
-
-def available_memory() -> int | None:
-    """Free main memory in bytes, at most a container's limit; None where the system does not report it."""
-    known = [size for size in (_free(), *map(_limit, CGROUP_LIMITS)) if size is not None]
-    return min(known, default=None)
-
-
-def _free() -> int | None:
-    try:
-        lines = MEMINFO.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
-
-
-def _limit(path: Path) -> int | None:
-    try:
-        return int(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # another version of cgroup, or "max": no limit
-        return None

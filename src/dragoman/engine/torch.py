@@ -23,9 +23,10 @@ from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Ids
-from dragoman.engine.memory import SearchSize, available_memory, cached_numbers, refuse_beyond_memory
+from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError
+from dragoman.machine import available_memory
 from dragoman.model.device import autocast, torch_threads, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS

@@ -20,7 +20,7 @@ from torch import Tensor
 from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
-from dragoman.engine.memory import SearchSize, available_memory, cached_numbers, refuse_beyond_memory
+from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
 from dragoman.inspection.record import (
@@ -31,6 +31,7 @@ from dragoman.inspection.record import (
     Recording,
     record,
 )
+from dragoman.machine import available_memory
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.storage import atomic_file
