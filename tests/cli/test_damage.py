@@ -161,7 +161,10 @@ def test_a_damaged_file_of_the_run_is_named_and_restored_from_the_checkpoint(
     copies = run / "checkpoints/00000008/run"
     named = f"{run / name}: differs from what the run was trained with; restored from {copies}\n"
     assert named in said.err
-    assert (run / name).read_bytes() == before or name == "config.toml"
+    if name == "data.json":  # it holds what this resumption was given, too
+        kept = [json.loads(text) | {"overrides": []} for text in ((run / name).read_bytes(), before)]
+        assert kept[0] == kept[1]
+    assert (run / name).read_bytes() == before or name != "tokenizer/joint.model"
     assert weights(resumable) == longer
 
 

@@ -305,7 +305,8 @@ def test_a_stopped_run_goes_on_to_the_very_same_weights(
 ) -> None:
     at_update(update, lambda: os.kill(os.getpid(), number))
     complaint = dragoman("train", project / "run.toml").refused(130)
-    assert complaint == f"stopped at step {update}, saved; continue with --resume"
+    resume = f"dragoman train {project / 'run.toml'} --resume"
+    assert complaint == f"stopped at step {update}, saved; continue with: {resume}"
     monkeypatch.undo()
     said = dragoman("train", project / "run.toml", "--resume")
     assert said.code == 0
@@ -455,8 +456,15 @@ def test_text_is_changed_and_cut_anew_when_asked(dragoman: Any, project: Path) -
 
 
 def test_a_model_larger_than_memory_is_told(dragoman: Any, project: Path) -> None:
-    complaint = dragoman("train", project / "run.toml", "model.d_model=1000000000").refused(5)
-    assert complaint.startswith("out of memory; choose a smaller model")
+    """Before the text is read and anything is allocated."""
+    for width in (1_000_000, 1_000_000_000):
+        complaint = dragoman("train", project / "run.toml", f"model.d_model={width}").refused(5)
+        assert re.fullmatch(
+            r"out of memory: to train [\d,]+ M parameters takes at least [\d,.]+ GiB and [\d,.]+ GiB are free; "
+            r"choose a smaller model\.preset or model\.d_model",
+            complaint,
+        )
+    assert not (project / "runs").exists()
 
 
 @pytest.mark.slow

@@ -267,7 +267,7 @@ EXTRA: list[tuple[str, str, str]] = [
     ("layer for layers", "[model]\nlayer = 5\n", "model.layer: unknown key; did you mean model.layers?"),
     ("nothing like it", "[decode]\nzzz = 5\n", "decode.zzz: unknown key; known here: method, beam, length_penalty, "),
     ("a wrong type", '[train]\nseed = "many"\n', "train.seed: input should be a whole number"),
-    ("too small", "[train]\nmax_steps = 0\n", "train.max_steps: input should be greater than 0, not 0"),
+    ("too small", "[train]\naccumulate = 0\n", "train.accumulate: input should be greater than 0, not 0"),
     ("not a number", "[train]\nlearning_rate = nan\n", "train.learning_rate: input should be a finite number"),
     ("no such choice", '[model]\npreset = "huge"\n', "model.preset: input should be 'paper-base', 'paper-big', 'tiny'"),
     ("half a model", "[model]\nheads = 2\nd_ff = 8\n", "model.encoder_layers: missing; give it, or a model.preset"),
@@ -306,7 +306,7 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
     [
         ("train.max_step=5", "train.max_step: unknown key; did you mean train.max_steps?"),
         ("trian.max_steps=5", "trian: unknown key; did you mean train?"),
-        ("train.max_steps=many", "train.max_steps: input should be a whole number"),
+        ("train.max_steps=many", 'train.max_steps: input should be a whole number above 0, or "auto"'),
         ("version=2", "version: input should be 1, not 2"),
         ("project.name=a b", "project.name: "),
         *(

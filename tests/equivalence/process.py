@@ -25,10 +25,10 @@ from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import learn
 from dragoman.training.distributed import join_process_group, leave_process_group
 from dragoman.training.loop import Trainer
-from dragoman.training.reports import StepReport, ValidationReport
+from dragoman.training.reports import Listener, StepReport, ValidationReport
 
 
-class Heard:
+class Heard(Listener):
     """Keeps the losses; at a step, may kill this process, have it sleep, spoil its loss, fill its disk or memory."""
 
     def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:

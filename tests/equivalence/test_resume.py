@@ -15,7 +15,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
 from dragoman.training.optimizer import state_tensors
-from dragoman.training.reports import StepReport, TranslationScores, ValidationReport
+from dragoman.training.reports import Listener, StepReport, TranslationScores, ValidationReport
 from dragoman.training.validation import validation_loss
 
 Run = Callable[..., RunConfig]
@@ -31,7 +31,7 @@ def same_bits(one: Trainer, other: Trainer) -> bool:
     return all(a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a) for a, b in pairs)
 
 
-class StopAt:
+class StopAt(Listener):
     """A listener that sends this process a signal after a step."""
 
     def __init__(self, step: int, number: signal.Signals) -> None:

@@ -19,7 +19,7 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
 from dragoman.training.precision import choose_precision
 from dragoman.training.prefetch import Prefetched
-from dragoman.training.reports import StepReport
+from dragoman.training.reports import Listener, StepReport
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 
@@ -28,7 +28,7 @@ Run = Callable[..., RunConfig]
 MakeTrainer = Callable[..., Trainer]
 
 
-class Losses:
+class Losses(Listener):
     """A listener that keeps the loss of every logged step."""
 
     def __init__(self) -> None:

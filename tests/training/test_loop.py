@@ -20,14 +20,14 @@ from dragoman.training.flops import training_flops
 from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.meter import Meter
-from dragoman.training.reports import StepReport, TranslationScores, ValidationReport
+from dragoman.training.reports import Listener, StepReport, TranslationScores, ValidationReport
 from dragoman.training.validation import BestTracker, validation_loss
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
 
 
-class Heard:
+class Heard(Listener):
     """A listener that keeps what it hears, and may do something at a step."""
 
     def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:

@@ -76,7 +76,7 @@ def run_demo(folder: Path, minutes: float) -> None:
     say(f"Text: sentences of at most {WORDS} words from LibreOffice's help (MPL-2.0), written to {folder / 'data'}.\n")
     started = bool(checkpoint_steps(folder / "runs" / "demo" / "checkpoints"))
     try:
-        with Display(config.train) as display:
+        with Display() as display:
             model = train(config, resume=started, listeners=[display]).model_path
     except Interrupted:
         raise Interrupted("stopped and saved; the same command continues") from None

@@ -15,7 +15,7 @@ def run_distill(
 ) -> None:
     """Translate, train and report."""
     config, given = read_config(path, overrides)
-    with Display(config.train) as display:
+    with Display() as display:
         result = distill(
             teacher,
             config,

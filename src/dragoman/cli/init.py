@@ -37,15 +37,16 @@ kind = "unigram"       # or "bpe"
 joint = true           # one vocabulary for both languages
 
 [model]
-preset = "small"       # tiny | small | base | big, or exactly 2017: paper-base | paper-big
+preset = "auto"        # by the text; or tiny | small | base | big; exactly 2017: paper-base | paper-big
 # dropout = 0.3        # higher if there is little text
 
 [train]
 batch_tokens = 4096    # per micro-batch; raise it on a GPU
 accumulate = 1         # micro-batches per update
-max_steps = 20000      # or a time limit: max_minutes = 120
-warmup = 4000
-validate_every = 1000
+max_steps = "auto"     # by the text; `dragoman data check {file} --estimate` shows the time it takes
+# max_minutes = 120    # a limit of time
+warmup = "auto"
+validate_every = "auto"
 patience = 10          # validations without a better `watch` before it stops
 watch = "loss"         # or "bleu", "chrf" of real translations
 

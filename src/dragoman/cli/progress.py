@@ -1,34 +1,35 @@
 """The progress of a workflow on stderr: a bar with speed and remaining time on a terminal, plain lines elsewhere."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
 from dragoman.cli.console import as_called, console, say
+from dragoman.cli.costs import estimate_lines
+from dragoman.cli.course import Course
+from dragoman.cli.eta import Clock, EtaColumn, duration
 from dragoman.cli.reports import say_reports
-from dragoman.config import TrainConfig
 from dragoman.data.check import CorpusReport
+from dragoman.training.estimate import Estimate
 from dragoman.training.reports import StepReport, ValidationReport
 from dragoman.workflows.listener import Listener, Progress
 
-LINE = "step {step:,}  epoch {epoch}  loss {loss:.3f}  {speed:,.0f} tokens/s"
 # Seconds between two lines about one task where there is no terminal.
 LINE_EVERY = 30.0
 
 
 class Display(Listener):
-    """A listener that prints; a context manager for the bar. `train` has the ends that steps are measured against."""
+    """A listener that prints; a context manager for the bar. `hints` are printed below the estimate of a run."""
 
-    def __init__(self, train: TrainConfig | None = None) -> None:
-        self.train = train
+    def __init__(self, hints: Sequence[str] = ()) -> None:
+        self.hints, self.course = hints, Course()
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
         self.bar = Bar(
             *columns,
-            TimeRemainingColumn(),
+            EtaColumn(),
             console=console(),
             transient=True,
             disable=not console().is_terminal,
@@ -36,7 +37,7 @@ class Display(Listener):
             redirect_stderr=False,
         )
         self.tasks: dict[str, TaskID] = {}
-        self.clocks: dict[str, _Clock] = {}
+        self.clocks: dict[str, Clock] = {}
         self.skipped = 0
 
     def __enter__(self) -> Self:
@@ -49,18 +50,30 @@ class Display(Listener):
         """Sizes and findings."""
         say_reports(reports)
 
+    def on_estimate(self, estimate: Estimate) -> None:
+        """How fast, how long, how to stop; then the bar."""
+        for line in (*estimate_lines(estimate), *self.hints):
+            say(line)
+        self.course = Course(estimate)
+        self._show_course()
+
+    def on_update(self, step: int) -> None:
+        """Move the bar."""
+        self.course.update(step)
+        self._show_course()
+
     def on_step(self, report: StepReport) -> None:
         """Move the bar, or print a line."""
-        assert self.train
-        by_time = report.seconds / (60 * self.train.max_minutes) if self.train.max_minutes else 0.0
-        done = min(max(report.step / self.train.max_steps, by_time), 1.0)
-        line = LINE.format(step=report.step, epoch=report.epoch + 1, loss=report.loss, speed=report.tokens_per_second)
-        if report.utilisation is not None:
-            line += f"  {100 * report.utilisation:.0f} % MFU"
-        self._move("training", line, done, 1.0)
+        self.course.report(report)
+        self._show_course()
         if self.bar.disable:
-            left = report.seconds / done - report.seconds
-            say(f"{line}  {100 * done:.0f} %  {left / 60:.1f} min left")
+            share, left = self.course.share, self.course.left()
+            known = "" if share is None or left is None else f"  {100 * share:.0f} %  {duration(left)} left"
+            say(self.course.line + known)
+
+    def _show_course(self) -> None:
+        total = None if self.course.share is None else 1.0
+        self._move("training", self.course.line, self.course.share or 0.0, total, self.course.left)
 
     def on_validation(self, report: ValidationReport) -> None:
         """A line with the scores, and a sample translation; once, the number of skipped pairs."""
@@ -90,36 +103,21 @@ class Display(Listener):
             if progress.task in self.tasks:
                 self.bar.remove_task(self.tasks.pop(progress.task))
             return
-        clock = self.clocks.setdefault(progress.task, _Clock(progress.done))
+        clock = self.clocks.setdefault(progress.task, Clock(progress.done))
+        clock.report(progress.done)
         line = f"{progress.task}: {progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
         line += f" {progress.unit}"
-        if speed := clock.speed(progress.done):
+        if speed := clock.speed():
             line += f"  {speed:,.0f} {progress.unit}/s"
-        self._move(progress.task, line, progress.done, progress.total)
-        if self.bar.disable and clock.is_due():
-            left = f"  {(progress.total - progress.done) / speed / 60:.1f} min left" if speed and progress.total else ""
-            say(line + left)
+        self._move(progress.task, line, progress.done, progress.total, lambda: clock.left(progress.total))
+        if self.bar.disable and clock.is_due(LINE_EVERY):
+            left = clock.left(progress.total)
+            say(line + (f"  {duration(left)} left" if left is not None else ""))
 
-    def _move(self, task: str, line: str, done: float, total: float | None) -> None:
+    def _move(self, task: str, line: str, done: float, total: float | None, left: Callable[[], float | None]) -> None:
+        if self.bar.disable:
+            return
         if task not in self.tasks:
             self.bar.start()  # only now: most commands are done before there is anything to show
-            self.tasks[task] = self.bar.add_task(line, total=total)
-        self.bar.update(self.tasks[task], description=line, completed=done, refresh=True)
-
-
-class _Clock:
-    """The speed of a task since its first report: what an earlier process did is not counted."""
-
-    def __init__(self, first: int) -> None:
-        self.first, self.started, self.last_line = first, time.monotonic(), time.monotonic()
-
-    def speed(self, done: int) -> float:
-        """Items per second; 0 where it is not known yet."""
-        return (done - self.first) / max(time.monotonic() - self.started, 1e-9)
-
-    def is_due(self) -> bool:
-        """Whether it is time for another line."""
-        if time.monotonic() - self.last_line < LINE_EVERY:
-            return False
-        self.last_line = time.monotonic()
-        return True
+            self.tasks[task] = self.bar.add_task(line, total=total, left=left)
+        self.bar.update(self.tasks[task], description=line, completed=done, total=total, left=left)

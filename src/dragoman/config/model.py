@@ -15,8 +15,10 @@ SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads
 class ModelConfig(Section):
     """The shape of the Transformer, section 3. `preset` gives the values of keys that are not set."""
 
-    preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big"] | None = None
-    """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations."""
+    preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big", "auto"] | None = None
+    """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations.
+    `auto` chooses among these by the amount of text and whether there is a GPU, and a higher `dropout` for little
+    text."""
     layers: Positive | None = None
     """N, the number of layers of the encoder and of the decoder."""
     encoder_layers: Positive
@@ -59,7 +61,8 @@ class ModelConfig(Section):
             if given[key] is not None and not isinstance(given[key], int):
                 raise ValueError(f"{key}: input should be a whole number, not {given[key]!r}")
         preset = given.get("preset", None if SHAPE & given.keys() else "small")
-        filled = _with_depths(MODEL_PRESETS.get(str(preset), {})) | _with_depths(given)
+        shape = "small" if preset == "auto" else str(preset)  # until the run knows its text (`dragoman.config.sizes`)
+        filled = _with_depths(MODEL_PRESETS.get(shape, {})) | _with_depths(given)
         filled["preset"] = preset
         if filled.get("encoder_layers") == filled.get("decoder_layers"):
             filled["layers"] = filled.get("encoder_layers")

@@ -40,14 +40,15 @@ class TrainConfig(Section):
     """Gradient accumulation: micro-batches per update in each process; chosen by `batch_tokens = "auto"`."""
     update_tokens: Positive = 25_000
     """With `batch_tokens = "auto"`: tokens per update; the default is that of section 5.1."""
-    max_steps: Positive = 100_000
-    """Maximum number of training steps (updates)."""
+    max_steps: Positive | Literal["auto"] = 100_000
+    """Maximum number of training steps (updates). `auto`: by the amount of text, 100 epochs of 2,000 pairs, 5 of 2
+    million."""
     max_minutes: Annotated[float, Field(gt=0)] | None = None
     """Maximum time of training in minutes, summed over resumed parts."""
     learning_rate: Annotated[float, Field(gt=0)] | None = None
     """Peak learning rate; d_model^-0.5 · warmup^-0.5 as in Eq. (3) unless set."""
-    warmup: Positive = 4000
-    """Steps of linear warm-up, Eq. (3)."""
+    warmup: Positive | Literal["auto"] = 4000
+    """Steps of linear warm-up, Eq. (3). `auto`: a tenth of `max_steps`, from 400 to 4,000, at most a quarter."""
     schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
     """Learning rate after the warm-up. `inverse_sqrt`: Eq. (3). `linear`: decreases linearly to zero at `max_steps` or
     at `max_minutes`, whichever comes first; neither may change when such a run is resumed."""
@@ -62,8 +63,12 @@ class TrainConfig(Section):
     5, 0 disables."""
     clip_norm: Annotated[float, Field(gt=0)] | None = None
     """Maximum norm of the gradient; larger gradients are scaled down. No clipping unless set."""
-    validate_every: Positive = 1000
-    """Steps between validations; each validation saves a checkpoint."""
+    validate_every: Positive | Literal["auto"] = 1000
+    """Steps between validations; each validation saves a checkpoint. `auto`: a thirtieth of `max_steps`, at most 1,000.
+    Where the first validation would come later than after five minutes, a score is shown then; it changes nothing in
+    the run."""
+    checkpoint_minutes: Annotated[float, Field(ge=0)] = 10.0
+    """Minutes of training after which a checkpoint is saved, if no validation has saved one; 0 disables."""
     translate_lines: NonNegative = 200
     """Number of validation sentences translated by greedy search at each validation, for BLEU and chrF; 0 disables."""
     watch: Literal["loss", "bleu", "chrf"] = "loss"
@@ -85,8 +90,28 @@ class TrainConfig(Section):
     tensorboard: bool = False
     """Also write TensorBoard event files to the folder of the run."""
 
+    @property
+    def total_steps(self) -> int:
+        """`max_steps`, a number once a run has chosen it (`dragoman.config.sizes`)."""
+        return _chosen(self.max_steps)
+
+    @property
+    def warmup_steps(self) -> int:
+        """`warmup`, chosen."""
+        return _chosen(self.warmup)
+
+    @property
+    def validation_interval(self) -> int:
+        """`validate_every`, chosen."""
+        return _chosen(self.validate_every)
+
     @model_validator(mode="after")
     def _watchable(self) -> Self:
         if self.watch != "loss" and not self.translate_lines:
             raise ValueError(f'watch: "{self.watch}" needs translations; set translate_lines above 0')
         return self
+
+
+def _chosen(value: int | Literal["auto"]) -> int:
+    assert value != "auto", "a run chooses the value before it trains"
+    return value

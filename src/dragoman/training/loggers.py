@@ -10,10 +10,10 @@ from typing import Any
 from dragoman.errors import ConfigError
 from dragoman.parsing import parse_json
 from dragoman.storage import storage_error, write_text_atomically
-from dragoman.training.reports import StepReport, ValidationReport
+from dragoman.training.reports import Listener, StepReport, ValidationReport
 
 
-class MetricsLog:
+class MetricsLog(Listener):
     """`metrics.jsonl`: one object per line, `"event": "step"`, `"validation"` or `"notice"`."""
 
     def __init__(self, path: Path, resumed_step: int, recorded: Mapping[str, Any] | None = None) -> None:
@@ -28,6 +28,9 @@ class MetricsLog:
         self.fault = _fault(content, recorded, resumed_step)
         if path.exists():
             write_text_atomically(path, "".join(f"{line.decode()}\n" for line in kept))
+
+    def on_update(self, step: int) -> None:
+        """Write nothing: `train.log_every` decides."""
 
     def on_step(self, report: StepReport) -> None:
         """Append a step."""
@@ -49,7 +52,7 @@ class MetricsLog:
             raise storage_error(self.path, error) from None
 
 
-class TensorBoardLog:
+class TensorBoardLog(Listener):
     """The same numbers as TensorBoard event files."""
 
     def __init__(self, folder: Path, step: int) -> None:
@@ -59,6 +62,9 @@ class TensorBoardLog:
         except ImportError:
             raise ConfigError('train.tensorboard: needs `pip install "dragoman[tensorboard]"`') from None
         self.writer: Any = SummaryWriter(str(folder), purge_step=step + 1 if step else None)
+
+    def on_update(self, step: int) -> None:
+        """Write nothing: `train.log_every` decides."""
 
     def on_step(self, report: StepReport) -> None:
         """Add a step's scalars."""

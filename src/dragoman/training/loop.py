@@ -39,6 +39,7 @@ from dragoman.training.prefetch import Prefetched
 from dragoman.training.reports import Listener, Outcome, TranslationScores, ValidationReport
 from dragoman.training.schedule import learning_rate
 from dragoman.training.signals import stop_on_signals
+from dragoman.training.triggers import Triggers
 from dragoman.training.validation import BestTracker, validation_loss
 
 
@@ -73,12 +74,12 @@ class Trainer:
         self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
         if group.size > 1:  # the initial weights are equal, dropout differs
             torch.manual_seed(train.seed + 1_000_003 * group.rank)
-        self.tracker = BestTracker(train.watch)
+        self.tracker, self.triggers = BestTracker(train.watch), Triggers(train)
         self.validated: dict[int, float] = {}
         self.lost: set[int] = set()
         self.run_files: dict[str, bytes] = {}  # what each checkpoint keeps of the run's folder
         self.accumulate = train.accumulate
-        self.step, self.target_tokens, self.seconds_before = 0, 0, 0.0
+        self.step, self.target_tokens, self.seconds_before, self.prepared = 0, 0, 0.0, False
         self.started = time.monotonic()
         self.clock = 0.0  # of the main process, at the last step
         self.meter = Meter(config.model, self.model.projection.size(0), device, passes=2 if train.r_drop else 1)
@@ -88,7 +89,7 @@ class Trainer:
         step = newest_intact(self.folder)[0] if step is None else step
         progress = load_checkpoint(self.folder, step, self.model, self.optimizer, self.group, self.mean)
         self.step, self.target_tokens, self.seconds_before = step, progress.target_tokens, progress.seconds
-        self.clock = progress.seconds
+        self.clock = self.triggers.saved = progress.seconds
         self.stream.batch_tokens = progress.batch_tokens
         self.updates.load_state_dict(progress.position)
         self.position = self.stream.position
@@ -97,8 +98,7 @@ class Trainer:
         self.validated = {step: value for step, value in progress.validated.items() if step not in lost}
         self.accumulate = progress.accumulate
         if not self._end():  # drop a validation that only an earlier end of the run caused
-            every = self.config.train.validate_every
-            self.validated = {step: value for step, value in self.validated.items() if step % every == 0}
+            self.validated = {s: value for s, value in self.validated.items() if self.triggers.is_validation(s)}
         self.gradient.precision = progress.precision
         # With sharded weights all processes run equally many batches, and a batch of few pairs cannot be cut.
         self.gradient.splits = 1 if self.gradient.sharded else progress.splits
@@ -134,15 +134,17 @@ class Trainer:
         """
         self.started = time.monotonic()
         self.model.train()
-        if not self.step:
-            self._choose_precision()
+        self.prepare()
         self.meter.start(self.seconds)
         with stop_on_signals() as stopped:
             while not (reason := self._end()):
                 with self.group.raise_if_lost(f"step {self.step + 1:,}"):
-                    stop = self._update(stopped)
-                    if self.step % self.config.train.validate_every == 0 or self._end():
-                        self._validate()
+                    before, stop = self.clock, self._update(stopped)
+                    event = self.triggers.after(self.step, before, self.clock, ends=bool(self._end()))
+                    if event == "checkpoint":
+                        self._save()
+                    elif event:
+                        self._validate(counts=event == "validation")
                     if stop or (self.group.size == 1 and stopped()):
                         self._save()
                         raise Interrupted(f"stopped at step {self.step:,}, saved; continue with --resume")
@@ -150,8 +152,11 @@ class Trainer:
                 self._validate()
         return self._finish(reason)
 
-    def _choose_precision(self) -> None:
-        train = self.config.train
+    def prepare(self) -> None:
+        """Choose the precision of a new run; `fit` does so unless it was called before."""
+        if self.prepared or self.step:
+            return
+        self.prepared, train = True, self.config.train
         if train.precision != "auto":
             if train.precision == "bfloat16" and (notice := emulation_notice(self.device, "train.precision")):
                 self._notice(notice)
@@ -162,16 +167,7 @@ class Trainer:
         self._notice(why)
 
     def _end(self) -> str | None:
-        train = self.config.train
-        if not self.step:
-            return None
-        if self.step >= train.max_steps:
-            return f"{train.max_steps:,} steps done"
-        if train.max_minutes and self.clock >= 60 * train.max_minutes:
-            return f"{train.max_minutes:g} minutes used"
-        if train.patience and self.tracker.bad_validations >= train.patience:
-            return f"no better {train.watch} in {train.patience} validations"
-        return None
+        return self.triggers.end(self.step, self.clock, self.tracker.bad_validations)
 
     def _update(self, stopped: Callable[[], bool]) -> bool:
         """One step, from the mean loss over the target tokens of all processes; returns whether to stop after it."""
@@ -197,6 +193,8 @@ class Trainer:
             self.mean.update(self.step)
         self.target_tokens += update.target_tokens
         self.meter.add(loss, update.target_tokens, update.batches)
+        for listener in self.listeners:
+            listener.on_update(self.step)
         if self.step % train.log_every == 0:
             self._report(rate, norm)
         return stop > 0
@@ -222,12 +220,14 @@ class Trainer:
         for listener in self.listeners:
             listener.on_step(report)
 
-    def _validate(self) -> None:
+    def _validate(self, counts: bool = True) -> None:
+        """Measure, save and report; a score that does not count changes nothing in the run."""
         paused = self.seconds
         loss, scores, value = self.group.broadcast(self._measure())
-        best = self.tracker.improves(value)
-        self.tracker = self.tracker.update(value, self.step)
-        self.validated[self.step] = value
+        best = counts and self.tracker.improves(value)
+        if counts:
+            self.tracker = self.tracker.update(value, self.step)
+            self.validated[self.step] = value
         self._save()
         report = ValidationReport(
             step=self.step,
@@ -284,6 +284,7 @@ class Trainer:
             self.validated,
         )
         save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean, self.run_files)
+        self.triggers.saved = self.clock
 
     def _finish(self, reason: str) -> Outcome:
         """Load the averaged checkpoints or the best one into `final`, whichever has the lower validation loss."""

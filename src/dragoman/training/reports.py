@@ -74,6 +74,9 @@ class Outcome:
 class Listener(Protocol):
     """Receives the progress of the training loop; `dragoman.workflows.listener` has that of a whole run."""
 
+    def on_update(self, step: int) -> None:
+        """Called after every update."""
+
     def on_step(self, report: StepReport) -> None:
         """Called every `train.log_every` steps."""
 

@@ -15,12 +15,13 @@ def learning_rate(step: int, d_model: int, train: TrainConfig, minutes: float) -
     `linear`: linearly up to that peak, then linearly to zero after `train.max_steps`; with `train.max_minutes`, at most
     the peak times the fraction of the minutes that is left.
     """
-    own_peak = noam(train.warmup, d_model, train.warmup)
+    warmup = train.warmup_steps
+    own_peak = noam(warmup, d_model, warmup)
     peak = own_peak if train.learning_rate is None else train.learning_rate
     if train.schedule == "inverse_sqrt":
-        rate = noam(step, d_model, train.warmup)
+        rate = noam(step, d_model, warmup)
         return rate if train.learning_rate is None else peak * rate / own_peak
-    left = (train.max_steps - step + 1) / max(1, train.max_steps - train.warmup + 1)
+    left = (train.total_steps - step + 1) / max(1, train.total_steps - warmup + 1)
     if train.max_minutes:
         left = min(left, 1 - minutes / train.max_minutes)
-    return peak * max(0.0, min(step / train.warmup, left))
+    return peak * max(0.0, min(step / warmup, left))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from dragoman.data.check import CorpusReport
+from dragoman.training.estimate import Estimate
 from dragoman.training.reports import StepReport, ValidationReport
 
 Item = TypeVar("Item")
@@ -28,6 +29,12 @@ class Listener(Protocol):
 
     def on_data(self, reports: Sequence[CorpusReport]) -> None:
         """Called once the text of a run has been read and checked."""
+
+    def on_estimate(self, estimate: Estimate) -> None:
+        """Called before the first step with what the run is expected to cost, if that can be known."""
+
+    def on_update(self, step: int) -> None:
+        """Called after every update."""
 
     def on_step(self, report: StepReport) -> None:
         """Called every `train.log_every` updates."""
@@ -55,6 +62,16 @@ class Listeners(Listener):
         """Call every listener."""
         for listener in self.listeners:
             listener.on_data(reports)
+
+    def on_estimate(self, estimate: Estimate) -> None:
+        """Call every listener."""
+        for listener in self.listeners:
+            listener.on_estimate(estimate)
+
+    def on_update(self, step: int) -> None:
+        """Call every listener."""
+        for listener in self.listeners:
+            listener.on_update(step)
 
     def on_step(self, report: StepReport) -> None:
         """Call every listener."""

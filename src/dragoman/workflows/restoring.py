@@ -17,7 +17,7 @@ from dragoman.training.integrity import fault_in, has_hashes, read_note
 Notice = Callable[[str], object]
 # Keys that may change when a run is resumed: none of them changes the arithmetic of an update.
 MAY_CHANGE = (
-    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines")),
+    *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines", "checkpoint_minutes")),
     *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
     "project.license",
     "data.test",
@@ -109,9 +109,9 @@ def _same_configuration(path: Path, copy: Path) -> bool:
 
 
 def _same_hashes(path: Path, copy: Path) -> bool:
-    """Whether two `data.json` are the same, apart from the test text, which a resumed run may change."""
+    """Whether two `data.json` are the same, apart from the test text and KEY=VALUE, which a resumed run may change."""
     try:
-        hashes = [parse_json(file.read_bytes()) | {"test": None} for file in (copy, path)]
+        hashes = [parse_json(file.read_bytes()) | {"test": None, "overrides": None} for file in (copy, path)]
     except (OSError, ValueError, TypeError):
         return False
     return bool(hashes[0] == hashes[1])

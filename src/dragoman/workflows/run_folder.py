@@ -1,7 +1,7 @@
 """The folder of a run: what the run was started with, and the checks before it is resumed.
 
 config.toml     the configuration, with every default
-data.json       the hashes of its text and of its tokenizer
+data.json       the hashes of its text and of its tokenizer, and the keys given on its command line
 """
 
 import json
@@ -11,14 +11,16 @@ from pathlib import Path
 
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import differences, dump_config, portable, read_run_config
+from dragoman.config.sizes import is_chosen, with_choices_of
 from dragoman.data.check import CorpusReport
-from dragoman.errors import ConfigError, ResumeError
+from dragoman.errors import ConfigError, DragomanError, ResumeError
 from dragoman.parsing import parse_json
 from dragoman.storage import locked, storage_error, write_text_atomically
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import checkpoint_steps, resumable_steps
+from dragoman.training.checkpoint import checkpoint_steps, read_progress, resumable_steps
 from dragoman.workflows.restoring import ENDS, MAY_CHANGE, fault_in_copies, saved_run_files
 
+DATA_NOTE = "data.json"
 INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
 
@@ -47,12 +49,21 @@ def lock_run(folder: Path) -> Iterator[None]:
         yield
 
 
+def check_unused(folder: Path) -> None:
+    """Raise ConfigError if another process trains in `folder` now."""
+    if (folder / ".lock").exists():  # left by a process that was killed, it is free
+        with lock_run(folder):
+            pass
+
+
 def check_resumable(folder: Path, config: RunConfig, resume: bool) -> None:
     """Check that a run may start or resume in `folder`.
 
     Raises ConfigError if the folder holds a run that is not to be resumed, ResumeError if it holds none or one
     with another configuration.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: is a file; choose another train.output, the folder of the run")
     steps = checkpoint_steps(folder / "checkpoints")
     if steps and not resume:
         raise ConfigError(
@@ -93,21 +104,53 @@ def _value(config: RunConfig, key: str) -> str:
     corpora = value if isinstance(value, tuple) else (value,)
     if all(isinstance(corpus, CorpusConfig) for corpus in corpora):
         return ", ".join(f"{' + '.join(path.name for path in c.files)} (weight {c.weight:g})" for c in corpora)
-    return str(value)
+    return "not set" if value is None else str(value)
+
+
+def with_original_choices(folder: Path, config: RunConfig) -> RunConfig:
+    """`config` with the numbers that the run in `folder` chose for `auto` when it started. Raises ResumeError."""
+    return config if is_chosen(config) else with_choices_of(config, original_config(folder))
+
+
+def original_overrides(folder: Path) -> tuple[str, ...]:
+    """The KEY=VALUE that the run in `folder` was started with, for a command that resumes it.
+
+    An end that the run has reached is left out: the run resumes to train longer. Empty where there is no such run.
+    """
+    try:
+        files = saved_run_files(folder) or folder
+        overrides = [str(one) for one in parse_json((files / DATA_NOTE).read_bytes())["overrides"]]
+        progress = read_progress(folder / "checkpoints", resumable_steps(folder / "checkpoints")[-1])
+        config = read_run_config(files)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, DragomanError):
+        return ()  # what is wrong is reported when the run is resumed
+    train = config.train
+    reached = {
+        "train.max_steps": train.max_steps != "auto" and progress.step >= train.max_steps,
+        "train.max_minutes": train.max_minutes is not None and progress.seconds >= 60 * train.max_minutes,
+    }
+    is_free = train.schedule != "linear"
+    return tuple(one for one in overrides if not (is_free and reached.get(one.partition("=")[0].strip())))
 
 
 def record_inputs(
-    folder: Path, config: RunConfig, reports: Sequence[CorpusReport], tokenizer: Tokenizer, resume: bool
+    folder: Path,
+    config: RunConfig,
+    reports: Sequence[CorpusReport],
+    tokenizer: Tokenizer,
+    resume: bool,
+    overrides: Sequence[str] = (),
 ) -> dict[str, bytes]:
-    """Record the configuration and the hashes of text and tokenizer in the run's folder.
+    """Record the configuration, the hashes of text and tokenizer and the given KEY=VALUE in the run's folder.
 
     Returns what a checkpoint keeps of them. On `resume` they are compared first; raises ResumeError if text or
     tokenizer changed.
     """
-    note = folder / "data.json"
+    note = folder / DATA_NOTE
     if resume:
         _check_inputs((saved_run_files(folder) or folder) / note.name, folder, reports, tokenizer)
-    inputs = {report.name: report.sha256 for report in reports} | {"tokenizer": tokenizer.sha256}
+    hashes = {report.name: report.sha256 for report in reports}
+    inputs = {**hashes, "tokenizer": tokenizer.sha256, "overrides": [*overrides]}
     texts = {"config.toml": dump_config(config), note.name: json.dumps(inputs, indent=2) + "\n"}
     for name, text in texts.items():
         write_text_atomically(folder / name, text)

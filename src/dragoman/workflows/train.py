@@ -9,7 +9,7 @@ OUTPUT/model/                     the finished bundle
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -25,16 +25,19 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import Score, score_all
 from dragoman.exporting.golden import COUNT as GOLDEN
 from dragoman.exporting.golden import golden_sentences, golden_text
+from dragoman.machine import usable_processors
 from dragoman.model.device import pick_device
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.storage import atomic_folder
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.checkpoint import LOG
 from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
+from dragoman.training.estimate import Estimate
 from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.reports import Outcome
 from dragoman.translator import Translator
+from dragoman.workflows.costs import estimate_run, refuse_beyond_memory, training_workload, with_choices
 from dragoman.workflows.data import check_with_progress
 from dragoman.workflows.evaluate import TestSet, translate_all
 from dragoman.workflows.finetune import apply_base_model
@@ -42,7 +45,14 @@ from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
 from dragoman.workflows.quality import measure_quality
 from dragoman.workflows.restoring import recorded_log, restore_run
-from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, record_inputs
+from dragoman.workflows.run_folder import (
+    check_resumable,
+    check_unused,
+    lock_run,
+    output_of,
+    record_inputs,
+    with_original_choices,
+)
 from dragoman.workflows.trainer import Run, build_trainer
 
 
@@ -60,6 +70,8 @@ class TrainResult:
     """BLEU, chrF and TER on the test set, or on the validation set if there is no test set."""
     copying: tuple[Score, ...] = ()
     """The same scores of the source text itself: what a model that translates nothing would get."""
+    estimate: Estimate | None = None
+    """What the run was expected to cost when it started or resumed; None if that could not be known."""
 
 
 def train(
@@ -69,12 +81,14 @@ def train(
     *,
     given: Collection[str] | None = None,
     teacher: Bundle | None = None,
+    overrides: Sequence[str] = (),
 ) -> TrainResult:
     """Check the text, learn the tokenizer, train, score and write the model bundle.
 
     `config` is a configuration or the path of one. With `resume` the run continues from its last checkpoint. `given`
     are the dotted keys that the user set, if `config` comes from `read_config`; otherwise those that are not the
-    defaults count. With a `teacher`, whose translations are the training text, its tokenizer is used and none is
+    defaults count; `overrides` are the KEY=VALUE among them, which the run's folder keeps for its resumption. With a
+    `teacher`, whose translations are the training text, its tokenizer is used and none is
     learned. When torchrun starts several processes, all of them train and the main one does the rest.
 
     Raises ConfigError, ResumeError, DataError, DivergenceError, and Interrupted after a signal, with everything saved.
@@ -83,27 +97,37 @@ def train(
         config, given = read_config(config)
     given = changed_keys(config) if given is None else given
     folder = output_of(config)
+    if config.train.start_from and config.model.preset == "auto":
+        given = set(given) - {"model.preset"}  # the shape comes with the base model
     config, base = apply_base_model(config, given, resume)
-    if config.train.threads:
-        torch.set_num_threads(config.train.threads)
+    threads = config.train.threads or usable_processors()  # a container's quota, which torch does not know
+    if config.train.threads or threads < torch.get_num_threads():
+        torch.set_num_threads(threads)
     retain_freed_memory(torch.get_num_threads())
     limit_kernel_caches(config.model.d_model)
     group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
     listener = Listeners(listeners if group.is_main else ())
     try:
         with group.raise_if_lost("outside the training steps"):
+            refuse_beyond_memory(config, device, group)
+            if resume:
+                config = with_original_choices(folder, config)
             reports = _check_data(config, folder, resume, listener) if group.is_main else ()
             with lock_run(folder) if group.is_main else nullcontext():
-                return _train(Run(config, given, folder, device, group, listener, reports, base, teacher, resume))
+                return _train(
+                    Run(config, given, folder, device, group, listener, reports, base, teacher, resume, overrides)
+                )
     finally:
         leave_process_group()
 
 
 def _check_data(config: RunConfig, folder: Path, resume: bool, listener: Listeners) -> Sequence[CorpusReport]:
     """The reports on the text; nothing is written before it is known to be usable."""
+    check_unused(folder)
     check_resumable(folder, config, resume)
     reports = check_with_progress(config.data, listener)
-    listener.on_data(reports)
+    if not resume:  # the findings are known
+        listener.on_data(reports)
     return reports
 
 
@@ -117,7 +141,12 @@ def _train(run: Run) -> TrainResult:
             _save_tokenizer(run)
     first_step = run.group.broadcast(first_step)
     tokenizer = Tokenizer.load(run.folder / "tokenizer")
-    files = record_inputs(run.folder, run.config, run.reports, tokenizer, run.resume) if run.group.is_main else {}
+    processes = run.group.size
+    workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
+    run = with_choices(run, workload)
+    refuse_beyond_memory(run.config, run.device, run.group, len(tokenizer.target))
+    inputs = run.config, run.reports, tokenizer, run.resume, run.overrides
+    files = record_inputs(run.folder, *inputs) if run.group.is_main else {}
     trainer = build_trainer(run, tokenizer, first_step)
     trainer.run_files = files
     _describe(run, tokenizer, trainer)
@@ -129,11 +158,15 @@ def _train(run: Run) -> TrainResult:
     if run.resume:
         trainer.resume(first_step)
         run.listener.notice(f"resumed at step {trainer.step:,}")
+    trainer.prepare()
+    estimate = estimate_run(trainer, workload) if run.group.is_main else None
+    if estimate:
+        run.listener.on_estimate(estimate)
     outcome = trainer.fit()
     if not run.group.is_main:
         return TrainResult(run.folder / "model", outcome)
     run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
-    return _finalise(run, tokenizer, trainer, outcome)
+    return replace(_finalise(run, tokenizer, trainer, outcome), estimate=estimate)
 
 
 def _metrics_log(run: Run, first_step: int) -> MetricsLog:
@@ -218,8 +251,11 @@ def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
     pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
     run.listener.notice(
         f"{config.project.source} → {config.project.target}: {trainer.final.parameter_count / 1e6:.1f} M parameters, "
-        f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces, "
-        f"{run.device} with {torch.get_num_threads()} threads"
+        f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces"
+    )
+    threads = torch.get_num_threads()
+    run.listener.notice(
+        f"{run.device} with {threads} {'thread' if threads == 1 else 'threads'}"
         + (f" in each of {group.size} processes ({config.train.parallel})" if group.size > 1 else "")
         + f", seed {config.train.seed}"
     )

@@ -44,6 +44,8 @@ class Run:
     teacher: Bundle | None
     """The model that distillation learns from."""
     resume: bool
+    overrides: Sequence[str] = ()
+    """The KEY=VALUE that the configuration was read with."""
 
 
 def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:

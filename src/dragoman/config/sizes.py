@@ -1,0 +1,87 @@
+"""The values of `auto`: model, steps, warm-up and validations by the amount of text.
+
+A run replaces `auto` before it trains and stores the numbers in its `config.toml`, so that it resumes with them.
+"""
+
+import math
+from collections.abc import Collection
+
+from dragoman.config.model import ModelConfig
+from dragoman.config.run import RunConfig
+from dragoman.config.train import TrainConfig
+
+# Up to how many pairs a preset is large enough, on a CPU and on a GPU: a CPU of a few cores needs days for the rest.
+ON_CPU = {100_000: "tiny"}
+ON_GPU = {50_000: "tiny", 1_000_000: "small", 20_000_000: "base"}
+LARGEST = {False: "small", True: "big"}
+# Little text is seen often and must not be learned by heart.
+DROPOUTS = {50_000: 0.3, 200_000: 0.2}
+# 100 epochs of 2,000 pairs, 36 of 20,000, 13 of 200,000, 5 of 2 million: ten times the text is read 2.8 times as long.
+EPOCHS, AT_PAIRS, DECREASE = 100.0, 2000, 0.45
+FEWEST_STEPS = 300
+
+
+def preset_for(pairs: int, gpu: bool) -> str:
+    """The preset that this many pairs can fill and this machine can train."""
+    limits = ON_GPU if gpu else ON_CPU
+    return next((preset for limit, preset in limits.items() if pairs <= limit), LARGEST[gpu])
+
+
+def epochs_for(pairs: float) -> float:
+    """How often a run reads its text."""
+    return min(EPOCHS, EPOCHS * (max(pairs, 1) / AT_PAIRS) ** -DECREASE)
+
+
+def steps_for(pairs: float, steps_per_epoch: float) -> int:
+    """`max_steps`, with two significant digits."""
+    steps = max(FEWEST_STEPS, epochs_for(pairs) * steps_per_epoch)
+    digits = 1 - math.floor(math.log10(steps))
+    return int(round(steps, digits))
+
+
+def warmup_for(steps: int) -> int:
+    """`warmup`: a tenth of the steps, from 400 to 4,000, but at most a quarter of them."""
+    return max(1, min(steps // 4, max(400, min(4000, steps // 10))))
+
+
+def validation_interval_for(steps: int) -> int:
+    """`validate_every`: thirty validations in a run, at most 1,000 steps apart."""
+    return max(1, min(1000, steps // 30))
+
+
+def chosen_model(model: ModelConfig, given: Collection[str], pairs: int, gpu: bool) -> ModelConfig:
+    """`model` with the shape that `auto` chooses; keys of [model] that were `given` keep their values."""
+    if model.preset != "auto":
+        return model
+    own = {key: getattr(model, key) for key in type(model).model_fields if f"model.{key}" in given and key != "preset"}
+    dropout = next((rate for limit, rate in DROPOUTS.items() if pairs <= limit), None)
+    by_size = {} if dropout is None else {"dropout": dropout}
+    return ModelConfig.model_validate(by_size | own | {"preset": preset_for(pairs, gpu)})
+
+
+def chosen_train(train: TrainConfig, pairs: float, steps_per_epoch: float) -> TrainConfig:
+    """`train` with numbers for `auto`."""
+    steps = steps_for(pairs, steps_per_epoch) if train.max_steps == "auto" else train.max_steps
+    values = {
+        "max_steps": steps,
+        "warmup": warmup_for(steps) if train.warmup == "auto" else train.warmup,
+        "validate_every": validation_interval_for(steps) if train.validate_every == "auto" else train.validate_every,
+    }
+    return train.model_copy(update=values)
+
+
+def is_chosen(config: RunConfig) -> bool:
+    """Whether no key is `auto` any more, of those that depend on the text."""
+    train = config.train
+    return "auto" not in (config.model.preset, train.max_steps, train.warmup, train.validate_every)
+
+
+def with_choices_of(config: RunConfig, before: RunConfig) -> RunConfig:
+    """`config` with what a run chose when it started, where it says `auto`."""
+    train = {
+        key: getattr(before.train, key)
+        for key in ("max_steps", "warmup", "validate_every")
+        if getattr(config.train, key) == "auto"
+    }
+    model = before.model if config.model.preset == "auto" else config.model
+    return config.model_copy(update={"train": config.train.model_copy(update=train), "model": model})
