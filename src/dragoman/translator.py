@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Self, Unpack, overload
 
@@ -25,6 +25,7 @@ from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.config.file import build_section
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence
+from dragoman.control.languages import LanguageCheck
 from dragoman.control.request import (
     change_options,
     check_engine_request,
@@ -33,21 +34,18 @@ from dragoman.control.request import (
 )
 from dragoman.control.retry import translate_with_retries
 from dragoman.control.sentences import Sentence, join, join_line, translate_sentences
+from dragoman.control.splitting import encode_lines, halve
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
 from dragoman.text.lines import WINDOW, check_type, chunks_of, lines_of
-from dragoman.text.normalise import normalise
-from dragoman.text.segment import WHOLE_SHARE, Segment, segments
 from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Candidate, Translation
 
 # The file of a bundle that holds its glossary.
 GLOSSARY = "glossary.tsv"
-# A retry splits no sentence of fewer tokens: what is left would be no clause.
-MIN_PART_TOKENS = 8
 
 ModelPath = str | os.PathLike[str]
 
@@ -57,7 +55,8 @@ class Translator:
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
     lines are translated in parts and faulty translations are retried; without them, each line is translated once, as a
-    whole. The `glossary` applies to every line.
+    whole. With a `target_language`, lines and translations in other languages are warned of. The `glossary` applies to
+    every line.
     """
 
     def __init__(
@@ -68,9 +67,11 @@ class Translator:
         *,
         max_source_tokens: int | None = None,
         language: str = "en",
+        target_language: str | None = None,
         glossary: Glossary | None = None,
     ) -> None:
         self.tokenizer, self.engine, self.options = tokenizer, engine, options
+        self.language_check = LanguageCheck(tokenizer, language, target_language) if target_language else None
         self.max_source_tokens, self.language, self.glossary = max_source_tokens, language, glossary
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
@@ -146,6 +147,7 @@ class Translator:
             options,
             max_source_tokens=bundle.config.data.max_length,
             language=bundle.config.project.source,
+            target_language=bundle.config.project.target,
             glossary=merge_glossaries(glossary, own),
         )
         translator.bundle = bundle
@@ -267,12 +269,13 @@ class Translator:
         sentences = self._encode(lines, target_prefix)
         search = partial(translate_sentences, self.engine, self.tokenizer, glossary=glossary)
         flat = [sentence for line in sentences for sentence in line]
+        halves = partial(halve, self.tokenizer, language=self.language)
         if self.max_source_tokens:
-            found = iter(translate_with_retries(search, flat, options, self._halves))
+            found = iter(translate_with_retries(search, flat, options, halves))
         else:
             found = iter(search(flat, options))
         each = [[next(found) for _ in line] for line in sentences]
-        translations = list(map(join_line, lines, sentences, each))
+        translations = list(map(join_line, lines, sentences, each, repeat(self.language_check)))
         again = partial(self._translate, lines, target_prefix, glossary=None)
         return add_confidence(translations, self.confidence, options, again)
 
@@ -281,26 +284,4 @@ class Translator:
         prefix = tuple(self.tokenizer.encode([target_prefix], "target")[0])
         if UNK in prefix:
             raise ConfigError(f"target_prefix {target_prefix!r}: the model has no token for a character; change it")
-        ids = self.tokenizer.encode(lines, "source")
-        whole = [Sentence(Segment(normalise(line), ""), own, prefix) for line, own in zip(lines, ids, strict=True)]
-        return [self._split(line, self.max_source_tokens) if line.source_ids else [] for line in whole]
-
-    def _split(self, sentence: Sentence, max_tokens: int | None) -> list[Sentence]:
-        """The sentences of a line, each of up to `max_tokens` tokens; a short line or a single sentence stays whole."""
-        if not max_tokens or len(sentence.source_ids) <= max_tokens * WHOLE_SHARE:
-            return [sentence]
-        text = sentence.segment.text
-        known = {text: len(sentence.source_ids)}  # most lines are one sentence: they are not encoded twice
-
-        def count(part: str) -> int:
-            return known.get(part) or len(self.tokenizer.encode([part], "source")[0])
-
-        parts = segments(text, self.language, max_tokens, count)
-        if len(parts) == 1:
-            return [sentence]
-        ids = self.tokenizer.encode([part.text for part in parts], "source")
-        first, *rest = map(Sentence, parts, ids)
-        return [replace(first, target_prefix=sentence.target_prefix), *rest]
-
-    def _halves(self, sentence: Sentence) -> list[Sentence]:
-        return self._split(sentence, max(len(sentence.source_ids) // 2, MIN_PART_TOKENS))
+        return encode_lines(self.tokenizer, lines, self.language, self.max_source_tokens, prefix)

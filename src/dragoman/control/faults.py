@@ -26,6 +26,7 @@ CODE = re.compile(r"[\d_/\\@.:=<>#]")
 FLAGS = {
     "loop": Flag("loop", "the translation repeats itself; check it by hand"),
     "length": Flag("length", "source and translation differ much in length; look for lost or invented text"),
+    "empty": Flag("empty", "the translation is empty, but the source has letters; translate the line by hand"),
     "copy": Flag("copy", "the source was copied, not translated; check it by hand, and the training text for copies"),
 }
 
@@ -76,13 +77,13 @@ def is_copy(source: str, translation: str) -> bool:
     Names, numbers, addresses and code are copied correctly: capitalised words and words with other characters than
     letters do not count.
     """
-    plain = _plain_words(source)
+    plain = plain_words(source)
     letters = sum(unspaced(character) for word in plain for character in word)
     if len(plain) <= PLAIN_WORDS and letters <= PLAIN_LETTERS:
         return False
     if folded(source) == folded(translation):
         return True
-    common = Counter(plain) & Counter(_plain_words(translation))
+    common = Counter(plain) & Counter(plain_words(translation))
     return len(plain) > PLAIN_WORDS and common.total() >= COPIED_SHARE * len(plain)
 
 
@@ -91,6 +92,7 @@ def unspaced(character: str) -> bool:
     return character.isalpha() and character.lower() == character.upper()
 
 
-def _plain_words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
+    """The words of a text that are to be translated: in lower case, and neither addresses nor code."""
     words = (re.sub(r"^\W+|\W+$", "", word) for word in normalise(text).split())
     return [word for word in words if word[:1].isalpha() and not word[0].isupper() and not CODE.search(word)]

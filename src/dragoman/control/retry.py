@@ -18,7 +18,7 @@ def translate_with_retries(
 ) -> list[Translation]:
     """`translate(sentences, options)`; those with a fault are translated again, then in the parts that `split` makes.
 
-    If no retry removes a fault, the first translation is kept, with its warning.
+    A retry may not be empty. If no retry removes a fault, the first translation is kept, with its warning.
     """
 
     def in_parts(whole: Sequence[Sentence], options: DecodeConfig) -> list[Translation]:
@@ -31,7 +31,7 @@ def translate_with_retries(
 
     translations = translate(sentences, options)
     size = min(options.no_repeat_ngram or RETRY_NO_REPEAT_NGRAM, RETRY_NO_REPEAT_NGRAM)
-    retry_options = options.model_copy(update={"no_repeat_ngram": size})
+    retry_options = options.model_copy(update={"no_repeat_ngram": size, "min_length": _more_than_nothing(options)})
     for retry in (translate, in_parts):
         flagged = [index for index, translation in enumerate(translations) if translation.warnings]
         retried = retry([sentences[index] for index in flagged], retry_options)
@@ -39,3 +39,8 @@ def translate_with_retries(
             if not translation.warnings:
                 translations[index] = translation
     return translations
+
+
+def _more_than_nothing(options: DecodeConfig) -> int:
+    """A minimum of two tokens where the options allow it: one may be a lone space."""
+    return max(options.min_length, min(2, options.max_length or 2))

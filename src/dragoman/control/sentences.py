@@ -6,6 +6,7 @@ from itertools import repeat
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults import FLAGS, detect_fault, is_copy
+from dragoman.control.languages import LanguageCheck
 from dragoman.control.mbr import rank_by_utility
 from dragoman.control.terms import apply_glossary
 from dragoman.decode.hypothesis import Hypothesis
@@ -54,6 +55,8 @@ def translate_sentences(
             Candidate(next(texts), h.score, h.log_prob, h.tokens, tuple(next(log_probs))) for h in several
         )
         fault = detect_fault(source, line, candidates[0].tokens)
+        if not fault and not candidates[0].text and any(map(str.isalpha, line)):
+            fault = FLAGS["empty"]
         translations.append(Translation(line, candidates, (fault,) if fault else (), of_line))
     return translations
 
@@ -89,7 +92,9 @@ def join(text: str, sentences: Sequence[Sentence], translations: Sequence[Transl
     return Translation(text, candidates, tuple(warnings), terms)
 
 
-def join_line(line: str, sentences: Sequence[Sentence], translations: Sequence[Translation]) -> Translation:
+def join_line(
+    line: str, sentences: Sequence[Sentence], translations: Sequence[Translation], check: LanguageCheck | None = None
+) -> Translation:
     """The translation of a whole line; a blank line, which has no sentences, has a blank translation."""
     if not sentences:
         return Translation(line, (Candidate("", 0.0, 0.0),))
@@ -97,6 +102,9 @@ def join_line(line: str, sentences: Sequence[Sentence], translations: Sequence[T
     warnings = list(whole.warnings)
     if is_copy(line, whole.text):
         warnings.append(FLAGS["copy"])
+    if check:
+        ids = [token for sentence in sentences for token in sentence.source_ids]
+        warnings += check.flags(line, ids, whole.text)
     if len(sentences) > 1:
         warnings.append(Flag("segmented", f"translated in {len(sentences)} parts"))
     return Translation(line, whole.candidates, tuple(warnings), whole.terms)
