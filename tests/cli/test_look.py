@@ -12,21 +12,23 @@ import pytest
 import dragoman as dragoman_api
 
 SENTENCE = "the red dog sees a bird"
+# `translate` repeats a search whose result is empty, `look` does not: with a minimum both search alike.
+ALIKE = "decode.min_length=2"
 
 
 def test_each_piece_is_told_with_what_could_have_been_said_instead(dragoman: Any, model: Path) -> None:
-    said = dragoman("look", SENTENCE, "-m", model)
+    said = dragoman("look", SENTENCE, "-m", model, ALIKE)
     assert said.code == 0, said.err
     assert said.out.splitlines()[0] == SENTENCE
-    translated = dragoman("translate", SENTENCE, "-m", model).out.strip()
+    translated = dragoman("translate", SENTENCE, "-m", model, ALIKE).out.strip()
     assert said.out.splitlines()[1].startswith(f"→ {translated} (log P -")
     assert said.out.splitlines()[2].split() == ["piece", "P", "instead"]
     assert "\n</s>" in said.out
 
 
 def test_for_a_program_it_agrees_with_translate(dragoman: Any, model: Path) -> None:
-    looked = json.loads(dragoman("look", SENTENCE, "-m", model, "--beam", 3, "--json").out)
-    lines = dragoman("translate", SENTENCE, "-m", model, "--beam", 3, "--n-best", 3, "--json").out
+    looked = json.loads(dragoman("look", SENTENCE, "-m", model, "--beam", 3, ALIKE, "--json").out)
+    lines = dragoman("translate", SENTENCE, "-m", model, ALIKE, "--beam", 3, "--n-best", 3, "--json").out
     translated = json.loads(lines)["translations"]
     assert [hypothesis["text"] for hypothesis in looked["hypotheses"]] == [one["text"] for one in translated]
     assert [one["log_prob"] for one in looked["hypotheses"]] == pytest.approx([one["log_prob"] for one in translated])

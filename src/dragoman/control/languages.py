@@ -16,7 +16,7 @@ from dragoman.text.script import script_of, script_shares, scripts_of_language
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translation import Flag
 
-# More than half of at least so many letters must be of another script.
+# More than half of the letters, and at least this number, must be of another script (or unknown to the vocabulary).
 SCRIPT_LETTERS, UNKNOWN_CHARACTERS, MOST = 3, 2, 0.5
 # Fewer letters than these, or a lower probability, say nothing about the language; less is enough where a line has no
 # letter of a script of its language.
