@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from dragoman.text.glossary import Glossary
     from dragoman.translation import Translation
     from dragoman.translator import Translator
+    from dragoman.workflows.confidence import learn_model_confidence
     from dragoman.workflows.data import check_data, split_data
     from dragoman.workflows.distil import distill
     from dragoman.workflows.evaluate import Evaluation, evaluate
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.listener import Listener
+    from dragoman.workflows.robustness import Robustness, evaluate_robustness
     from dragoman.workflows.train import TrainResult, train
 
 _MODULES = {
@@ -63,12 +65,14 @@ _MODULES = {
     "text.glossary": ("Glossary",),
     "translation": ("Translation",),
     "translator": ("Translator",),
+    "workflows.confidence": ("learn_model_confidence",),
     "workflows.data": ("check_data", "split_data"),
     "workflows.distil": ("distill",),
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
     "workflows.listener": ("Listener",),
+    "workflows.robustness": ("Robustness", "evaluate_robustness"),
     "workflows.train": ("TrainResult", "train"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -90,6 +94,7 @@ __all__ = [
     "QualityError",
     "ResourceError",
     "ResumeError",
+    "Robustness",
     "RunConfig",
     "TrainResult",
     "Translation",
@@ -98,8 +103,10 @@ __all__ = [
     "check_data",
     "distill",
     "evaluate",
+    "evaluate_robustness",
     "export",
     "inspect",
+    "learn_model_confidence",
     "load_config",
     "open_bundle",
     "split_data",

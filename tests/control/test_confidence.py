@@ -90,7 +90,10 @@ def test_a_malformed_file_is_named(learned: Confidence, tmp_path: Path, spoil) -
 def test_a_flagged_translation_has_little_confidence_however_likely(learned: Confidence) -> None:
     sure = Translation("x " * 5, (Candidate("rot hund katze sieht zwei", -0.3, -0.3, (1, 2, 3, 4, 5)),))
     looped = Translation(sure.source, sure.candidates, (FLAGS["loop"],))
-    parts = Translation(sure.source, sure.candidates, (Flag("segmented", "translated in 2 parts"),))
+    flags = (Flag("segmented", "translated in 2 parts"), Flag("language", "the source is not English"))
+    parts = Translation(sure.source, sure.candidates, flags)
+    empty = Translation("x", (Candidate("", -0.1, -0.1),), (Flag("empty", "no translation"),))
+    assert add_confidence([empty], learned, DecodeConfig(confidence=True), lambda _: [])[0].confidence == 0.05
     assert learned.probability(looped) == learned.flagged_limit == 0.05
     assert learned.probability(parts) == learned.probability(sure)
 

@@ -112,7 +112,7 @@ def add_confidence(
             )
         samples = draw(options, options.confidence_samples, sample)
     return [
-        replace(one, confidence=learned.probability(one, drawn)) if one.text else one
+        replace(one, confidence=learned.probability(one, drawn)) if one.source.strip() else one
         for one, drawn in zip(translations, samples, strict=True)
     ]
 
@@ -134,7 +134,7 @@ def learn_confidence(
 
     Raises DataError if there are too few lines, or nearly all have the same outcome.
     """
-    given = [index for index, one in enumerate(translations) if one.text and references[index].strip()]
+    given = [index for index, one in enumerate(translations) if one.source.strip() and references[index].strip()]
     if len(given) < MIN_LINES:
         raise DataError(f"confidence: {len(given):,} lines with text; give at least {MIN_LINES}")
     kept, score = [translations[index] for index in given], _chrf()
@@ -187,8 +187,8 @@ def features(translation: Translation, usual_ratio: float, samples: Sequence[str
 
 
 def is_flagged(translation: Translation) -> bool:
-    """Whether a warning names a fault; `segmented` does not."""
-    return any(flag.kind != "segmented" for flag in translation.warnings)
+    """Whether a warning names a fault of the translation; `segmented` and `language`, which is the source's, do not."""
+    return any(flag.kind not in ("segmented", "language") for flag in translation.warnings)
 
 
 def _log_ratio(translation: Translation) -> float:

@@ -34,7 +34,7 @@ class Row:
     kept: float
     """changed / plain."""
     warnings: int
-    """Translations of changed lines with a warning."""
+    """Translations of changed lines with a warning of a fault."""
 
 
 @dataclass(frozen=True, slots=True)
