@@ -7,6 +7,7 @@ from typing import Any, get_type_hints
 import pytest
 import torch
 
+import dragoman
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.config.decode import DecodeOptions
 from dragoman.control.request import change_options
@@ -158,3 +159,88 @@ def test_threads_and_precision_reach_torch_and_leave_the_process_as_it_was(
     engine.translate([[5, 6]], DecodeConfig(beam=1))
     engine.translate([[5, 6]], DecodeConfig(beam=1, exact=True))
     assert (seen, torch.get_num_threads()) == ([before + 1, 1], before)
+
+
+# --- arguments of a wrong type -------------------------------------------------------------------------------------
+
+NO_PATHS: tuple[Any, ...] = (None, 5, b"x", {}, [])
+
+
+@pytest.mark.parametrize("given", NO_PATHS, ids=repr)
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (dragoman.train, "config"),
+        (dragoman.load_config, "config"),
+        (dragoman.check_data, "config"),
+        (lambda given: dragoman.split_data(given, "a", "b"), "config"),
+        (dragoman.open_bundle, "model"),
+        (dragoman.export, "model"),
+        (lambda given: dragoman.inspect(given, "a"), "model"),
+        (lambda given: dragoman.distill("en-ko", given), "config"),
+        (dragoman.Glossary.read, "glossary"),
+    ],
+    ids=[
+        "train",
+        "load_config",
+        "check_data",
+        "split_data",
+        "open_bundle",
+        "export",
+        "inspect",
+        "distill",
+        "read",
+    ],
+)
+def test_what_is_no_path_is_an_error_that_names_the_argument(call: Callable[[Any], Any], name: str, given: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"^{name}: give a path, a str or os\.PathLike, not "):
+        call(given)
+
+
+@pytest.mark.parametrize("given", [None, 5, b"en-ko", {}, [None]], ids=repr)
+def test_what_is_no_model_is_an_error(given: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^model: give a path"):
+        Translator.load(given)
+
+
+@pytest.mark.parametrize("given", [0, -1, "3", None, 1.5, True], ids=repr)
+def test_a_number_is_a_whole_number_above_0(translator: Translator, given: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"^window: give a whole number above 0, not {given!r}$"):
+        translator.stream(["red dog"], given)
+    with pytest.raises(ConfigError, match=rf"^count: give a whole number above 0, not {given!r}$"):
+        translator.alternatives("red dog", count=given)
+
+
+@pytest.mark.parametrize("given", [None, b"x", {"a": "b"}, 5, [], ["a"], ["a", "b"]], ids=repr)
+def test_alternatives_are_those_of_one_line(translator: Translator, given: Any) -> None:
+    with pytest.raises(DataError, match=r"^text: .* given; give a str, one line$"):
+        translator.alternatives(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, 5, "ab", b"ab", {"a": "b"}, ["ab"], [b"ab"], [None], [("a",)], [("a", None)], [("a", "b", "c")], [(1, 2)]],
+    ids=repr,
+)
+def test_what_is_no_pair_of_str_is_named(translator: Translator, given: Any) -> None:
+    with pytest.raises(DataError, match=r"^pairs: .*(two str)$"):
+        translator.score(given)
+    assert translator.score(iter([["red", "red"], ("red", "red")])) == translator.score([("red", "red")] * 2)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, "a", 5, [("a", "b")], {"a": None}, {"a": 5}, {"a": [None]}, {"a": b"x"}, {5: "a"}, {None: "a"}, {"a": {}}],
+    ids=repr,
+)
+def test_what_is_no_glossary_is_named(given: Any) -> None:
+    with pytest.raises((ConfigError, DataError), match=r"^glossary:.*(None|a value of type)"):
+        dragoman.Glossary.of(given)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"engine": None}, {"engine": 5}, {"device": None}, {"device": 5}, {"threads": True}], ids=repr
+)
+def test_a_wrong_type_of_engine_device_or_threads_is_named(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"^{next(iter(arguments))}: "):
+        Translator.load("en-ko", **arguments)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
-from dragoman.errors import ConfigError, ModelError
+from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.parsing import parse_json
 from dragoman.storage import atomic_folder, fingerprint, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
@@ -75,7 +75,7 @@ class Bundle:
 
 def open_bundle(folder: str | os.PathLike[str]) -> Bundle:
     """Read and verify the bundle in `folder`. Raises ModelError that names the file at fault."""
-    folder = Path(folder)
+    folder = checked_path("model", folder)
     manifest = _read_manifest(folder)
     for name, expected in manifest["files"].items():
         _verify(folder, name, expected)

@@ -12,7 +12,13 @@
     └── Interrupted         130   stopped by a signal, after saving
 
 A message says where, what, and what to do next, in one line. An `assert` is for our own bugs.
+
+At the end are the checks of arguments that are of a wrong type: a Python error deep inside would name no argument.
 """
+
+import os
+from pathlib import Path
+from types import UnionType
 
 
 class DragomanError(Exception):
@@ -67,3 +73,27 @@ class Interrupted(DragomanError):
     """A signal stopped the work; everything done so far has been saved."""
 
     exit_code = 130
+
+
+def describe_type(value: object) -> str:
+    """What was given in place of something else, for an error message."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def check_type(name: str, value: object, expected: type | UnionType, remedy: str) -> None:
+    """Raises ConfigError that names the argument `name`, unless its value is of the expected type."""
+    if not isinstance(value, expected):
+        raise ConfigError(f"{name}: give {remedy}, not {describe_type(value)}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Raises ConfigError that names the argument `name`, unless its value is a whole number above 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{name}: give a whole number above 0, not {value!r}")
+
+
+def checked_path(name: str, value: object) -> Path:
+    """The path that an argument gives. Raises ConfigError that names the argument if it is none."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise ConfigError(f"{name}: give a path, a str or os.PathLike, not {describe_type(value)}")
+    return Path(value)

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Any, Self, Unpack, overload
 
 from dragoman.bundle import Bundle, open_bundle
@@ -37,10 +36,10 @@ from dragoman.control.sentences import Sentence, join, join_line, translate_sent
 from dragoman.control.splitting import encode_lines, halve
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, check_count, check_type, checked_path
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
-from dragoman.text.lines import WINDOW, check_type, chunks_of, lines_of
+from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Candidate, Translation
 
@@ -96,8 +95,8 @@ class Translator:
         `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle. Raises
         ModelError, ConfigError, ResourceError.
         """
-        models = [model] if isinstance(model, str | os.PathLike) else model
-        bundles = [open_bundle(resolve_model(Path(one))) for one in models]
+        models = list(model) if isinstance(model, Sequence) and not isinstance(model, str | bytes) else [model]
+        bundles = [open_bundle(resolve_model(checked_path("model", one))) for one in models]
         if not bundles:
             raise ConfigError("model: an empty list; give a model folder, or the name of a bundled model")
         return cls.of_bundle(
@@ -129,7 +128,7 @@ class Translator:
         or all processors with CTranslate2.
         """
         check_request_types(options, glossary)
-        engine = check_engine_request(engine, precision, threads)
+        engine = check_engine_request(engine, device, precision, threads)
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
@@ -208,6 +207,7 @@ class Translator:
     ) -> Iterator[Translation]:
         """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`."""
         options, terms = self._request(glossary, target_prefix, options, changes)
+        check_count("window", window)
         chunks = chunks_of(lines_of(lines), window)
         return chain.from_iterable(self._translate(chunk, target_prefix, options, terms) for chunk in chunks)
 
@@ -222,7 +222,8 @@ class Translator:
     ) -> tuple[Candidate, ...]:
         """`count` translations of a line that continue with different tokens after `target_prefix`, best first."""
         options, _ = self._request(None, target_prefix, options, changes)
-        [line] = lines_of(text)
+        check_count("count", count)
+        line = one_line(text)
         parts = self._encode([line], target_prefix)[0]
         if not parts:
             return ()
@@ -241,7 +242,7 @@ class Translator:
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> list[list[float]]:
         """log P in nats of each token of each target and of EOS, given its source; nothing is split or retried."""
-        pairs = list(pairs)
+        pairs = checked_pairs(pairs)
         sources = self.tokenizer.encode([source for source, _ in pairs], "source")
         targets = self.tokenizer.encode([target for _, target in pairs], "target")
         return self.engine.score(sources, targets)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, checked_path
 from dragoman.parsing import Malformed, parse_toml, plain_cause
 
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
@@ -36,7 +36,7 @@ def read_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> tup
     The configuration itself does not hold them: what needs them (fine-tuning, distillation, notices about
     keys without effect) takes them as a second value. Raises ConfigError.
     """
-    path = Path(path)
+    path = checked_path("config", path)
     tree = _read_toml(path)
     for override in overrides:
         _apply(tree, override)

@@ -10,9 +10,8 @@ from typing import Any, get_args
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import Precision
 from dragoman.config.file import build_section
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, check_type
 from dragoman.text.glossary import Glossary
-from dragoman.text.lines import check_type
 
 MAX_THREADS = 1024
 
@@ -31,14 +30,17 @@ def check_request_types(options: object, glossary: object) -> None:
     check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
 
 
-def check_engine_request(engine: str, precision: str, threads: object) -> str:
+def check_engine_request(engine: str, device: str, precision: str, threads: object) -> str:
     """The engine for a precision: one other than `auto` selects torch, because an export has its own.
 
     Raises ConfigError for an unknown precision, for one that the engine has not, and for a wrong number of threads.
     """
+    check_type("engine", engine, str, "its name, such as auto or ct2-int8")
+    check_type("device", device, str, "its name, such as auto, cpu or cuda:1")
     if precision not in get_args(Precision):
         raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
-    if threads is not None and not (isinstance(threads, int) and 0 < threads <= MAX_THREADS):
+    is_count = isinstance(threads, int) and not isinstance(threads, bool) and 0 < threads <= MAX_THREADS
+    if threads is not None and not is_count:
         raise ConfigError(f"threads: {threads!r} is not between 1 and {MAX_THREADS:,}; leave it out for all")
     if precision != "auto" and engine not in ("auto", "torch"):
         raise ConfigError(f"precision {precision!r}: {engine} has its own; use engine torch, or leave it out")

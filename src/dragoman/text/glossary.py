@@ -27,10 +27,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Self
 
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError, checked_path, describe_type
 from dragoman.text.normalise import is_text, normalise
 
 # Scripts by the first word of a character's Unicode name, as far as word boundaries depend on them.
@@ -65,8 +64,9 @@ class Glossary:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read the file `path`. Raises DataError that names the line."""
+        path = checked_path("glossary", path)
         try:
-            lines = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
         except OSError as error:
             raise DataError(f"{path}: the glossary cannot be read: {error.strerror}; check the path") from None
         return cls._of_rows(_rows(lines, str(path)), str(path))
@@ -77,6 +77,8 @@ class Glossary:
 
         Raises DataError that names `name` and the number of the term, counted from 1.
         """
+        if not isinstance(terms, Mapping):
+            raise ConfigError(f"{name}: {describe_type(terms)} given; give a mapping of terms to translations")
         listed = ((term, [given] if isinstance(given, str) else given) for term, given in terms.items())
         return cls._of_rows(((number, *row) for number, row in enumerate(listed, 1)), name)
 
@@ -156,6 +158,11 @@ def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[st
 
 def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, list[str]]:
     """A row, normalised, without the empty columns that spreadsheets add."""
+    if isinstance(translations, bytes | Mapping) or not isinstance(translations, Iterable):
+        raise DataError(f"{where}: {describe_type(translations)} as translation of {term!r}; give a str, or several")
+    for text in (term, *translations):
+        if not isinstance(text, str):
+            raise DataError(f"{where}: {describe_type(text)}; terms and their translations are str")
     for text in (term, *translations):
         if not is_text(text):
             raise DataError(f"{where}: {text!r} contains an unpaired surrogate (invalid Unicode); fix the encoding")

@@ -1,10 +1,9 @@
 """The lines of what a caller gives as text, and lists of them to be translated together."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import UnionType
 from typing import TypeVar
 
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import DataError, describe_type
 
 # Lines translated together: enough to fill batches of equal length, few enough to appear soon; fewer if they are longer
 # than WINDOW_CHARACTERS.
@@ -29,15 +28,22 @@ def _checked(lines: Iterable[object]) -> Iterator[str]:
         yield line
 
 
-def describe_type(value: object) -> str:
-    """What was given in place of text, for an error message."""
-    return "None" if value is None else f"a value of type {type(value).__name__}"
+def one_line(text: object) -> str:
+    """The text if it is a str. Raises DataError."""
+    if not isinstance(text, str):
+        raise DataError(f"text: {describe_type(text)} given; give a str, one line")
+    return text
 
 
-def check_type(name: str, value: object, expected: type | UnionType, remedy: str) -> None:
-    """Raises ConfigError that names the argument `name`, unless its value is of the expected type."""
-    if not isinstance(value, expected):
-        raise ConfigError(f"{name}: give {remedy}, not {describe_type(value)}")
+def checked_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs as a list. Raises DataError that says which is no pair of str."""
+    if isinstance(pairs, str | bytes | Mapping) or not isinstance(pairs, Iterable):
+        raise DataError(f"pairs: {describe_type(pairs)} given; give an iterable of (source, target), two str")
+    found = list(pairs)
+    for number, pair in enumerate(found, 1):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
+            raise DataError(f"pairs: pair {number} is {pair!r:.80}; give (source, target), two str")
+    return found
 
 
 def chunks_of(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 
 from dragoman.config import CorpusConfig, DataConfig, RunConfig
 from dragoman.config.file import load_config
@@ -10,7 +9,7 @@ from dragoman.data.check import CorpusReport
 from dragoman.data.check import check_data as check_corpora
 from dragoman.data.corpus import read_lines
 from dragoman.data.split import SplitOptions, corpus_name, split_corpus, whole_pairs
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, checked_path
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
 
@@ -76,7 +75,10 @@ def split_data(
 def corpus_of(source: str | PathLike[str], target: str | PathLike[str] | None = None) -> CorpusConfig:
     """The corpus of two files of lines, or of one .tsv or .jsonl file. Raises ConfigError."""
     try:
-        return CorpusConfig(source=Path(source), target=None if target is None else Path(target))
+        return CorpusConfig(
+            source=checked_path("source", source),
+            target=None if target is None else checked_path("target", target),
+        )
     except ValueError:
         if target:
             raise ConfigError(f"{source}: holds both sides; give it alone") from None

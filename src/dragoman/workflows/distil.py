@@ -20,7 +20,7 @@ from dragoman.bundled import resolve_model
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config
 from dragoman.data.check import CorpusReport
-from dragoman.errors import ConfigError, Interrupted, ResumeError
+from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path
 from dragoman.storage import storage_error
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
@@ -53,7 +53,7 @@ def distill(
     else:
         where = str(config)
         student_config, given = read_config(config)
-    bundle, listener = open_bundle(resolve_model(Path(teacher))), Listeners(listeners)
+    bundle, listener = open_bundle(resolve_model(checked_path("teacher", teacher))), Listeners(listeners)
     _check_teacher(student_config, bundle, where)
     distilled_config = student_of(student_config, given, bundle, where, keep_original)
     folder = output_of(student_config)

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
 
 from dragoman.data.check import looks_tokenised
 from dragoman.data.corpus import read_lines, read_pairs
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, checked_path
 from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, compare, score_all
 from dragoman.text.lines import WINDOW, lines_of
 from dragoman.translator import Translator
@@ -89,7 +88,7 @@ def evaluate(
     files = [(fspath(path), read_translations(path, test_set)) for path in translations]
     for one in (model, *compare):
         name = "translator" if isinstance(one, Translator) else fspath(one)
-        translator = one if isinstance(one, Translator) else Translator.load(Path(one))
+        translator = one if isinstance(one, Translator) else Translator.load(checked_path("model", one))
         named[unused(name, named)] = translate_all(translator, test_set.sources, listener)
     for name, lines in files:
         named[unused(name, named)] = lines
@@ -146,7 +145,7 @@ def read_test_set(
 
 def read_translations(path: str | PathLike[str], test_set: TestSet) -> list[str]:
     """The lines of a file of translations. Raises DataError unless there is one for each source."""
-    lines = list(read_lines(Path(path)))
+    lines = list(read_lines(checked_path("translations", path)))
     if len(lines) != len(test_set.sources):
         raise DataError(
             f"{fspath(path)}: {len(lines):,} lines for the {len(test_set.sources):,} of the test set; "

@@ -16,7 +16,7 @@ from dragoman.config.file import build_section, read_run_config
 from dragoman.data.corpus import read_pairs
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.errors import ConfigError, QualityError
+from dragoman.errors import ConfigError, QualityError, checked_path
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
@@ -63,7 +63,8 @@ def export(
     """
     if quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
-    bundle, target = open_bundle(model), Path(model if output is None else output)
+    bundle = open_bundle(model)
+    target = bundle.folder if output is None else checked_path("output", output)
     search = build_section(bundle.config.decode, options or {}, "decode")
     name, separate = f"ct2-{quantization}", output is not None
     _refuse_existing(target, name, separate, force)

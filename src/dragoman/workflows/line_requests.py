@@ -18,9 +18,8 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.request import change_options
-from dragoman.errors import DataError, DragomanError
+from dragoman.errors import DataError, DragomanError, describe_type
 from dragoman.text.glossary import Glossary
-from dragoman.text.lines import describe_type
 from dragoman.text.normalise import is_text
 from dragoman.translation import Translation
 from dragoman.translator import Translator

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 from dragoman.control.confidence import is_flagged
 from dragoman.data.robustness import Variant, variants
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, checked_path
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate import TestSet, read_test_set
@@ -69,7 +68,7 @@ def evaluate_robustness(
     if not isinstance(lines, int) or lines < 1:
         raise ConfigError(f"lines: {lines!r} is not a positive whole number; leave it out for {LINES}")
     test_set = read_test_set(source, reference)
-    translator = model if isinstance(model, Translator) else Translator.load(Path(model))
+    translator = model if isinstance(model, Translator) else Translator.load(checked_path("model", model))
     return measure_robustness(translator, test_set, lines=lines, seed=seed, listener=Listeners(listeners))
 
 

@@ -43,7 +43,7 @@ def learn_model_shortlist(
     A source piece adds at most `per_piece` candidates; the `frequent` most frequent target pieces are always allowed.
     Raises DataError if there is too little text.
     """
-    corpus, bundle, listener = corpus_of(source, target), open_bundle(Path(model)), Listeners(listeners)
+    corpus, bundle, listener = corpus_of(source, target), open_bundle(model), Listeners(listeners)
     listener.on_progress(Progress("reading", 0, None, "pairs"))
     sample = sample_pairs([corpus], pairs, bundle.config.train.seed)
     listener.on_progress(Progress("reading", len(sample), len(sample), "pairs"))
