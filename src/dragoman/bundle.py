@@ -242,7 +242,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = parse_json(path.read_bytes())
     except FileNotFoundError:
-        raise ModelError(f"{folder}: no bundle.json, so not a model; give the folder that holds it") from None
+        inside = folder / "model"
+        where = str(inside) if (inside / "bundle.json").exists() else "the folder that holds it"
+        raise ModelError(f"{folder}: no bundle.json, so not a model; give {where}") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read: {error}; copy the bundle again") from None
     if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:

@@ -285,4 +285,6 @@ class Translator:
         prefix = tuple(self.tokenizer.encode([target_prefix], "target")[0])
         if UNK in prefix:
             raise ConfigError(f"target_prefix {target_prefix!r}: the model has no token for a character; change it")
+        if self.max_source_tokens and len(prefix) > self.max_source_tokens:
+            raise ConfigError(f"target_prefix: {len(prefix):,} tokens; give at most {self.max_source_tokens:,}")
         return encode_lines(self.tokenizer, lines, self.language, self.max_source_tokens, prefix)

@@ -87,7 +87,7 @@ def test_the_other_verbs_know_their_names(dragoman: Any, tmp_path: Path) -> None
     assert "en → ko" in shown.out
     (tmp_path / "a.tsv").write_text(f"{ENGLISH}\t{KOREAN}\n", encoding="utf-8")
     assert dragoman("evaluate", "-m", "en-ko", tmp_path / "a.tsv").code == 0
-    assert "which is an export" in dragoman("look", "-m", "en-ko", ENGLISH).refused(4)
+    assert "bundled without the weights that look needs" in dragoman("look", "-m", "en-ko", ENGLISH).refused(4)
 
 
 def test_a_name_that_is_none_is_a_missing_folder(dragoman: Any) -> None:

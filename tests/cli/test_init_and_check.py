@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import CONFIG
 
 from dragoman.config.file import load_config
+from dragoman.config.project import NAME_RULE
 
 
 @pytest.mark.parametrize(
@@ -64,11 +66,38 @@ def test_an_init_that_the_disk_refused_can_be_done_again(
     assert dragoman("init", tmp_path / "mine").code == 0
 
 
-@pytest.mark.parametrize("name", ["my project", "-x-", "한국어", ".."])
+@pytest.mark.parametrize("name", ["my project", "-x-", "\u0e31ก", "..", "a\nb", "가" * 67])
 def test_a_name_that_is_none_is_refused(dragoman: Any, tmp_path: Path, name: str) -> None:
     complaint = dragoman("init", tmp_path / name).refused(2)
-    assert complaint == f"{name!r}: not a name; use letters, digits, dots and dashes"
+    assert complaint == f"{name!r}: not a name: {NAME_RULE}"
+    text = CONFIG.replace('"toy"', json.dumps(name))
+    (tmp_path / "run.toml").write_text(text, encoding="utf-8")
+    complaint = dragoman("data", "check", tmp_path / "run.toml").refused(2)
+    assert complaint == f"{tmp_path}/run.toml: project.name: not a name: {NAME_RULE}, not {name!r}"
+    (tmp_path / "run.toml").unlink()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["법률", "Übersetzung", "ภาษา", "हिन्दी", "v1.2_x-3", "中文2"])
+def test_a_name_may_have_letters_of_any_script(dragoman: Any, tmp_path: Path, name: str) -> None:
+    assert dragoman("init", tmp_path / name).code == 0
+    assert load_config(tmp_path / name / "run.toml").project.name == name
+
+
+def test_the_folder_we_are_in_may_be_the_project(
+    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "법률").mkdir()
+    monkeypatch.chdir(tmp_path / "법률")
+    assert dragoman("init", ".").code == 0
+    assert load_config("run.toml").project.name == "법률"
+
+
+def test_one_language_twice_is_refused(dragoman: Any, project: Path) -> None:
+    path = project / "run.toml"
+    path.write_text(path.read_text().replace('target = "de"\n\n', 'target = "EN"\n\n', 1))
+    complaint = dragoman("train", path).refused(2)
+    assert complaint == f"{path}: project.target: the same language as the source, 'en'; give two languages"
 
 
 def test_init_below_a_file_is_told(dragoman: Any, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import math
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -59,10 +60,18 @@ def _read(folder: Path) -> BundledModel:
 
 
 def resolve_model(model: Path | str) -> Path:
-    """The folder `model` if it exists, otherwise that of the bundled model with this name, otherwise `model`."""
+    """The folder `model` if it exists, otherwise that of the bundled model with this name, otherwise `model`.
+
+    Raises ModelError if there is neither, and a bundled model has almost this name.
+    """
     folder = Path(model)
-    bundled = HOME / folder
-    return bundled if len(folder.parts) == 1 and not folder.exists() and (bundled / "bundle.json").exists() else folder
+    if len(folder.parts) != 1 or folder.exists():
+        return folder
+    if (HOME / folder / "bundle.json").exists():
+        return HOME / folder
+    if close := get_close_matches(folder.name, [path.parent.name for path in HOME.glob("*/bundle.json")], 1, 0.75):
+        raise ModelError(f"{model}: no such model folder; did you mean {close[0]}?")
+    return folder
 
 
 def bundled_model_for(text: str) -> BundledModel:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from dragoman.cli.console import program, say
+from dragoman.config.project import NAME_RULE, is_name
 from dragoman.errors import ConfigError
 from dragoman.storage import storage_error, write_text_atomically
 
@@ -66,10 +67,11 @@ def write_project(folder: Path, pair: str) -> None:
     source, target = (group for group in match.groups() if group)
     if source == target:
         raise ConfigError(f"--pair {pair}: the same language twice, so both sides would be the same file; give two")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", folder.name):
-        raise ConfigError(f"{folder.name!r}: not a name; use letters, digits, dots and dashes")
+    name = folder.name or folder.absolute().name  # "." is the folder we are in
+    if not is_name(name):
+        raise ConfigError(f"{name!r}: not a name: {NAME_RULE}")
     path = folder / "run.toml"
-    text = TEMPLATE.format(file=path, name=folder.name, source=source, target=target)
+    text = TEMPLATE.format(file=path, name=name, source=source, target=target)
     try:
         if path.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))

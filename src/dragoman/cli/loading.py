@@ -8,11 +8,13 @@ from typing import Any, cast
 
 from dragoman.bundle import open_bundle
 from dragoman.bundled import resolve_model
-from dragoman.cli.console import say
+from dragoman.cli.console import program, say
 from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
 from dragoman.control.request import change_options
+from dragoman.errors import ConfigError
 from dragoman.runtime import retain_freed_memory
+from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
 from dragoman.translator import Translator
 
@@ -31,6 +33,8 @@ def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
     """The keys of [decode] that the command line gives, as flags and as KEY=VALUE. Raises ConfigError."""
     found = {key: value for key, value in flags.items() if value is not None}
     for option in options or ():
+        if "=" not in option:
+            raise ConfigError(f"-O {option}: not an option of the search; write KEY=VALUE, e.g. -O beam=8")
         key, value = parse_override(option)
         found[key.removeprefix("decode.")] = value
     return found
@@ -52,6 +56,9 @@ def load_translator(
         options=options,
         glossary=glossary,
     )
+    if options.shortlist and not Shortlist.of_bundle(bundle):
+        learn = f"`{program()} model shortlist -m {bundle.folder}` learns one"
+        say(f"dragoman: decode.shortlist: has no effect, because the model has no shortlist; {learn}")
     if torch := sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
         retain_freed_memory(torch.get_num_threads())
         from dragoman.engine.torch import TorchEngine

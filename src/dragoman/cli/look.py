@@ -10,7 +10,7 @@ from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.cli.output import STDOUT, refuse_unwritable
 from dragoman.config.file import build_section
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Alternatives printed for each piece.
 IN_TERMINAL, IN_JSON = 3, 10
+WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,13 @@ class Request:
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate, record, print. Raises ConfigError, and as `inspect` and `across_checkpoints` do."""
     _refuse_outputs(request)
+    if len(request.text.strip().splitlines()) > 1:
+        raise DataError("look: takes one sentence, without line breaks; give one line")
     bundle = open_bundle(resolve_model(request.model))
+    if resolve_model(request.model) != request.model and WEIGHTS not in bundle.manifest["files"]:
+        raise ModelError(
+            f"{request.model}: bundled without the weights that look needs; train one with `dragoman demo`"
+        )
     depths = bundle.config.model.encoder_layers, bundle.config.model.decoder_layers
     if max(request.layers, default=0) > max(depths):
         has = f"the model has {depths[0]} + {depths[1]} layers"
@@ -47,8 +54,11 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     given = {key: value for key, value in changes.items() if value is not None}
     options = build_section(bundle.config.decode, given, "decode")
     network = bundle.load_model()  # without torch its error names what to install
+    from dragoman.inspection.checkpoints import check_run
     from dragoman.inspection.inspect import inspect_bundle
 
+    if request.run:
+        check_run(request.run, bundle.tokenizer)
     if request.threads:
         import torch
 
@@ -62,19 +72,21 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         )
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
+    if request.as_json:
+        print_json(_record(inspection))
+    else:
+        _print(inspection)
     if request.html:
         _write_page(request, inspection)
     if request.npz:
         inspection.to_npz(request.npz)
         say(f"{request.npz}: {len(inspection)} arrays")
-    if request.as_json:
-        print_json(_record(inspection))
-    else:
-        _print(inspection)
 
 
 def _refuse_outputs(request: Request) -> None:
     """Check, before the work, that the outputs can be written. Raises ConfigError or DragomanError."""
+    if request.run and not (request.run / "checkpoints").is_dir():
+        raise ModelError(f"{request.run}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
     if not request.html and (request.run or request.layers):
         raise ConfigError("--run and --layers change the page; give --html FILE too")
     if request.html and request.npz and request.html.resolve() == request.npz.resolve():

@@ -19,6 +19,8 @@ from dragoman.parsing import plain_cause
 OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory", "annot allocate memory", "failed to map segment")
 # The modules of the errors of torch.compile.
 COMPILER = ("torch._dynamo.", "torch._inductor.")
+# A name of more characters is cut in a message.
+LONGEST_NAME = 1000
 # Errors that every process of torchrun finds: the first process of each machine prints them.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
@@ -27,7 +29,8 @@ EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code, see `dragoman.errors`."""
-    given, debug = _without_debug(list(sys.argv[1:] if arguments is None else arguments))
+    os.environ.setdefault("CT2_VERBOSE", "-1")  # CTranslate2's warnings, with thread ids, are not for users
+    given, debug = _without_debug([_as_utf8(one) for one in (sys.argv[1:] if arguments is None else arguments)])
     _use_utf8()
     try:
         _check_working_folder()
@@ -48,6 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(message, file=sys.stderr)
         return code
     return 0
+
+
+def _as_utf8(argument: str) -> str:
+    """An argument that an ASCII locale could not decode, as the UTF-8 that it is; others unchanged."""
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeError:
+        return argument
 
 
 def _check_working_folder() -> None:
@@ -80,7 +91,13 @@ def _message_of(error: BaseException) -> tuple[str, int]:
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a verb: the message is its help
         return str(getattr(error, "message", error)), ConfigError.exit_code
     message, code = _line_for(error)
-    return f"dragoman: {as_called(' '.join(message.split()))}", code
+    return f"dragoman: {as_called(_printable(' '.join(message.split())))}", code
+
+
+def _printable(message: str) -> str:
+    """A message without characters that could change the terminal, and without names of thousands of letters."""
+    safe = "".join(one if one.isprintable() or "\ud800" <= one <= "\udfff" else repr(one)[1:-1] for one in message)
+    return re.sub(rf"\S{{{LONGEST_NAME},}}", lambda name: f"{name[0][:80]}…{name[0][-80:]}", safe)
 
 
 def _line_for(error: BaseException) -> tuple[str, int]:

@@ -174,6 +174,10 @@ def evaluate(
     from dragoman.cli.evaluate import Request, run_evaluate, run_score
     from dragoman.cli.loading import EngineChoice, changes
 
+    if score:
+        unused = {"-o": output, "--compare": compare, "--translations": translations, "--tokenize": tokenize}
+        for name in [name for name, value in unused.items() if value]:
+            raise ConfigError(f"{name}: has no effect with --score, which translates nothing; leave it out")
     reference, keys = search_keys(rest, 1, "SOURCE REFERENCE")
     given = changes([*keys, *(options or ())], beam=beam, length_penalty=length_penalty)
     choice, target = EngineChoice(engine, device, precision, threads), reference[0] if reference else None

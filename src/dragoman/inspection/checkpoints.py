@@ -20,6 +20,7 @@ from dragoman.model.initialise import evenly_spaced
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps
+from dragoman.training.integrity import NOTE, WEIGHTS, fault_in
 
 # More do not fit side by side on a page.
 MAX_CHECKPOINTS = 12
@@ -60,13 +61,25 @@ def across_checkpoints(
     views = []
     for index in evenly_spaced(min(limit, len(steps)), len(steps)):
         step = steps[index]
+        where = checkpoint(folder / "checkpoints", step)
         try:
-            load_weights(model, checkpoint(folder / "checkpoints", step) / "model.safetensors")
+            if (where / NOTE).exists() and (fault := fault_in(where, WEIGHTS.__eq__)):
+                raise ModelError(fault)
+            load_weights(model, where / WEIGHTS)
         except ModelError as error:
             views.append(CheckpointView(step, problem=str(error)))
         else:
             views.append(_view(model, tokenizer, text, options or config.decode, step))
     return tuple(views)
+
+
+def check_run(folder: str | os.PathLike[str], tokenizer: Tokenizer) -> None:
+    """Raise ModelError if `folder` holds no run, or one with another tokenizer than `tokenizer`."""
+    folder = Path(folder)
+    if not checkpoint_steps(folder / "checkpoints"):
+        raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
+    if Tokenizer.load(folder / "tokenizer").sha256 != tokenizer.sha256:
+        raise ModelError(f"{folder}: its tokenizer is not that of the model; give the run that the model is from")
 
 
 def _config(folder: Path) -> RunConfig:

@@ -28,6 +28,10 @@ from dragoman.workflows.listener import Listener, Listeners
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
 
 
+# Below this BLEU of the model itself, a drop of BLEU cannot show that an export is worse.
+MEANINGFUL_BLEU = 1.0
+
+
 @dataclass(frozen=True)
 class ExportResult:
     """An export that was verified and written."""
@@ -67,7 +71,7 @@ def export(
     target = bundle.folder if output is None else checked_path("output", output)
     search = build_section(bundle.config.decode, options or {}, "decode")
     name, separate = f"ct2-{quantization}", output is not None
-    _refuse_existing(target, name, separate, force)
+    _refuse_existing(bundle, target, name, separate, force)
     pairs = _verification_text(bundle, corpus_of(source, reference) if source else None, lines)
     network = bundle.load_model()  # its error names what is missing
 
@@ -94,9 +98,11 @@ def export(
     return ExportResult(target, name, verdicts["float32"], verdicts[quantization])
 
 
-def _refuse_existing(target: Path, name: str, separate: bool, force: bool) -> None:
+def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, force: bool) -> None:
     """Raise ConfigError if the output exists, except for a model or an export that `force` replaces."""
     refuse_unwritable_folder(target)
+    if separate and bundle.folder.resolve() in target.resolve().parents:
+        raise ConfigError(f"{target}: is inside the model {bundle.folder}; choose a folder outside of it")
     taken = target if separate else target / name
     if not taken.exists():
         return
@@ -119,7 +125,10 @@ def _folder_next_to(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise storage_error(target, error) from None
     with temporary as folder:
-        yield Path(folder)
+        try:
+            yield Path(folder)
+        except OSError as error:  # a converter's own files
+            raise storage_error(target, error) from None
 
 
 def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[tuple[str, str]]:
@@ -163,7 +172,8 @@ def _verify(
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
     listener.notice(
         f"float32: log P within {verdict.log_prob_difference:.1g} of the reference; "
-        f"of {verdict.sentences:,} sentences the same {same}, the others near-ties"
+        f"of {verdict.sentences:,} {'sentence' if verdict.sentences == 1 else 'sentences'} the same {same}"
+        + (", the others near-ties" if min(verdict.identical.values()) < verdict.sentences else "")
     )
     verdicts = {"float32": verdict}
     references = [target for _, target in pairs]
@@ -174,6 +184,9 @@ def _verify(
     for kind in [kind for kind in folders if kind != "float32"]:
         found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, progress)
         listener.notice(f"{kind}: BLEU {found.bleu:.2f}, float32 {found.bleu_of_reference:.2f}")
+        if (found.bleu_of_reference or 0.0) < MEANINGFUL_BLEU:
+            why = "so BLEU says little about the export; name other text to verify with, or train longer"
+            listener.on_warning(f"{kind}: the model itself scores BLEU {found.bleu_of_reference:.2f}, {why}")
         verdicts[kind] = found
     return verdicts
 
