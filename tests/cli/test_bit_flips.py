@@ -20,7 +20,7 @@ import torch
 
 from dragoman.cli.main import main
 from dragoman.config.file import read_config
-from dragoman.data.check import CorpusReport
+from dragoman.data.report import CorpusReport
 from dragoman.errors import DragomanError
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.distributed import ProcessGroup
@@ -99,7 +99,7 @@ def table() -> Any:
 def clean(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[CorpusReport], dict[int, str]]:
     """The reports on the text, and the state of each of the two checkpoints of the undamaged run."""
     config, _ = read_config(trained / "run.toml")
-    reports, states = list(check_with_progress(config.data, Listeners(()))), {}
+    reports, states = list(check_with_progress(config, Listeners(()))), {}
     for number, gone in enumerate([None, "00000008"]):
         copy = Path(shutil.copytree(trained, tmp_path_factory.mktemp(f"clean{number}") / "copy"))
         if gone:

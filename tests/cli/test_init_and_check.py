@@ -119,7 +119,7 @@ def test_init_beside_a_file_called_data_names_that_file(dragoman: Any, tmp_path:
 def test_what_init_wrote_asks_for_the_text_it_lacks(dragoman: Any, tmp_path: Path) -> None:
     dragoman("init", tmp_path / "mine")
     complaint = dragoman("data", "check", tmp_path / "mine/run.toml").refused(3)
-    assert complaint == f"{tmp_path}/mine/data/valid.ko: no such file; check the path"
+    assert complaint == f"{tmp_path}/mine/data/train.ko: no such file; check the path"
 
 
 # --- data check --------------------------------------------------------------------------------------------------
@@ -130,12 +130,15 @@ def test_a_check_tells_sizes_doubts_and_what_next_and_writes_nothing(
 ) -> None:
     train = project / "data/train.en"
     lines = train.read_text().splitlines()
-    train.write_text("\n".join(["page 7", *lines[1:]]) + "\n")
+    train.write_text("\n".join(["page 70", *lines[1:]]) + "\n")
     before = contents(project)
     said = dragoman("data", "check", project / "run.toml")
     assert (said.code, said.out) == (0, "")
     assert "300 pairs" in said.err
-    assert f"1 numbers differ, first {train}:1" in said.err
+    row = next(line for line in said.err.splitlines() if "numbers that differ" in line)
+    assert row.split()[:2] == ["train[0]", "1"]
+    assert row.endswith("train.en:1")
+    assert [line for line in said.err.splitlines() if len(line) > 80 and not line.startswith("Next:")] == []
     assert said.err.endswith(f"Next: dragoman train {project}/run.toml\n")
     assert contents(project) == before
 
@@ -143,7 +146,7 @@ def test_a_check_tells_sizes_doubts_and_what_next_and_writes_nothing(
 def test_a_check_in_json_is_one_object_on_stdout(dragoman: Any, project: Path) -> None:
     said = dragoman("data", "check", project / "run.toml", "--json")
     report = json.loads(said.out)
-    assert report["schema"] == "dragoman.data.check/1"
+    assert report["schema"] == "dragoman.data.check/2"
     assert [corpus["name"] for corpus in report["corpora"]] == ["valid", "test", "train[0]"]
     assert report["corpora"][2]["pairs"] == 300
     assert said.err == ""

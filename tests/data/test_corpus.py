@@ -242,10 +242,14 @@ def test_the_line_that_was_removed_is_named_with_both_counts(tmp_path: Path, sid
     texts = ["\n".join(lines) + "\n" for lines in ((short, whole) if side == "source" else (whole, short))]
     counts = ("299", "300") if side == "source" else ("300", "299")
     corpus = two_files(tmp_path, *texts)
-    assert refusal(corpus).replace(str(tmp_path) + "/", "") == (
-        f"a.en: {counts[0]} lines, but a.ko: {counts[1]}; "
-        f"the files appear to diverge near line {removed}: look there for a line that one side lacks"
-    )
+    complaint = refusal(corpus).replace(str(tmp_path) + "/", "")
+    assert complaint.startswith(f"a.en: {counts[0]} lines, but a.ko: {counts[1]}; ")
+    if removed < 290:
+        assert complaint.endswith(
+            f"the files appear to diverge near line {removed}: look there for a line that one side lacks"
+        )
+    else:  # so near the end that it could as well be the end that is missing
+        assert f"they correspond up to about line {removed - 1}: " in complaint
 
 
 def test_a_translation_of_other_length_does_not_hide_the_missing_line(tmp_path: Path) -> None:
@@ -282,9 +286,22 @@ def test_the_suspicious_line_is_always_one_a_person_can_look_at(source: list[int
     assert 1 <= line <= min(len(source), len(target)) + 1
 
 
-def test_one_empty_file_parts_at_the_first_line(tmp_path: Path) -> None:
-    assert "a.en: 0 lines, but" in refusal(two_files(tmp_path, "", "eins\n"))
-    assert "diverge near line 1:" in refusal(two_files(tmp_path, "", "eins\n"))
+def test_an_empty_file_is_named_as_empty(tmp_path: Path) -> None:
+    complaint = refusal(two_files(tmp_path, "", "eins\n"))
+    assert "a.en: 0 lines, but" in complaint
+    assert complaint.endswith("; one file is empty")
+
+
+def test_a_file_that_was_cut_short_is_not_said_to_diverge_somewhere(tmp_path: Path) -> None:
+    whole = varied_lines(200)
+    complaint = refusal(two_files(tmp_path, "\n".join(whole), "\n".join(whole[:150])))
+    assert "; they correspond up to about line 150: the end of a.ko is missing, or a line near it" in complaint
+    assert "diverge" not in complaint
+
+
+def test_where_all_lines_are_alike_no_line_is_named(tmp_path: Path) -> None:
+    complaint = refusal(two_files(tmp_path, "same\n" * 200, "gleich\n" * 150))
+    assert complaint.endswith("; where they diverge cannot be seen from the lengths of the lines")
 
 
 # --- samples -----------------------------------------------------------------------------------------------------

@@ -7,21 +7,33 @@ from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import say_reports
 from dragoman.config.file import load_config
-from dragoman.data.check import problems
+from dragoman.data.report import problems, require_usable
+from dragoman.storage import storage_error
+from dragoman.workflows.check_page import write_page
 from dragoman.workflows.data import check_data, split_data
 
 
-def check(config: Path, overrides: Sequence[str], as_json: bool) -> None:
-    """Read all text of the run and report."""
+def check(config: Path, overrides: Sequence[str], as_json: bool, page: Path | None = None) -> None:
+    """Read all text of the run and report; raises DataError at the end if training is impossible."""
+    run = load_config(config, overrides)
     with Display() as display:
-        reports = check_data(load_config(config, overrides), [display])
+        reports = check_data(run, [display])
+    if page:
+        try:
+            write_page(page, run.project.name, reports)
+        except OSError as error:
+            raise storage_error(page, error) from None
     if as_json:
-        print_json({"schema": "dragoman.data.check/1", "corpora": reports})
-        return
-    say_reports(reports)
-    if not list(problems(reports)):
-        say("no problems found")
-    say(f"Next: {program()} train {config}")
+        print_json({"schema": "dragoman.data.check/2", "usable": all(r.usable for r in reports), "corpora": reports})
+    else:
+        say_reports(reports)
+        if not list(problems(reports)):
+            say("no problems found")
+    if page:
+        say(f"{page}: examples of each fault, a page to open in a browser")
+    require_usable(reports)
+    if not as_json:
+        say(f"Next: {program()} train {config}")
 
 
 def split(

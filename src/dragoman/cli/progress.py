@@ -12,7 +12,7 @@ from dragoman.cli.costs import estimate_lines
 from dragoman.cli.course import Course
 from dragoman.cli.eta import Clock, EtaColumn, duration
 from dragoman.cli.reports import say_reports
-from dragoman.data.check import CorpusReport
+from dragoman.data.report import CorpusReport
 from dragoman.training.estimate import Estimate
 from dragoman.training.reports import StepReport, ValidationReport
 from dragoman.workflows.listener import Listener, Progress

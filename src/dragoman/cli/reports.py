@@ -1,22 +1,58 @@
 """Reports on text and scores as lines for a reader."""
 
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.console import say
-from dragoman.data.check import CorpusReport, problems
+from dragoman.data.report import UNUSABLE, CorpusReport, is_alarming, problems
 from dragoman.evaluation import Comparison, Score
+from dragoman.workflows.check_page import kind_name, texts
 
 
 def say_reports(reports: Sequence[CorpusReport]) -> None:
-    """Sizes first, then the findings with the first location of each."""
+    """Sizes first, then what each corpus has: a table that fits 80 columns. A fault of the whole corpus is red."""
     for report in reports:
         names = " + ".join(Path(name).name for name in report.files)
-        sizes = f"{report.source_characters:,} + {report.target_characters:,} characters"
-        say(f"{report.name:9} {report.pairs:>10,} pairs  {sizes}  {names}")
-    for report, kind, finding in problems(reports):
-        say(f"{report.name:9} {finding.count:>10,} {kind}, first {finding.first}", style="yellow")
+        say(f"{report.name:9} {report.pairs:>11,} pairs  {names}")
+        for side in ("source", "target"):
+            unseen = [
+                f"{_percent(share)} of its {kind.removeprefix(side + '_')}"
+                for kind, share in report.unseen.items()
+                if kind.startswith(side)
+            ]
+            if unseen:
+                say(f"{'':9} {side}: training lacks {', '.join(unseen)}")
+    for report in reports:
+        if report.unequal:
+            say(f"{report.name}: {shown(report.unequal)}", style="bold red")
+    found = list(problems(reports))
+    if found:
+        say(f"\n{'':9} {'pairs':>11}  {'share':>7}  fault")
+    for report, kind, finding in found:
+        line = f"{report.name:9} {finding.count:>11,}  {_percent(finding.share):>7}  {kind_name(kind)}"
+        location = _fitting(shown(finding.first), 78 - len(line))
+        alarming = kind in UNUSABLE or is_alarming(kind, finding)
+        say(f"{line}  {location}", style="bold red" if alarming else "yellow")
+        if alarming:
+            say(f"{'':9} {texts('en')['kinds'][kind][1]}", style="red")
+
+
+def shown(text: str) -> str:
+    """A message without the current folder at the beginning of its paths."""
+    return text.replace(f"{os.getcwd()}{os.sep}", "")
+
+
+def _percent(share: float) -> str:
+    if not share:
+        return "0 %"
+    return f"{100 * share:.1f} %" if share >= 0.001 else "< 0.1 %"
+
+
+def _fitting(location: str, width: int) -> str:
+    """A location, without its folder if it would not fit."""
+    return location if len(location) <= width else location.rsplit("/", 1)[-1]
 
 
 def print_scores(scores: Sequence[Score], copying: Sequence[Score]) -> None:

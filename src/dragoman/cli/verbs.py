@@ -57,11 +57,16 @@ def config(
 
 
 @data_app.command("check")
-def data_check(config: Config, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Report errors and possible problems in the text of a run."""
+def data_check(
+    config: Config,
+    overrides: Overrides = None,
+    as_json: Json = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page with histograms and examples.")] = None,
+) -> None:
+    """Count the faults in the text of a run, all of them, each with its first location."""
     from dragoman.cli.data import check
 
-    check(config, overrides or [], as_json)
+    check(config, overrides or [], as_json, html)
 
 
 @data_app.command("split")

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.near import mixed
 from dragoman.text.script import script_of
 
 BLOCK_LINES = 4096
@@ -22,11 +23,12 @@ Lines = NDArray[np.bool_]
 
 SCRIPT = 0xFF
 LETTER, DIGIT, SPACE, CONTROL, ZERO_WIDTH, BAD_BYTE = (1 << bit for bit in range(8, 14))
-SUSPECT, AMPERSAND, PLACEHOLDER, ADDRESS, INTRICATE, UPPER = (1 << bit for bit in range(14, 20))
+SUSPECT, AMPERSAND, PLACEHOLDER, ADDRESS, WORD = (1 << bit for bit in range(14, 19))
 _KNOWN = 1 << 31
 
 _ZERO_WIDTH = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 _TABLE: Classes = np.zeros(0x110000, np.uint32)
+_FOLDED: Classes = np.arange(0x110000, dtype=np.uint32)
 _SCRIPT_NUMBERS: dict[str, int] = {"": 0}
 
 
@@ -60,6 +62,7 @@ class Side:
         if not found.all():
             for code in np.unique(self.codes[found == 0]).tolist():
                 _TABLE[code] = _class_of(chr(code))
+                _FOLDED[code] = ord(lower) if len(lower := chr(code).lower()) == 1 else code
             found = _TABLE[self.codes]
         found[self.starts + self.lengths] = 0
         return found
@@ -86,6 +89,23 @@ class Side:
         allowed = np.zeros(256, bool)
         allowed[[_script_number(script) for script in scripts]] = True
         return self.count(allowed[classes & SCRIPT])
+
+    @cached_property
+    def words(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
+        """[W] A hash of each word (letters, combining marks, digits; no case), its line, whether it is ASCII."""
+        inside = (self.classes & WORD) != 0
+        at = np.flatnonzero(inside)
+        if not len(at):
+            return np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, bool)
+        begins = np.ones(len(at), bool)
+        begins[1:] = at[1:] != at[:-1] + 1
+        first = np.flatnonzero(begins)
+        position = np.arange(len(at)) - np.repeat(first, np.diff(first, append=len(at)))
+        codes = _FOLDED[self.codes[at]]
+        parts = mixed(codes.astype(np.uint64) << np.uint64(32) | position.astype(np.uint64))
+        ascii_only = np.bitwise_or.reduceat(codes, first) < 128
+        line = np.searchsorted(self.starts, at[first], "right") - 1
+        return mixed(np.add.reduceat(parts, first)), line, ascii_only
 
     def has(self, flag: int) -> Lines:
         """[L] Whether a character of each line has this property."""
@@ -128,8 +148,7 @@ def _class_of(character: str) -> int:
         (AMPERSAND, character == "&"),
         (PLACEHOLDER, character in "{%<$"),
         (ADDRESS, character in "/@"),
-        (INTRICATE, _is_intricate(character)),
-        (UPPER, character != character.casefold()),
+        (WORD, character.isalnum() or category[0] == "M"),
     )
     return _KNOWN | _script_number(script_of(character)) | sum(flag for flag, holds in properties if holds)
 
@@ -137,18 +156,3 @@ def _class_of(character: str) -> int:
 # Where mojibake shows besides Latin-1 and punctuation: box drawing, ligatures, the replacement character, Hangul and
 # Chinese characters that stand for it in Korean encodings.
 _MOJIBAKE_CODES = frozenset([*range(0x2500, 0x25A0), 0xFB01, 0xFB02, 0xFFFD, *map(ord, "占쏙옙")])
-
-
-def _is_intricate(character: str) -> bool:
-    """Whether `normalise` or `casefold` does more with it than to replace it by one character."""
-    if character.isspace():
-        return False
-    folded = unicodedata.normalize("NFC", character).casefold()
-    return (
-        len(folded) != 1
-        or unicodedata.category(character) in ("Mn", "Mc", "Me", "Cc", "Cf", "Cs")
-        or unicodedata.normalize("NFC", character) != character
-        or "\u1100" <= character <= "\u11ff"  # Hangul in letters
-        or "\ua960" <= character <= "\ua97f"
-        or "\ud7b0" <= character <= "\ud7ff"
-    )

@@ -1,173 +1,240 @@
-"""Corpora → reports of their problems, in one pass, before hours of training.
+"""Corpora → reports of their problems, in one pass over any size, before hours of training.
 
-Text that cannot be trained on raises a DataError (unequal numbers of lines, not UTF-8, an empty side). Text that
-probably should not be trained on is counted, with the location of its first occurrence.
+Nothing stops the check but a file that cannot be read: empty sides, bytes that are not UTF-8 and unequal numbers of
+lines are counted as well, and `require_usable` refuses them. The rules for one pair are those of `dragoman.data.rules`;
+here is what needs the corpus: repeats, leakage, alignment, swapped sides, vocabulary.
 """
 
-import html
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+import numpy as np
 
 from dragoman.config import CorpusConfig, DataConfig
-from dragoman.data.corpus import Pair, read_pairs
-from dragoman.errors import DataError
-from dragoman.storage import sha256
-from dragoman.text.normalise import folded
+from dragoman.data.alignment import Alignment, Misaligned
+from dragoman.data.block import BLOCK_LINES, Block, Lines
+from dragoman.data.blocks import BlockReader, Reading
+from dragoman.data.corpus import describe_unequal
+from dragoman.data.coverage import Coverage
+from dragoman.data.near import Hashes, NearIndex, letter_hashes, signatures, text_hashes
+from dragoman.data.report import EXAMPLES, EXCERPT, CorpusReport, Example
+from dragoman.data.rules import Context, active_rules, usual_ratio
+from dragoman.data.seen import SeenHashes
+from dragoman.data.sides import are_swapped, in_other_language, languages_of
+from dragoman.text.normalise import is_text
 
-# Number of pairs whose hashes are kept in memory to find repeats: about 60 bytes each.
-REMEMBERED = 2_000_000
-# A pair is reported if the ratio of its lengths differs from that of the corpus by more than this factor.
-LOPSIDED = 4.0
+# Pairs from which the usual ratio of lengths is taken: the first of the training text.
+RATIO_PAIRS = 12 * BLOCK_LINES
 # Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
-TOKENISED = "lines look tokenised"
-
-_DIGITS = re.compile(r"\d+")
-_ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]+);")
-_MOJIBAKE = re.compile("\ufffd|Ã[\x80-\xbf]|â€|[ìíëê][\x80-\xbf\u2018-\u201d]")
-
-
-@dataclass(slots=True)
-class Finding:
-    """One kind of problem: its count and the location of its first occurrence."""
-
-    count: int = 0
-    first: str = ""
-
-    def add(self, location: str) -> None:
-        """Count an occurrence."""
-        self.count += 1
-        self.first = self.first or location
+TOKENISED = "tokenised"
+HELD_OUT = ("valid", "test")
+ReadProgress = Callable[[int, int | None], None]
+"""Called now and then with the pairs read so far, and about how many there are; None if that is not known."""
+_EDGES = 2.0 ** np.arange(0, 15)
+_RATIO_EDGES = 2.0 ** np.arange(-3.25, 3.5, 0.5)
 
 
-@dataclass(slots=True)
-class CorpusReport:
-    """Size and problems of a corpus."""
+def check_data(
+    data: DataConfig, source: str = "und", target: str = "und", progress: ReadProgress = lambda pairs, expected: None
+) -> list[CorpusReport]:
+    """Read every corpus once and report on it; `source` and `target` are the languages (BCP-47).
 
-    name: str
-    files: tuple[str, ...]
-    sha256: tuple[str, ...]
-    pairs: int = 0
-    source_characters: int = 0
-    target_characters: int = 0
-    longest: int = 0
-    """Characters of the longest side."""
-    findings: dict[str, Finding] = field(default_factory=dict)
-
-    def found(self, kind: str, location: str) -> None:
-        """Count a problem of this kind."""
-        self.findings.setdefault(kind, Finding()).add(location)
-
-
-def check_data(data: DataConfig, progress: Callable[[int], None] = lambda pairs: None) -> list[CorpusReport]:
-    """Read every corpus once. Raises DataError if training is impossible.
-
-    Order of the reports: valid, test if there is one, then the training corpora. `progress` is called now and then
-    with the number of pairs read so far.
+    Order of the reports: valid, test if there is one, then the training corpora. Raises DataError if a file
+    cannot be read.
     """
-    held_out = [("valid", data.valid), *([("test", data.test)] if data.test else [])]
-    training = [(f"train[{number}]", corpus) for number, corpus in enumerate(data.train)]
-    held_out_sources: dict[int, str] = {}
-    seen: set[int] = set()
-    reports, total = [], 0
-    for name, corpus in [*held_out, *training]:
-        report = _new_report(name, corpus)
-        for pair in read_pairs(corpus):
-            location = f"{corpus.source}:{pair.line}"
-            _check_pair(pair, report, location)
-            if name in ("valid", "test"):
-                held_out_sources.setdefault(hash(folded(pair.source)), name)
-            else:
-                _check_repeats(pair, report, location, seen, held_out_sources)
-            total += 1
-            if total % 10_000 == 0:
-                progress(total)
-        if not report.pairs:
-            raise DataError(f"{corpus.source}: no lines; {name} needs text")
-        if TOKENISED in report.findings and not _exceeds_third(report.findings[TOKENISED].count, report.pairs):
-            del report.findings[TOKENISED]
-        reports.append(report)
-    return reports
+    check = _Check(data, Context(source, target, data.clean), progress)
+    try:
+        return check.run()
+    finally:
+        check.seen.close()
+        check.seen_letters.close()
 
 
 def looks_tokenised(texts: Sequence[str]) -> bool:
     """Whether these lines look pre-tokenised; their BLEU is not comparable, because BLEU tokenises itself."""
-    return _exceeds_third(sum(map(_stop_apart, texts)), len(texts))
+    return 3 * sum(text.endswith(" .") for text in texts) > len(texts)
 
 
-def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, str, Finding]]:
-    """Every problem, in each corpus the most frequent first."""
-    for report in reports:
-        for kind, finding in sorted(report.findings.items(), key=lambda item: -item[1].count):
-            yield report, kind, finding
+@dataclass(slots=True)
+class _HeldOut:
+    """The sources of a held-out corpus, and which of them training text has."""
+
+    report: CorpusReport
+    texts: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
+    near: NearIndex = field(default_factory=NearIndex)
+    examples: dict[int, Example] = field(default_factory=dict)
+    found: set[int] = field(default_factory=set)
+    """Hashes of the sources that training text has."""
 
 
-def _new_report(name: str, corpus: CorpusConfig) -> CorpusReport:
-    return CorpusReport(name, tuple(map(str, corpus.files)), tuple(_hash(path) for path in corpus.files))
+class _Check:
+    """What the corpora of a run have in common: held-out sources, training pairs so far, the usual ratio."""
 
+    def __init__(self, data: DataConfig, context: Context, progress: ReadProgress) -> None:
+        self.data, self.context, self.progress = data, context, progress
+        self.seen, self.seen_letters = SeenHashes(), SeenHashes()
+        self.held_out: list[_HeldOut] = []
+        self.coverage = Coverage()
+        self.pairs = 0
+        self.reading = Reading([data.valid, *([data.test] if data.test else []), *data.train])
 
-def _check_pair(pair: Pair, report: CorpusReport, location: str) -> None:
-    source, target = pair.source, pair.target
-    report.pairs += 1
-    report.source_characters += len(source)
-    report.target_characters += len(target)
-    report.longest = max(report.longest, len(source), len(target))
-    usual = report.target_characters / report.source_characters
-    ratio = len(target) / len(source) / usual
-    if report.pairs > 100 and len(source) + len(target) > 20 and not 1 / LOPSIDED < ratio < LOPSIDED:
-        report.found("lengths far apart", location)
-    if source == target and len(source.split()) > 3:
-        report.found("target copies the source", location)
-    if Counter(_DIGITS.findall(source)) != Counter(_DIGITS.findall(target)):
-        report.found("numbers differ", location)
-    if any(html.unescape(entity) != entity for entity in _ENTITY.findall(source + target)):
-        report.found("HTML entities", location)
-    if _stop_apart(source) or _stop_apart(target):
-        report.found(TOKENISED, location)
-    if _MOJIBAKE.search(source + target):
-        report.found("damaged characters", location)
-
-
-def _stop_apart(text: str) -> bool:
-    return text.endswith(" .")
-
-
-def _exceeds_third(count: int, of: int) -> bool:
-    return 3 * count > of
-
-
-def _check_repeats(
-    pair: Pair, report: CorpusReport, location: str, seen: set[int], held_out_sources: dict[int, str]
-) -> None:
-    source = folded(pair.source)
-    fingerprint = hash((source, folded(pair.target)))
-    if fingerprint in seen:
-        report.found("repeated pairs", location)
-    elif len(seen) < REMEMBERED:
-        seen.add(fingerprint)
-    if leaked := held_out_sources.get(hash(source)):
-        report.found(f"source also in {leaked}", location)
-
-
-def _hash(path: Path) -> str:
-    try:
-        return sha256(path)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; check the path") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def summary(reports: Sequence[CorpusReport]) -> list[dict[str, object]]:
-    """The data of a model for `bundle.json`: file names, sizes and hashes, without text and folders."""
-    return [
-        {
-            "corpus": report.name,
-            "files": [Path(name).name for name in report.files],
-            "sha256": list(report.sha256),
-            "pairs": report.pairs,
+    def run(self) -> list[CorpusReport]:
+        """The reports on all corpora."""
+        readers = {
+            f"train[{number}]": BlockReader(corpus, self.reading) for number, corpus in enumerate(self.data.train)
         }
-        for report in reports
-    ]
+        blocks = {name: iter(reader) for name, reader in readers.items()}
+        beginning = list(islice(blocks["train[0]"], RATIO_PAIRS // BLOCK_LINES))
+        self.context = replace(self.context, ratio=usual_ratio(beginning))
+        blocks["train[0]"] = chain(beginning, blocks["train[0]"])
+        held_out = [("valid", self.data.valid), *([("test", self.data.test)] if self.data.test else [])]
+        for name, corpus in held_out:
+            reader = BlockReader(corpus, self.reading)
+            self._corpus(name, reader, iter(reader))
+        training = [self._corpus(name, reader, blocks[name]) for name, reader in readers.items()]
+        for part in self.held_out:
+            part.report.unseen = self.coverage.unseen(part.report.name)
+            _report_leakage(part)
+        return [*(part.report for part in self.held_out), *training]
+
+    def _corpus(self, name: str, reader: BlockReader, blocks: Iterable[Block]) -> CorpusReport:
+        report = CorpusReport(name, tuple(map(str, reader.corpus.files)), ratio=self.context.ratio)
+        if name in HELD_OUT:
+            self.held_out.append(_HeldOut(report))
+        alignment = Alignment()
+        for block in blocks:
+            _measure(report, block)
+            for kind, lines in self._faults(name, block).items():
+                _add(report, kind, reader.corpus, block, lines)
+            alignment.add(block)
+            self.pairs += len(block)
+            self.progress(self.pairs, self.reading.expected(self.pairs))
+        report.sha256, report.lines = reader.sha256, tuple(reader.lines)
+        report.unequal = describe_unequal(reader.corpus) if reader.surplus else ""
+        for found in alignment.finish():
+            _report_misaligned(report, reader.corpus, found)
+        for finding in report.findings.values():
+            finding.share = finding.count / report.pairs
+        if TOKENISED in report.findings and 3 * report.findings[TOKENISED].count <= report.pairs:
+            del report.findings[TOKENISED]
+        return report
+
+    def _faults(self, name: str, block: Block) -> dict[str, Lines]:
+        """The pairs of a block that have each kind of fault."""
+        context, none = self.context, np.zeros(len(block), bool)
+        found = {kind: rule(block, context) for kind, rule in active_rules(context).items()}
+        languages = languages_of(block, context)
+        found["language"] = in_other_language(languages, context) & ~found.get("script", none)
+        found["swapped"] = are_swapped(block, languages, context)
+        found[TOKENISED] = np.fromiter(
+            (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in _texts(block)), bool, len(block)
+        )
+        usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
+        sources = text_hashes(block.source.lines)
+        if name in HELD_OUT:
+            self._hold_out(block, sources)
+        else:
+            found |= self._repeats(block, sources, usable)
+            self.coverage.add_training(block)
+        return found
+
+    def _hold_out(self, block: Block, sources: Hashes) -> None:
+        part = self.held_out[-1]
+        part.texts = np.union1d(part.texts, sources)
+        part.near.add(signatures(block.source.lines), np.arange(block.first, block.first + len(block)))
+        for index, number in enumerate(sources.tolist()):
+            location = f"{part.report.files[0]}:{block.first + index}"
+            part.examples.setdefault(number, _example(location, block, index))
+        self.coverage.add_held_out(part.report.name, block)
+
+    def _repeats(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+        """Training pairs that occurred before, exactly or nearly, and those whose source is held out."""
+        found: dict[str, Lines] = {}
+        if self.context.clean.duplicate:
+            exact = self.seen.add(sources * np.uint64(3) + text_hashes(block.target.lines)) & usable
+            letters = (letter_hashes(side.lines) for side in (block.source, block.target))
+            near = self.seen_letters.add(next(letters) * np.uint64(3) + next(letters)) & usable
+            found = {"duplicate": exact, "near_duplicate": near & ~exact}
+        if self.context.clean.leakage:
+            signed = signatures(block.source.lines)
+            exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
+            for part in self.held_out:
+                hit = np.isin(sources, part.texts) & usable
+                part.found.update(sources[hit].tolist())
+                exact |= hit
+                near |= (part.near.find(signed) >= 0) & usable
+            found |= {"leakage": exact, "near_leakage": near & ~exact}
+        return found
+
+
+def _measure(report: CorpusReport, block: Block) -> None:
+    """Add the sizes of a block to the report."""
+    source, target = block.source.lengths, block.target.lengths
+    report.pairs += len(block)
+    report.source_characters += int(source.sum())
+    report.target_characters += int(target.sum())
+    report.longest = max(report.longest, int(source.max(initial=0)), int(target.max(initial=0)))
+    ratios = target[source > 0] / source[source > 0] / report.ratio
+    for kind, edges, values in (
+        ("source", _EDGES, source),
+        ("target", _EDGES, target),
+        ("ratio", _RATIO_EDGES, ratios),
+    ):
+        counts = np.bincount(np.searchsorted(edges, values, "right"), minlength=len(edges) + 1).tolist()
+        known = report.histograms.get(kind, [0] * len(counts))
+        report.histograms[kind] = [a + b for a, b in zip(known, counts, strict=True)]
+
+
+def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: Block, lines: Lines) -> None:
+    """Count the chosen lines of a block as faults of a kind."""
+    chosen = np.flatnonzero(lines)
+    if not len(chosen):
+        return
+    path = corpus.files[0]
+    examples = []
+    for index in chosen[:EXAMPLES].tolist():
+        side = corpus.files[-1] if _is_of_target(kind, block, index) else path
+        examples.append(_example(f"{side}:{block.first + index}", block, index))
+    report.found(kind, len(chosen), examples[0].location, examples)
+
+
+def _is_of_target(kind: str, block: Block, index: int) -> bool:
+    """Whether an empty line or bad bytes are on the side of the target."""
+    if kind == "empty":
+        return bool(block.source.lines[index].strip())
+    return kind == "bad_bytes" and index not in block.malformed and is_text(block.source.lines[index])
+
+
+def _example(location: str, block: Block, index: int) -> Example:
+    source, target = (_excerpt(side.lines[index]) for side in (block.source, block.target))
+    return Example(location, source, target, block.malformed.get(index, ""))
+
+
+def _excerpt(text: str) -> str:
+    text = text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _texts(block: Block) -> Iterable[tuple[str, str]]:
+    return zip(block.source.lines, block.target.lines, strict=True)
+
+
+def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, found: Misaligned) -> None:
+    location = f"{corpus.files[0]}:{found.first}–{found.last}"
+    count = found.last - found.first + 1
+    if found.shift is None:
+        detail = "the targets are not translations of these lines, nor are those near them"
+        report.found("shuffled", count, location, [Example(location, "", "", detail)])
+    else:
+        by = f"{abs(found.shift)} line{'s' * (abs(found.shift) > 1)} {'later' if found.shift > 0 else 'earlier'}"
+        detail = f"the translations are {by} in {corpus.files[-1].name}"
+        report.found("shift", count, location, [Example(location, "", "", detail)])
+
+
+def _report_leakage(part: _HeldOut) -> None:
+    """What of a held-out corpus is in the training text: the share that makes its scores worthless."""
+    if part.found:
+        examples = [part.examples[number] for number in part.examples if number in part.found]
+        part.report.found("leakage", len(part.found), examples[0].location, examples)
+        part.report.findings["leakage"].share = len(part.found) / len(part.texts)

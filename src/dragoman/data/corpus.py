@@ -9,12 +9,13 @@ import random
 import sys
 import zlib
 from array import array
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
-from math import log
+from math import log, sqrt
 from pathlib import Path
+from statistics import mean, pstdev
 from typing import IO, cast
 
 from dragoman.config import CorpusConfig
@@ -26,6 +27,10 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
+
+
+# Standard errors from which a line is named where two files diverge, and the fewest lines that may show it.
+SURE, FEWEST_SURE = 4.0, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ def sample_pairs(corpora: Sequence[CorpusConfig], size: int, seed: int) -> list[
 def read_lines(path: Path) -> Generator[str]:
     """The lines of a text file without line ends. Raises DataError."""
     try:
-        with _open(path) as file:
+        with path.open("rb") as raw, decompressed(path, raw) as file:
             yield from decode_lines(file, str(path))
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
@@ -105,10 +110,11 @@ def compressed_writer(file: IO[bytes], name: str, stack: ExitStack) -> IO[bytes]
     return cast("IO[bytes]", stack.enter_context(zstd.ZstdFile(file, "w"))) if name.endswith(".zst") else file
 
 
-def _open(path: Path) -> IO[bytes]:
+def decompressed(path: Path, file: IO[bytes]) -> IO[bytes]:
+    """The content of the open `file`, decompressed as the ending of `path` asks."""
     if path.suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    return cast("IO[bytes]", zstd.open(path, "rb")) if path.suffix == ".zst" else path.open("rb")
+        return cast("IO[bytes]", gzip.GzipFile("", "rb", fileobj=file))
+    return cast("IO[bytes]", zstd.ZstdFile(file)) if path.suffix == ".zst" else file
 
 
 def _read_two(corpus: CorpusConfig) -> Iterator[Pair]:
@@ -116,7 +122,7 @@ def _read_two(corpus: CorpusConfig) -> Iterator[Pair]:
     with closing(read_lines(corpus.source)) as sources, closing(read_lines(corpus.target)) as targets:
         for line, (source, target) in enumerate(zip_longest(sources, targets), 1):
             if source is None or target is None:
-                raise _unequal(corpus)
+                raise DataError(describe_unequal(corpus))
             yield Pair(source, target, line)
 
 
@@ -160,14 +166,42 @@ def _refuse_empty(pair: Pair, corpus: CorpusConfig) -> None:
             )
 
 
-def _unequal(corpus: CorpusConfig) -> DataError:
-    assert corpus.target is not None
-    source, target = (array("I", map(len, read_lines(path))) for path in corpus.files)
+def describe_unequal(corpus: CorpusConfig) -> str:
+    """What is known about two files of unequal numbers of lines: the line from which they diverge only if it shows."""
+    source_path, target_path = corpus.files
+    source, target = (_line_lengths(path) for path in corpus.files)
+    found = f"{source_path}: {len(source):,} lines, but {target_path}: {len(target):,}; "
+    shorter, longer = sorted((source, target), key=len)
+    if not len(shorter):
+        return found + "one file is empty"
     line = first_suspicious_line(source, target)
-    return DataError(
-        f"{corpus.source}: {len(source):,} lines, but {corpus.target}: {len(target):,}; "
-        f"the files appear to diverge near line {line:,}: look there for a line that one side lacks"
-    )
+    before, after = _confidence(shorter, longer, line)
+    if after > SURE:
+        return found + f"the files appear to diverge near line {line:,}: look there for a line that one side lacks"
+    if before > SURE:
+        name = (source_path if len(source) < len(target) else target_path).name
+        return found + f"they correspond up to about line {line - 1:,}: the end of {name} is missing, or a line near it"
+    return found + "where they diverge cannot be seen from the lengths of the lines"
+
+
+def _line_lengths(path: Path) -> "array[int]":
+    """Characters of each line; bytes that are not UTF-8 count as one each."""
+    with path.open("rb") as raw, decompressed(path, raw) as file:
+        return array("I", (len(line.decode("utf-8", "replace").rstrip("\r\n")) for line in file))
+
+
+def _confidence(shorter: Sequence[int], longer: Sequence[int], line: int) -> tuple[float, float]:
+    """How surely the files correspond line by line before `line`, and how surely they do not from there on.
+
+    In standard errors of the mean advantage of the one pairing over the other.
+    """
+    costs = _misfits(shorter, longer)
+    gains = [moved - straight for straight, moved in zip(*costs, strict=True)]
+    return _t(gains[: line - 1]), _t([-gain for gain in gains[line - 1 :]])
+
+
+def _t(values: Sequence[float]) -> float:
+    return mean(values) / (pstdev(values) / sqrt(len(values)) + 1e-9) if len(values) >= FEWEST_SURE else 0.0
 
 
 def first_suspicious_line(source: Sequence[int], target: Sequence[int]) -> int:
@@ -176,15 +210,22 @@ def first_suspicious_line(source: Sequence[int], target: Sequence[int]) -> int:
     Assumes that all missing lines are missing at one point: before it line i pairs with line i, after it with line
     i + (the difference). Returns the point at which the lengths agree best.
     """
-    shorter, longer = sorted((source, target), key=len)
+    straight, moved = _misfits(*sorted((source, target), key=len))
+    before = accumulate(straight, initial=0.0)
+    passed = accumulate(moved, initial=0.0)  # cost of the shifted pairing up to each line
+    gain = [aligned - shifted for aligned, shifted in zip(before, passed, strict=True)]
+    return 1 + gain.index(min(gain))
+
+
+def _misfits(shorter: Sequence[int], longer: Sequence[int]) -> tuple[list[float], list[float]]:
+    """How badly the length of each line fits that of the same line, and of the one moved by the surplus."""
     shift = len(longer) - len(shorter)
     scale = log((sum(shorter) + 1) / len(shorter)) - log((sum(longer) + 1) / len(longer)) if shorter else 0.0
 
     def misfit(short: int, long: int) -> float:
         return min(abs(log(short + 1) - log(long + 1) - scale), 2.0)
 
-    before = accumulate((misfit(*pair) for pair in zip(shorter, longer, strict=False)), initial=0.0)
-    shifted: Iterable[float] = (misfit(*pair) for pair in zip(shorter, longer[shift:], strict=True))
-    passed = accumulate(shifted, initial=0.0)  # cost of the shifted pairing up to each line
-    gain = [straight - moved for straight, moved in zip(before, passed, strict=True)]
-    return 1 + gain.index(min(gain))
+    return (
+        [misfit(*pair) for pair in zip(shorter, longer, strict=False)],
+        [misfit(*pair) for pair in zip(shorter, longer[shift:], strict=True)],
+    )

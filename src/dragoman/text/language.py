@@ -36,6 +36,13 @@ def detect_language(text: str) -> tuple[str, float]:
     return primary_language(labels[0].removeprefix("__label__")), min(float(probabilities[0]), 1.0)
 
 
+@cache
+def is_known_language(tag: str) -> bool:
+    """Whether `detect_language` can find this language."""
+    labels, _ = _model().predict("a", k=-1, threshold=-1.0)  # all of them
+    return primary_language(tag) in {*_BY_SCRIPT.values(), *(primary_language(one[9:]) for one in labels)}
+
+
 def primary_language(tag: str) -> str:
     """The primary subtag of a BCP-47 tag, with one name for languages that have two: "iw" is "he"."""
     language = tag.replace("_", "-").split("-")[0].lower()

@@ -10,8 +10,8 @@ import torch
 
 from dragoman.config import DataConfig, RunConfig
 from dragoman.config.sizes import chosen_model, chosen_train, epochs_for, is_chosen, preset_for
-from dragoman.data.check import CorpusReport
 from dragoman.data.corpus import sample_pairs
+from dragoman.data.report import CorpusReport
 from dragoman.data.workload import SAMPLE, Workload, workload_of
 from dragoman.errors import ResourceError
 from dragoman.machine import available_memory

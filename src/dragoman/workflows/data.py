@@ -1,48 +1,39 @@
 """Checking and splitting the text of a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from dragoman.config import CorpusConfig, DataConfig, RunConfig
+from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import load_config
-from dragoman.data.check import CorpusReport
 from dragoman.data.check import check_data as check_corpora
-from dragoman.data.corpus import read_lines
+from dragoman.data.report import CorpusReport
 from dragoman.data.split import SplitOptions, corpus_name, split_corpus, whole_pairs
-from dragoman.errors import ConfigError, DataError, checked_path
+from dragoman.errors import ConfigError, checked_path
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
 
 def check_data(config: RunConfig | str | PathLike[str], listeners: Iterable[Listener] = ()) -> tuple[CorpusReport, ...]:
     """Read all text of a run and report on it: valid, test if there is one, then the training corpora.
 
-    `config` is a configuration or the path of one. Raises DataError for text that cannot be trained on.
+    `config` is a configuration or the path of one. All faults are counted; `CorpusReport.usable` says whether training
+    is possible. Raises DataError for a file that cannot be read.
     """
     if not isinstance(config, RunConfig):
         config = load_config(config)
-    return tuple(check_with_progress(config.data, Listeners(listeners)))
+    return tuple(check_with_progress(config, Listeners(listeners)))
 
 
-def check_with_progress(data: DataConfig, listener: Listeners) -> list[CorpusReport]:
+def check_with_progress(config: RunConfig, listener: Listeners) -> list[CorpusReport]:
     """The reports on every corpus, with the progress of reading."""
-    total = _count_lines([data.valid, *([data.test] if data.test else []), *data.train])
 
-    def report(pairs: int) -> None:
-        listener.on_progress(Progress("reading", pairs, total, "pairs"))
+    def report(pairs: int, expected: int | None) -> None:
+        listener.on_progress(Progress("reading", pairs, expected, "pairs"))
 
-    report(0)
-    reports = check_corpora(data, report)
+    report(0, None)
+    reports = check_corpora(config.data, config.project.source, config.project.target, report)
     read = sum(corpus.pairs for corpus in reports)
-    listener.on_progress(Progress("reading", read, read, "pairs"))
+    report(read, read)
     return reports
-
-
-def _count_lines(corpora: Sequence[CorpusConfig]) -> int | None:
-    """Lines of all corpora; None if one cannot be read, which the check reports."""
-    try:
-        return sum(1 for corpus in corpora for _ in read_lines(corpus.source))
-    except DataError:
-        return None
 
 
 def split_data(

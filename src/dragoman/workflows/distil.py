@@ -19,7 +19,7 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config
-from dragoman.data.check import CorpusReport
+from dragoman.data.report import CorpusReport, require_usable
 from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path
 from dragoman.storage import storage_error
 from dragoman.training.checkpoint import checkpoint_steps
@@ -59,8 +59,9 @@ def distill(
     folder = output_of(student_config)
     training = bool(checkpoint_steps(folder / "checkpoints"))
     _check_resumable(folder, distilled_config, resume, training)
-    reports = check_with_progress(student_config.data, listener)
+    reports = check_with_progress(student_config, listener)
     listener.on_data(reports)
+    require_usable(reports)
     with lock_run(folder):
         _translate(student_config, bundle, reports[-len(student_config.data.train) :], resume, listener)
     return train(distilled_config, resume=training, listeners=listener.listeners, given=given, teacher=bundle)

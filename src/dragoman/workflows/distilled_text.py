@@ -9,8 +9,8 @@ from typing import IO, Any
 
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig
-from dragoman.data.check import CorpusReport
 from dragoman.data.corpus import Pair, read_pairs
+from dragoman.data.report import CorpusReport
 from dragoman.errors import ResumeError
 from dragoman.parsing import parse_json
 from dragoman.storage import sha256, write_text_atomically

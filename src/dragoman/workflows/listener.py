@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from dragoman.data.check import CorpusReport
+from dragoman.data.report import CorpusReport
 from dragoman.training.estimate import Estimate
 from dragoman.training.reports import StepReport, ValidationReport
 

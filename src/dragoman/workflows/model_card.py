@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from dragoman import __version__
 from dragoman.config import RunConfig
-from dragoman.data.check import CorpusReport
+from dragoman.data.report import CorpusReport
 from dragoman.evaluation import Score
 from dragoman.training.reports import Outcome
 

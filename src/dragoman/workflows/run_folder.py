@@ -12,7 +12,7 @@ from pathlib import Path
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import differences, dump_config, portable, read_run_config
 from dragoman.config.sizes import is_chosen, with_choices_of
-from dragoman.data.check import CorpusReport
+from dragoman.data.report import CorpusReport
 from dragoman.errors import ConfigError, DragomanError, ResumeError
 from dragoman.parsing import parse_json
 from dragoman.storage import locked, storage_error, write_text_atomically

@@ -19,8 +19,8 @@ import torch
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import RunConfig
 from dragoman.config.file import changed_keys, read_config
-from dragoman.data.check import CorpusReport, summary
 from dragoman.data.corpus import read_pairs, sample_pairs
+from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import Score, score_all
 from dragoman.exporting.golden import COUNT as GOLDEN
@@ -125,9 +125,10 @@ def _check_data(config: RunConfig, folder: Path, resume: bool, listener: Listene
     """The reports on the text; nothing is written before it is known to be usable."""
     check_unused(folder)
     check_resumable(folder, config, resume)
-    reports = check_with_progress(config.data, listener)
+    reports = check_with_progress(config, listener)
     if not resume:  # the findings are known
         listener.on_data(reports)
+    require_usable(reports)
     return reports
 
 

