@@ -53,7 +53,7 @@ class DecodeConfig(Section):
     `dragoman model confidence` or training learned it."""
     confidence_samples: Annotated[int, Field(ge=0, le=1024)] = 0
     """With `confidence`: number of random translations that the translation is compared with; 0 uses only log P and
-    lengths. 8 is slower by about 5 times and finds more of the worst lines."""
+    lengths. 8 takes at least 5 times as long and finds more of the worst lines."""
     batch_tokens: Positive = 4096
     """Size of a batch: sentences × longest source, in tokens."""
     precision: Precision = "auto"

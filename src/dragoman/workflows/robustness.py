@@ -7,6 +7,7 @@ from os import PathLike
 from dragoman.control.confidence import is_flagged
 from dragoman.data.robustness import Variant, variants
 from dragoman.errors import ConfigError, DataError, checked_path
+from dragoman.text.lines import WINDOW
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate import TestSet, read_test_set
@@ -88,7 +89,9 @@ def measure_robustness(
     plain = dict(known or {})
     wanted = sorted({index for variant in found for origin in variant.origins for index in origin} - plain.keys())
     sources = [test_set.sources[index] for index in wanted] + [text for one in found for text in one.sources]
-    stream = listener.follow(translator.stream(sources), "testing robustness", "lines", total=len(sources), every=64)
+    stream = listener.follow(
+        translator.stream(sources), "testing robustness", "lines", total=len(sources), every=WINDOW
+    )
     translations = list(stream)
     plain |= {index: one.text for index, one in zip(wanted, translations, strict=False)}
     rows, rest = list[Row](), iter(translations[len(wanted) :])
