@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from dragoman.engine import Ids
-from dragoman.text.glossary import is_unspaced
+from dragoman.text.words import is_unspaced
 from dragoman.text.tokenizer import UNK, Tokenizer
 
 SPACE = "▁"  # SentencePiece writes a space so

@@ -28,6 +28,7 @@ from dragoman.engine import Engine, Ids
 from dragoman.text.glossary import Entry, Glossary, Match
 from dragoman.text.normalise import normalise
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.words import spelled
 from dragoman.translation import Term
 
 # A term explains the word that loses most without it; with the second as well, terms are confused with each other.
@@ -125,7 +126,7 @@ class _LineTerms:
         """The entries as phrases; those without anchors may be inserted anywhere."""
         forms = SurfaceForms(self.tokenizer, self._text(hypotheses[0].tokens))
         phrases = [
-            [ids for text in entry.translations for ids in forms.of(text, anchors.get(entry, frozenset()))]
+            [ids for text in entry.translations for ids in forms.of(spelled(text), anchors.get(entry, frozenset()))]
             for entry in self.entries
         ]
 
@@ -153,7 +154,7 @@ class _LineTerms:
 
         def term(entry: Entry, satisfied: bool) -> Term:
             written = [found[text] for text in entry.translations if text in found]
-            return Term(entry.term, written[0] if written else entry.translations[0], satisfied)
+            return Term(entry.source, written[0] if written else spelled(entry.translations[0]), satisfied)
 
         return tuple(map(term, self.entries, self._contains(tokens)))
 

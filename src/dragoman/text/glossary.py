@@ -5,13 +5,19 @@ file has the term, a tab and its translation; further columns, or further lines 
 Empty lines and lines that begin with `#` are ignored. Texts are normalised before they are compared.
 
 **Matching.** A match begins where a word begins and ends where a word ends; longer terms come first, and matches do
-not overlap. Word boundaries follow from the kinds of the characters alone (`_kind`):
+not overlap. Word boundaries follow from the kinds of the characters (`text.words`):
 
-- a word ends between two kinds: `GPU` matches in `GPU를` and in `このGPUは`, not in `GPUs`;
-- Hangul takes suffixes: `서버` matches in `서버를`, but not in `웹서버`, because no word begins there;
+- a word ends between two kinds: `GPU` matches in `GPU를` and in `このGPUは`;
+- Hangul takes particles: `서버` matches in `서버를` and `서버들에게만`, but not in `웹서버`, `서버실` or `서버합니다`, and `표`
+  neither in `표시` nor in `표이`, which does not agree (`text.particles`);
+- Latin letters take the plural: `server` matches in `servers`, `box` in `boxes`, `policy` in `policies`, `GPU` in `GPUs`.
+  A possessive ends before its apostrophe;
 - in scripts without spaces between words (Han, Hiragana, Thai, …) a word may begin and end anywhere. Katakana is an
   exception: its runs are words, and `バー` does not match in `サーバー`;
 - a combining mark or a sign that prolongs a letter (`ー`, vowel signs) belongs to that letter; no word ends before it.
+
+**Stems.** A term that ends with `*` matches every word that begins with it, up to the end of that word: `복사*` in
+`복사합니다`, `Datei*` in `Dateien`. So does a translation. A star of the term itself is written `\\*`.
 
 **Case.** A match in the same case comes before a match in another case. Terms in capitals are abbreviations and match
 only in capitals: `IT` does not match `it`.
@@ -22,28 +28,26 @@ model.
 """
 
 import os
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Self
 
 from dragoman.errors import ConfigError, DataError, checked_path, describe_type
 from dragoman.text.normalise import is_text, normalise
-
-# Scripts by the first word of a character's Unicode name, as far as word boundaries depend on them.
-_NO_SPACES = re.compile("(CJK|IDEOGRAPHIC|HIRAGANA|BOPOMOFO|THAI|LAO|KHMER|MYANMAR|TIBETAN|JAVANESE|YI)[ -]")
-_OWN_KIND = re.compile("(?:HALFWIDTH )?(HANGUL|KATAKANA)[ -]")
-_JOINERS = "\u200c\u200d"
-
+from dragoman.text.words import begins_word, end_of_word, ends_word, forms, is_abbreviation, is_stem, spelled
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A term and its alternative translations, normalised."""
+    """A term and its alternative translations as listed, normalised."""
 
     term: str
     translations: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """The term without the mark of a stem."""
+        return spelled(self.term)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,36 +95,40 @@ class Glossary:
         """The terms that occur in `text`, from left to right."""
         text, position, found = normalise(text), 0, []
         while position < len(text):
-            match = self._at(text, position) if _begins(text, position) else None
+            match = self._at(text, position) if begins_word(text, position) else None
             if match:
                 found.append(match)
             position = match.end if match else position + 1
         return found
 
     def _at(self, text: str, position: int) -> Match | None:
-        """The longest term that begins at `position`."""
+        """The longest term that begins at `position`; of equal length the one as written, then a stem last."""
         for length in self._lengths:
             end = position + length
-            if end <= len(text) and _ends(text, end) and (entry := self._entry(text[position:end])):
-                return Match(entry, position, end)
+            written = text[position:end]
+            if end <= len(text) and (candidates := self._index.get(written.casefold())):
+                whole = ends_word(text, position, end)
+                for form, entry in sorted(candidates, key=lambda each: each[0] != written):
+                    if form != written and is_abbreviation(entry.source):
+                        continue
+                    if is_stem(entry.term):
+                        return Match(entry, position, end_of_word(text, end))
+                    if whole:
+                        return Match(entry, position, end)
         return None
 
-    def _entry(self, written: str) -> Entry | None:
-        entries = self._index.get(written.casefold(), [])
-        as_written = [entry for entry in entries if entry.term == written]
-        any_case = [entry for entry in entries if not _abbreviation(entry.term)]
-        return next(iter(as_written + any_case), None)
-
     @cached_property
-    def _index(self) -> dict[str, list[Entry]]:
-        index: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            index.setdefault(entry.term.casefold(), []).append(entry)
+    def _index(self) -> dict[str, list[tuple[str, Entry]]]:
+        """By written form, without regard to case: the forms and their entries, those as listed first, stems last."""
+        listed = [(form, number, entry) for entry in self.entries for number, form in enumerate(forms(entry.term))]
+        index: dict[str, list[tuple[str, Entry]]] = {}
+        for form, _, entry in sorted(listed, key=lambda each: (is_stem(each[2].term), each[1] > 0)):
+            index.setdefault(form.casefold(), []).append((form, entry))
         return index
 
     @cached_property
     def _lengths(self) -> list[int]:
-        return sorted({len(entry.term) for entry in self.entries}, reverse=True)
+        return sorted({len(form) for entry in self.entries for form in forms(entry.term)}, reverse=True)
 
     @classmethod
     def _of_rows(cls, rows: Iterable[tuple[int, str, Sequence[str]]], name: str) -> Self:
@@ -132,11 +140,6 @@ class Glossary:
             first.setdefault(term, number)
         _refuse_contradictions(by_term, first, name)
         return cls(tuple(Entry(term, tuple(translations)) for term, translations in by_term.items()))
-
-
-def is_unspaced(character: str) -> bool:
-    """Whether the script of `character` puts no spaces between words."""
-    return _kind(character) == "no spaces"
 
 
 def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -177,7 +180,7 @@ def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, l
 def _refuse_contradictions(by_term: Mapping[str, Mapping[str, None]], first: Mapping[str, int], name: str) -> None:
     seen: dict[str, str] = {}
     for term in by_term:
-        if _abbreviation(term):
+        if is_abbreviation(term):
             continue
         other = seen.setdefault(term.casefold(), term)
         if set(by_term[other]) != set(by_term[term]):
@@ -185,42 +188,3 @@ def _refuse_contradictions(by_term: Mapping[str, Mapping[str, None]], first: Map
                 f"{name}:{first[term]}: {term!r} and {other!r} of line {first[other]} differ only in case "
                 f"but have different translations; write one of them, with all the translations"
             )
-
-
-def _abbreviation(term: str) -> bool:
-    """Whether `term` has several letters, all capitals."""
-    return term.isupper() and sum(map(str.isupper, term)) > 1
-
-
-@lru_cache(maxsize=1 << 14)
-def _kind(character: str) -> str:
-    """The kind of a character for word boundaries: "" separates words, "+" belongs to the character before it."""
-    if character in _JOINERS or unicodedata.category(character) in ("Mn", "Mc", "Me", "Lm"):
-        return "+"
-    if not character.isalnum():
-        return ""
-    name = unicodedata.name(character, "")
-    if _NO_SPACES.match(name):
-        return "no spaces"
-    own = _OWN_KIND.match(name)
-    return own[1] if own else "word"
-
-
-def _kind_before(text: str, position: int) -> str:
-    """The kind of the character before `position`, combining marks skipped."""
-    while position and (kind := _kind(text[position - 1])) == "+":
-        position -= 1
-    return kind if position else ""
-
-
-def _begins(text: str, position: int) -> bool:
-    """Whether a word may begin at `position`."""
-    kind = _kind(text[position])
-    return kind != "+" and (kind == "no spaces" or kind != _kind_before(text, position) or not kind)
-
-
-def _ends(text: str, position: int) -> bool:
-    """Whether a word may end at `position`."""
-    kind = _kind(text[position]) if position < len(text) else ""
-    before = _kind_before(text, position)
-    return kind != "+" and (before in ("no spaces", "HANGUL") or kind != before or not kind)
