@@ -235,12 +235,14 @@ def test_constraints_and_consensus_need_no_torch() -> None:
 class Dictionary(Fixed):
     """An engine that finds a word of a translation likely only if the source holds its Korean."""
 
+    unlikely = -1.5
+
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         lines = self.tokenizer.decode(list(sources), "source")
         meant = [{ENGLISH[at] for at, word in enumerate(KOREAN) if word in line} for line in lines]
         said = [self.tokenizer.pieces(target, "target") for target in targets]
         return [
-            [-1.0 if piece.strip("▁") in words else -9.0 for piece in pieces] + [-1.0]
+            [-1.0 if piece.strip("▁") in words else self.unlikely for piece in pieces] + [-1.0]
             for words, pieces in zip(meant, said, strict=True)
         ]
 
@@ -254,7 +256,9 @@ class Dictionary(Fixed):
         return super().translate(sources, options, target_prefixes)
 
 
-def test_a_term_goes_where_its_own_word_is_and_the_rest_comes_from_the_rest_of_the_line(tokenizer: Tokenizer) -> None:
+def test_a_term_that_explains_little_goes_where_its_word_is_and_the_rest_comes_from_the_rest_of_the_line(
+    tokenizer: Tokenizer,
+) -> None:
     engine, line = Dictionary(tokenizer, "."), "빨간 서버를 두 깃발이 본다"
     free = Hypothesis(tuple(tokenizer.encode(["red server two flag, sees."], "target")[0]), -1.0, -1.0)
     sources = tokenizer.encode([line], "source")
@@ -262,6 +266,27 @@ def test_a_term_goes_where_its_own_word_is_and_the_rest_comes_from_the_rest_of_t
     assert engine.asked == ["red twain", "red server twain"]
     assert set(engine.heard) == {"빨간 서버를 깃발이 본다"}
     assert result.terms == (Term("두", "twain", True),)
+
+
+def test_a_term_that_explains_a_word_is_written_in_its_place_without_a_search(tokenizer: Tokenizer) -> None:
+    engine, line = Dictionary(tokenizer, "."), "빨간 서버를 두 깃발이 본다"
+    engine.unlikely = -9.0
+    free = Hypothesis(tuple(tokenizer.encode(["red server two flag, sees."], "target")[0]), -1.0, -1.0)
+    sources, glossary = tokenizer.encode([line], "source"), Glossary.of({"두": "twain", "빨간": "Ruby"})
+    [result] = constrain(engine, tokenizer, glossary, [line], sources, [[free]], DecodeConfig())
+    assert engine.asked == []
+    assert tokenizer.decode([result.hypotheses[0].tokens], "target") == ["Ruby server twain flag, sees."]
+    assert result.terms == (Term("빨간", "Ruby", True), Term("두", "twain", True))
+
+
+def test_a_substituted_translation_that_would_be_too_long_is_not_returned(tokenizer: Tokenizer) -> None:
+    engine, line = Dictionary(tokenizer, "."), "두 서버를"
+    engine.unlikely = -9.0
+    free = Hypothesis(tuple(tokenizer.encode(["two server"], "target")[0]), -1.0, -1.0)
+    sources, options = tokenizer.encode([line], "source"), DecodeConfig(max_length=len(free.tokens))
+    glossary = Glossary.of({"두": "a number of so many letters"})
+    [result] = constrain(engine, tokenizer, glossary, [line], sources, [[free]], options)
+    assert result == ((free,), (Term("두", "a number of so many letters", False),))
 
 
 def test_a_term_whose_home_is_gone_is_said_elsewhere(tokenizer: Tokenizer) -> None:
@@ -277,7 +302,9 @@ def test_what_a_part_of_the_source_explains_loses_by_its_absence(engine: TorchEn
     whole, without, nothing = tokenizer.encode(["두 새를 본다", "새를 본다", ""], "source")
     said = tokenizer.encode(["two bird sees"], "target")[0]
     before, after = engine.score([whole], [said])[0], engine.score([without], [said])[0]
-    [lost, none] = erasure_losses(engine, [(whole, without, said), (whole, nothing, said)])
+    [lost, none] = erasure_losses(engine, [(whole, [without], said), (whole, [nothing], said)])
     assert lost == pytest.approx([a - b for a, b in zip(before, after, strict=True)][:-1], abs=1e-4)
     assert none == pytest.approx([0.0] * len(said), abs=1e-4)
+    [least] = erasure_losses(engine, [(whole, [without, whole, nothing], said)])
+    assert least == pytest.approx([min(each, 0.0) for each in lost], abs=1e-4)
     assert erasure_losses(engine, []) == []

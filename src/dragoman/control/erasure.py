@@ -1,25 +1,30 @@
 """Which words of a translation a part of its source explains, by any engine that can score. No torch.
 
 The part is removed from the source and the same translation is scored again: the words that become less probable are
-there because of the part (erasure, Li et al. 2016). Unlike attention, this needs nothing from inside the model.
+there because of the part (erasure, Li et al. 2016). Unlike attention, this needs nothing from inside the model. A
+source may be erased in several ways; a token counts only as far as it loses by all of them.
 """
 
 from collections.abc import Sequence
 
 from dragoman.engine import Engine, Ids
 
-# The source, the source without the part, the translation.
-Erasure = tuple[Ids, Ids, Ids]
+# The source, the same without the part in several ways, the translation.
+Erasure = tuple[Ids, Sequence[Ids], Ids]
 
 
 def erasure_losses(engine: Engine, erasures: Sequence[Erasure]) -> list[list[float]]:
-    """By how many nats each token of each translation loses log P when the part is erased.
+    """By how many nats each token of each translation loses log P when the part is erased, the least of all ways.
 
-    All scorings, two for each erasure, are one call. If nothing of a source is left, its losses are 0.
+    All scorings, one for each way and one more, are one call. A way that leaves nothing of a source is left out; if
+    there is no other, the losses are 0.
     """
-    sources = [ids for source, erased, _ in erasures for ids in (source, erased or source)]
-    scored = engine.score(sources, [target for *_, target in erasures for _ in range(2)]) if erasures else []
-    return [
-        [before - after for before, after in zip(whole, erased, strict=True)][: len(target)]
-        for whole, erased, (*_, target) in zip(scored[::2], scored[1::2], erasures, strict=True)
-    ]
+    variants = [[source, *filter(None, ways)] for source, ways, _ in erasures]
+    pairs = [(ids, target) for own, (*_, target) in zip(variants, erasures, strict=True) for ids in own]
+    scored = iter(engine.score([ids for ids, _ in pairs], [target for _, target in pairs]) if pairs else [])
+    losses = []
+    for own, (*_, target) in zip(variants, erasures, strict=True):
+        whole, *erased = [next(scored)[: len(target)] for _ in own]
+        best = [max(ways) for ways in zip(*erased, strict=True)] if erased else whole
+        losses.append([before - after for before, after in zip(whole, best, strict=True)])
+    return losses

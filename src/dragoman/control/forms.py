@@ -4,8 +4,8 @@ import re
 import unicodedata
 
 from dragoman.engine import Ids
-from dragoman.text.words import is_unspaced
 from dragoman.text.tokenizer import UNK, Tokenizer
+from dragoman.text.words import is_unspaced
 
 SPACE = "▁"  # SentencePiece writes a space so
 _BYTE = re.compile("<0x[0-9A-F]{2}>")

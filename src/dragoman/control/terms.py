@@ -4,25 +4,33 @@ A translation contains a term if the glossary's own matching finds one of its tr
 often the source has it (a pronoun may stand for the others). Of all required translations the longest is matched first,
 so that a `server room` does not count as a `server`.
 
-A missing term is inserted where the translation speaks of it: at its anchor, the word that the term explains by
-`erasure`, or at the word before. Tried everywhere, a word that the model would never choose costs least where it
+**A missing term is substituted** for the word that it explains: the required translation is written in place of the
+words that lose most when the term is erased from the source (`control.substitution`). Where the model has translated
+the term in its own words, this is better than a search: the rest of the translation stays, and no score has to weigh a
+word that the model finds odd against what follows it (decision 0018).
+
+**A term that explains no word** of the translation is inserted by search (`force_phrases`), at its anchor, the word
+that loses most, or at the word before. Tried everywhere, a word that the model would never choose costs least where it
 disturbs least, after the last full stop. What follows is translated from the line without the term, because the model
 would otherwise also write its own word for it. At the end scores are computed from the whole line; they do not change
 the order, in which a translation that has a thing twice, once in each word, might come too early.
 
-**Cost** of a line with m missing terms: 2 m scorings to find their anchors, then mostly 2 searches for each alternative
-of each term in at most m rounds (see `force_phrases`), and a scoring of what is returned. Terms that do not fit at
-their anchors are tried everywhere. Lines without terms, or whose translations have them, cost only the matching.
+**Cost** of a line with m missing terms and n hypotheses: 3 m scorings to find the words and a few for the drafts, for
+each hypothesis. Only if a term explains no word: mostly 2 searches for each alternative of each such term in at most m
+rounds, and a scoring of what is returned. Terms that do not fit at their anchors are tried everywhere. Lines without
+terms, or whose translations have them, cost only the matching.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 
 from dragoman.config import DecodeConfig
 from dragoman.control.erasure import erasure_losses
 from dragoman.control.forms import SurfaceForms, starts_word
 from dragoman.control.phrases import PhraseTask, force_phrases, score_targets
+from dragoman.control.substitution import MissingTerm, SubstitutionTask, substitute
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Engine, Ids
 from dragoman.text.glossary import Entry, Glossary, Match
@@ -33,6 +41,9 @@ from dragoman.translation import Term
 
 # A term explains the word that loses most without it; with the second as well, terms are confused with each other.
 MAX_ANCHORS = 1
+
+# What a term is replaced by to see what it explains.
+ERASED = "X"
 
 Anchors = Mapping[Entry, frozenset[str]]
 
@@ -55,15 +66,62 @@ def apply_glossary(
     with_terms = [n for n, line in enumerate(requirements) if line.entries and hypotheses[n]]
     found, terms = list(map(list, hypotheses)), [tuple[Term, ...]()] * len(lines)
     selected = [(requirements[n], sources[n], hypotheses[n]) for n in with_terms]
-    anchors = _find_anchors(engine, tokenizer, selected)
-    tasks = [line.task(source, own, at) for (line, source, own), at in zip(selected, anchors, strict=True)]
+    substituted, anchors = _substitute(engine, tokenizer, selected, options)
+    tasks = [
+        line.task(source, own, at) for (line, source, _), own, at in zip(selected, substituted, anchors, strict=True)
+    ]
     anchored = force_phrases(engine, tasks, options)
     # A term that does not fit at its anchor, for example because another term is there now, is tried everywhere.
     unanchored = [line.task(source, own, {}) for (line, source, _), own in zip(selected, anchored, strict=True)]
     rescored = _rescore(engine, tasks, force_phrases(engine, unanchored, options), options)
     for n, own in zip(with_terms, rescored, strict=True):
-        found[n], terms[n] = own, requirements[n].report(own[0].tokens)
+        found[n], terms[n] = own[: options.n_best], requirements[n].report(own[0].tokens)
     return found, terms
+
+
+def _substitute(
+    engine: Engine,
+    tokenizer: Tokenizer,
+    lines: "Sequence[tuple[_LineTerms, Ids, Sequence[Hypothesis]]]",
+    options: DecodeConfig,
+) -> tuple[list[list[Hypothesis]], list[Anchors]]:
+    """The hypotheses of each line, those that miss terms with the terms in place if they can be; and the anchors.
+
+    A line's anchors are the words that each entry that its best hypothesis misses explains, as their first pieces.
+    """
+    flat = [(n, hypothesis) for n, (*_, several) in enumerate(lines) for hypothesis in several]
+    missing = [(n, at, entry) for at, (n, own) in enumerate(flat) for entry in lines[n][0].missing(own.tokens)]
+    erased = iter(tokenizer.encode([text for n, _, entry in missing for text in lines[n][0].erased(entry)], "source"))
+    erasures = [(lines[n][1], [next(erased), next(erased)], flat[at][1].tokens) for n, at, _ in missing]
+    by_hypothesis: dict[int, list[MissingTerm]] = {}
+    anchors: list[dict[Entry, frozenset[str]]] = [{} for _ in lines]
+    for (n, at, entry), losses in zip(missing, erasure_losses(engine, erasures), strict=True):
+        by_hypothesis.setdefault(at, []).append(MissingTerm(entry.translations, losses))
+        if flat[at][1] is lines[n][2][0]:
+            anchors[n][entry] = _largest_losses(tokenizer.pieces(flat[at][1].tokens, "target"), losses)
+    tasks = [SubstitutionTask(lines[flat[at][0]][1], flat[at][1].tokens, own) for at, own in by_hypothesis.items()]
+    for at, new in zip(by_hypothesis, substitute(engine, tokenizer, tasks, options), strict=True):
+        n, old = flat[at]
+        if new and _is_better(lines[n][0], lines[n][1], old, new, options):
+            flat[at] = n, new
+    own = [[hypothesis for of, hypothesis in flat if of == n] for n in range(len(lines))]
+    return [_in_order(*each) for each in zip(lines, own, strict=True)], list(anchors)
+
+
+def _in_order(line: "tuple[_LineTerms, Ids, Sequence[Hypothesis]]", new: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """The new hypotheses of a line and its old ones, each once: the first, then those that miss fewest terms."""
+    terms, _, old = line
+    distinct: dict[Ids, Hypothesis] = {}
+    for hypothesis in (*new, *old):
+        distinct.setdefault(tuple(hypothesis.tokens), hypothesis)
+    first, *rest = distinct.values()
+    return [first, *sorted(rest, key=lambda hypothesis: len(terms.missing(hypothesis.tokens)))]
+
+
+def _is_better(line: "_LineTerms", source: Ids, old: Hypothesis, new: Hypothesis, options: DecodeConfig) -> bool:
+    """Whether a substituted translation is possible and misses fewer terms."""
+    possible = isfinite(new.log_prob) and options.min_length <= len(new.tokens) <= options.limit(len(source))
+    return possible and len(line.missing(new.tokens)) < len(line.missing(old.tokens))
 
 
 def _rescore(
@@ -81,19 +139,6 @@ def _rescore(
         [hypothesis if hypothesis in task.hypotheses else next(rescored) for hypothesis in own]
         for task, own in zip(tasks, found, strict=True)
     ]
-
-
-def _find_anchors(
-    engine: Engine, tokenizer: Tokenizer, lines: "Sequence[tuple[_LineTerms, Ids, Sequence[Hypothesis]]]"
-) -> list[Anchors]:
-    """For each line, the words that each of its missing entries explains, as their first pieces."""
-    missing = [(n, entry) for n, (line, _, found) in enumerate(lines) for entry in line.missing(found[0].tokens)]
-    erased = tokenizer.encode([lines[n][0].without(entry) for n, entry in missing], "source")
-    erasures = [(lines[n][1], rest, lines[n][2][0].tokens) for (n, _), rest in zip(missing, erased, strict=True)]
-    anchors: list[dict[Entry, frozenset[str]]] = [{} for _ in lines]
-    for (n, entry), (*_, target), losses in zip(missing, erasures, erasure_losses(engine, erasures), strict=True):
-        anchors[n][entry] = _largest_losses(tokenizer.pieces(target, "target"), losses)
-    return list(anchors)
 
 
 def _largest_losses(pieces: Sequence[str], losses: Sequence[float]) -> frozenset[str]:
@@ -147,6 +192,13 @@ class _LineTerms:
         for match in reversed([match for match in self.matches if match.entry in entries]):
             text = text[: match.start] + text[match.end :]
         return text
+
+    def erased(self, entry: Entry) -> tuple[str, str]:
+        """The line without the term of `entry`, and with a letter instead: each alone may break what follows it."""
+        text = self.line
+        for match in reversed([match for match in self.matches if match.entry == entry]):
+            text = text[: match.start] + ERASED + text[match.end :]
+        return self.without(entry), text
 
     def report(self, tokens: Ids) -> tuple[Term, ...]:
         """How a translation keeps to the glossary."""

@@ -8,10 +8,10 @@ Empty lines and lines that begin with `#` are ignored. Texts are normalised befo
 not overlap. Word boundaries follow from the kinds of the characters (`text.words`):
 
 - a word ends between two kinds: `GPU` matches in `GPU를` and in `このGPUは`;
-- Hangul takes particles: `서버` matches in `서버를` and `서버들에게만`, but not in `웹서버`, `서버실` or `서버합니다`, and `표`
-  neither in `표시` nor in `표이`, which does not agree (`text.particles`);
-- Latin letters take the plural: `server` matches in `servers`, `box` in `boxes`, `policy` in `policies`, `GPU` in `GPUs`.
-  A possessive ends before its apostrophe;
+- Hangul takes particles: `서버` matches in `서버를` and `서버들에게만`, but not in `웹서버`, `서버실` or `서버합니다`;
+  `표` neither in `표시` nor in `표이`, which does not agree (`text.particles`);
+- Latin letters take the plural: `server` matches in `servers`, `box` in `boxes`, `policy` in `policies`, `GPU` in
+  `GPUs`. A possessive ends before its apostrophe;
 - in scripts without spaces between words (Han, Hiragana, Thai, …) a word may begin and end anywhere. Katakana is an
   exception: its runs are words, and `バー` does not match in `サーバー`;
 - a combining mark or a sign that prolongs a letter (`ー`, vowel signs) belongs to that letter; no word ends before it.
@@ -36,6 +36,7 @@ from typing import Self
 from dragoman.errors import ConfigError, DataError, checked_path, describe_type
 from dragoman.text.normalise import is_text, normalise
 from dragoman.text.words import begins_word, end_of_word, ends_word, forms, is_abbreviation, is_stem, spelled
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -97,7 +97,7 @@ def _kind(character: str) -> str:
     """The kind of a character for word boundaries: "" separates words, "+" belongs to the character before it."""
     if character in _JOINERS or unicodedata.category(character) in ("Mn", "Mc", "Me", "Lm"):
         return "+"
-    if not character.isalnum():
+    if not character.isalnum() and character != "_":  # as in names of programs: `PTR_STRING` is one word
         return ""
     name = unicodedata.name(character, "")
     if _NO_SPACES.match(name):
