@@ -11,7 +11,7 @@ from dragoman.control.mbr import rank_by_utility
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DataError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
 from dragoman.text.glossary import Glossary
@@ -63,6 +63,15 @@ def test_a_glossary_is_kept_to_and_reported(translator: Any) -> None:
         for term in translation.terms:
             assert term.satisfied
             assert term.target in translation.text
+
+
+def test_a_mapping_is_a_glossary(translator: Any) -> None:
+    made = translator(glossary={"dog": "bird"}).translate(SOURCES, glossary={"cat": ["two", "red"]})
+    assert made == translator(glossary=Glossary.of({"dog": "bird"})).translate(
+        SOURCES, glossary=Glossary.of({"cat": ["two", "red"]})
+    )
+    with pytest.raises(DataError, match="glossary:1: None as translation of 'cat'"):
+        translator().translate(SOURCES, glossary={"cat": None})
 
 
 def test_a_requests_glossary_comes_before_the_models(translator: Any) -> None:

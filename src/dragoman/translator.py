@@ -28,7 +28,7 @@ from dragoman.control.languages import LanguageCheck
 from dragoman.control.request import (
     change_options,
     check_engine_request,
-    check_request_types,
+    check_options_type,
     merge_glossaries,
 )
 from dragoman.control.retry import translate_with_retries
@@ -38,7 +38,7 @@ from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError, check_count, check_type, checked_path
 from dragoman.shortlist.file import Shortlist
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Candidate, Translation
@@ -67,11 +67,12 @@ class Translator:
         max_source_tokens: int | None = None,
         language: str = "en",
         target_language: str | None = None,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
     ) -> None:
         self.tokenizer, self.engine, self.options = tokenizer, engine, options
         self.language_check = LanguageCheck(tokenizer, language, target_language) if target_language else None
-        self.max_source_tokens, self.language, self.glossary = max_source_tokens, language, glossary
+        self.max_source_tokens, self.language = max_source_tokens, language
+        self.glossary = merge_glossaries(glossary, None)
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
         self.confidence: Confidence | None = None
@@ -87,7 +88,7 @@ class Translator:
         precision: Precision = "auto",
         threads: int | None = None,
         options: DecodeConfig | None = None,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
     ) -> Self:
         """The translator of the bundle in folder `model`, or of an ensemble of several with the same vocabulary.
 
@@ -119,7 +120,7 @@ class Translator:
         precision: Precision = "auto",
         threads: int | None = None,
         options: DecodeConfig | None = None,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
     ) -> Self:
         """The translator of opened bundles.
 
@@ -127,7 +128,7 @@ class Translator:
         engine uses that of `options`. `threads` is the number of CPU threads of the engine; None is torch's own number,
         or all processors with CTranslate2.
         """
-        check_request_types(options, glossary)
+        check_options_type(options)
         engine = check_engine_request(engine, device, precision, threads)
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
@@ -159,7 +160,7 @@ class Translator:
         self,
         text: str,
         *,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
@@ -169,7 +170,7 @@ class Translator:
         self,
         text: Iterable[str],
         *,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
@@ -178,7 +179,7 @@ class Translator:
         self,
         text: str | Iterable[str],
         *,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
@@ -200,7 +201,7 @@ class Translator:
         lines: str | Iterable[str],
         window: int = WINDOW,
         *,
-        glossary: Glossary | None = None,
+        glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
@@ -249,13 +250,13 @@ class Translator:
 
     def _request(
         self,
-        glossary: Glossary | None,
+        glossary: GlossaryLike | None,
         target_prefix: str,
         options: DecodeConfig | None,
         changes: Mapping[str, Any],
     ) -> tuple[DecodeConfig, Glossary | None]:
         """The options and the glossary of one call. Raises ConfigError."""
-        check_request_types(options, glossary)
+        check_options_type(options)
         check_type("target_prefix", target_prefix, str, "a str")
         if "precision" in changes:
             raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")

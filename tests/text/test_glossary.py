@@ -79,6 +79,12 @@ def test_a_request_gives_its_terms_and_its_errors_count_them() -> None:
         Glossary.of({"서버": "\ud800"}, "request")
 
 
+def test_a_tab_within_a_translation_is_refused_because_a_file_would_have_alternatives() -> None:
+    for terms in ({"a": "b\tc"}, {"a": ["b\tc"]}, {"a\tb": "c"}):
+        with pytest.raises(DataError, match=r"^glossary:1: a tab in .*; give alternatives as a list"):
+            Glossary.of(terms)
+
+
 def test_terms_that_differ_only_in_case_may_share_translations_or_be_abbreviations(tmp_path: Path) -> None:
     assert len(read(tmp_path, "server\ta\tb\nServer\tb\nServer\ta\n").entries) == 2
     assert len(read(tmp_path, "us\t우리\nUS\t미국\n").entries) == 2

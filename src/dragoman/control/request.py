@@ -11,7 +11,7 @@ from dragoman.config import DecodeConfig
 from dragoman.config.decode import Precision
 from dragoman.config.file import build_section
 from dragoman.errors import ConfigError, check_type
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, GlossaryLike
 
 MAX_THREADS = 1024
 
@@ -24,9 +24,8 @@ def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeC
     return build_section(options, given, "decode") if given else options
 
 
-def check_request_types(options: object, glossary: object) -> None:
-    """Raises ConfigError, because a dict or a path given by mistake would fail later without a reason."""
-    check_type("glossary", glossary, Glossary | None, "Glossary.of({…}) or Glossary.read(path)")
+def check_options_type(options: object) -> None:
+    """Raises ConfigError, because a dict given by mistake would fail later without a reason."""
     check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
 
 
@@ -47,6 +46,9 @@ def check_engine_request(engine: str, device: str, precision: str, threads: obje
     return engine if precision == "auto" else "torch"
 
 
-def merge_glossaries(one: Glossary | None, other: Glossary | None) -> Glossary | None:
-    """Both glossaries, the first before the second."""
-    return one.over(other) if one and other else one or other
+def merge_glossaries(given: GlossaryLike | None, own: Glossary | None) -> Glossary | None:
+    """The glossary or mapping that was given, before the own one. Raises ConfigError, DataError."""
+    if isinstance(given, Mapping):
+        given = Glossary.of(given)
+    check_type("glossary", given, Glossary | None, "a dict of terms, Glossary.of({…}) or Glossary.read(path)")
+    return given.over(own) if given and own else given or own

@@ -37,6 +37,8 @@ from dragoman.errors import ConfigError, DataError, checked_path, describe_type
 from dragoman.text.normalise import is_text, normalise
 from dragoman.text.words import begins_word, end_of_word, ends_word, forms, is_abbreviation, is_stem, spelled
 
+Terms = Mapping[str, str | Sequence[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -77,7 +79,7 @@ class Glossary:
         return cls._of_rows(_rows(lines, str(path)), str(path))
 
     @classmethod
-    def of(cls, terms: Mapping[str, str | Sequence[str]], name: str = "glossary") -> Self:
+    def of(cls, terms: Terms, name: str = "glossary") -> Self:
         """A glossary from a mapping of terms to a translation or several.
 
         Raises DataError that names `name` and the number of the term, counted from 1.
@@ -143,6 +145,9 @@ class Glossary:
         return cls(tuple(Entry(term, tuple(translations)) for term, translations in by_term.items()))
 
 
+GlossaryLike = Glossary | Terms
+
+
 def _rows(lines: Sequence[bytes], name: str) -> Iterator[tuple[int, str, list[str]]]:
     for number, line in enumerate(lines, 1):
         try:
@@ -167,6 +172,8 @@ def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, l
     for text in (term, *translations):
         if not isinstance(text, str):
             raise DataError(f"{where}: {describe_type(text)}; terms and their translations are str")
+        if "\t" in text:
+            raise DataError(f"{where}: a tab in {text!r}; give alternatives as a list")
     for text in (term, *translations):
         if not is_text(text):
             raise DataError(f"{where}: {text!r} contains an unpaired surrogate (invalid Unicode); fix the encoding")

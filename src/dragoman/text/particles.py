@@ -130,10 +130,10 @@ def _readings(rest: str, short: bool) -> tuple[tuple[Particle, ...], ...]:
     """Every chain of particles that is written `rest`, the longest first particle first."""
     last = _LAST + _SHORT if short else _LAST
     whole = [((rest, shape),) for shape in _CONTINUED + last if rest in shape]
-    begun = {(one, shape) for shape in _CONTINUED for one in shape if rest.startswith(one) and rest != one}
+    started = {(one, shape) for shape in _CONTINUED for one in shape if rest.startswith(one) and rest != one}
     chains = [
         ((one, shape), *following)
-        for one, shape in sorted(begun, key=lambda each: (-len(each[0]), each))
+        for one, shape in sorted(started, key=lambda each: (-len(each[0]), each))
         for following in _readings(rest[len(one) :], True)
     ]
     return (*whole, *chains)
