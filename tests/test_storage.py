@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,14 @@ def test_base_install_needs_no_posix_module(tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert (tmp_path / "out").read_text(encoding="utf-8").strip()
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_a_killed_writer_left_is_removed_after_a_day(tmp_path: Path) -> None:
+    day = 24 * 3600
+    names = (".out.0123abcd.partial", ".out.89abcdef.partial", ".x.0123abcd.partial")
+    old, new, other = (tmp_path / name for name in names)
+    for path, age in ((old, day + 60), (new, 60), (other, day + 60)):
+        path.write_text("half")
+        os.utime(path, (time.time() - age, time.time() - age))
+    write_text_atomically(tmp_path / "out", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, other.name, "out"]

@@ -8,8 +8,10 @@ have random names and are created exclusively.
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,9 @@ from typing import IO
 from filelock import FileLock, Timeout
 
 from dragoman.errors import DragomanError
+
+# A partial file of this age belongs to a process that was killed.
+STALE_SECONDS = 24 * 3600
 
 
 def sha256(path: Path) -> str:
@@ -216,8 +221,10 @@ def is_special(path: Path) -> bool:
 def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Random names next to `paths`, whose files are removed at the end if they still exist.
 
-    No other process uses or can guess such a name.
+    No other process uses or can guess such a name. Files of a process that was killed a day ago or more are removed.
     """
+    for path in paths:
+        _remove_stale(path)
     partials = [path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial") for path in paths]
     try:
         yield partials
@@ -225,6 +232,15 @@ def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         for partial in partials:
             with suppress(OSError):
                 partial.unlink()
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what writers of `path` left that were killed: such a file is written in seconds, not days."""
+    own = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.partial")
+    with suppress(OSError):
+        for other in path.parent.iterdir():
+            if own.fullmatch(other.name) and time.time() - other.lstat().st_mtime > STALE_SECONDS:
+                other.unlink()
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -173,6 +174,16 @@ def test_a_device_is_named_and_stdout_has_many_names(dragoman: Any, model: Path,
             assert subprocess.run([*command, "-o", name], stdout=to, check=False).returncode == 0
         assert (tmp_path / "to").read_text() == dragoman("translate", "-m", model, "dog").out
         assert names(tmp_path) == ["to"]
+
+
+def test_speed_is_shown_where_the_number_of_lines_is_unknown(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.cli.progress.LINE_EVERY", 0.0)
+    said = dragoman("translate", "-m", model, "-o", tmp_path / "out", stdin="the dog\n" * 70)
+    *lines, last = said.err.splitlines()
+    assert any(re.fullmatch(r"translating: 48 lines  [\d,]+ lines/s", line) for line in lines)
+    assert re.fullmatch(r"70 lines in [\d.]+ s, [\d,]+ lines/s", last)
 
 
 # --- JSON lines --------------------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ def kinds(translation: Translation) -> list[str]:
         ("文書を保存する", "script", "CJK"),
         ("👩👩👧👧", "script", "no tokens"),
         ("z̷̢̛a̴l̶g̵o̷", "script", "no tokens"),
-        ("Das Dokument speichern.", "language", "(de)"),
-        ("Enregistrer le document.", "language", "(fr)"),
+        ("Das Dokument speichern.", "language", "seems to be de, not en"),
+        ("Enregistrer le document.", "language", "seems to be fr, not en"),
     ],
 )
 def test_a_source_that_the_model_did_not_learn_is_warned_of(
@@ -89,7 +89,7 @@ def test_a_translation_in_other_letters_is_warned_of(to_korean: Translator, to_e
     for code in ("mkdir -p /usr/local", "GIMP Wiki", "https://example.org/a/b"):
         assert "translation" not in str(list(to_korean.language_check.flags("Save it.", [], code)))
     found = list(to_english.language_check.flags("저장", [], "문서를 저장합니다"))[-1]
-    assert (found.kind, found.text) == ("script", "the translation is in Hangul letters, not in en; check it")
+    assert (found.kind, found.text) == ("script", "the translation is in Hangul letters, not in those of en")
 
 
 def test_a_language_that_nothing_is_known_of_is_never_warned_of(to_korean: Translator) -> None:

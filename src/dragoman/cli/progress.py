@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from dragoman.cli.console import as_called, console, say
@@ -26,7 +26,7 @@ class Display(Listener):
 
     def __init__(self, hints: Sequence[str] = ()) -> None:
         self.hints, self.course = hints, Course()
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn("{task.percentage:>3.0f} %"))
         self.bar = Bar(
             *columns,
             EtaColumn(),

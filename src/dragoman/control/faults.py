@@ -26,7 +26,7 @@ CODE = re.compile(r"[\d_/\\@.:=<>#]")
 FLAGS = {
     "loop": Flag("loop", "the translation repeats itself; check it by hand"),
     "length": Flag("length", "source and translation differ much in length; look for lost or invented text"),
-    "empty": Flag("empty", "the translation is empty, but the source has letters; translate the line by hand"),
+    "empty": Flag("empty", "the translation is empty; translate the line by hand"),
     "copy": Flag("copy", "the source was copied, not translated; check it by hand, and the training text for copies"),
 }
 

@@ -35,7 +35,7 @@ CLOSE = tuple(
     )
 )  # fmt: skip
 
-NO_TOKENS = Flag("script", "the model has no tokens for most characters of the source; check its language and encoding")
+NO_TOKENS = Flag("script", "the model has no tokens for most of the source; check its language")
 
 
 class LanguageCheck:
@@ -50,21 +50,16 @@ class LanguageCheck:
         text = normalise(line)
         shares = script_shares(text)
         if foreign := _foreign_letter(text, shares, self.source_scripts):
-            remedy = f"which the model does not translate ({self.source}); use a model for that language"
-            yield Flag("script", f"the source is in {_script_name(foreign)} letters, {remedy}")
+            yield Flag("script", f"the source is in {_script_name(foreign)} letters, not in those of {self.source}")
         elif self._is_unknown(text, ids):
             yield NO_TOKENS
         elif other := self._other_language(text):
-            yield Flag(
-                "language",
-                f"the source appears to be in another language ({other}) than the model translates ({self.source}); "
-                "check both",
-            )
+            yield Flag("language", f"the source seems to be {other}, not {self.source}; check its language")
         found = _foreign_letter(translation, script_shares(translation), self.target_scripts)
         if found is None and self.target_scripts and not self.target_scripts & COMMON:
             found = _untranslated_letter(text, translation, self.target_scripts)
         if found:
-            yield Flag("script", f"the translation is in {_script_name(found)} letters, not in {self.target}; check it")
+            yield Flag("script", f"the translation is in {_script_name(found)} letters, not in those of {self.target}")
 
     def _is_unknown(self, text: str, ids: Iterable[int]) -> bool:
         """Whether most characters are unknown to the vocabulary, or known as bytes only."""
