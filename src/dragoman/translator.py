@@ -23,7 +23,7 @@ from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.config.file import build_section
 from dragoman.control.confidence import NAME as CONFIDENCE
-from dragoman.control.confidence import Confidence, add_confidence
+from dragoman.control.confidence import Confidence, add_confidence, check_learned
 from dragoman.control.languages import LanguageCheck
 from dragoman.control.request import (
     change_options,
@@ -263,7 +263,9 @@ class Translator:
         merged = merge_glossaries(glossary, self.glossary)
         if merged and target_prefix:
             raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
-        return change_options(options or self.options, changes), merged
+        options = change_options(options or self.options, changes)
+        check_learned(self.confidence, options)
+        return options, merged
 
     def _translate(
         self, lines: Sequence[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None

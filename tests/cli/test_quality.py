@@ -74,6 +74,12 @@ def test_learned_again_it_takes_its_place(dragoman: Any, learned: Path, text: Pa
         Translator.load(copy).translate(LINE, confidence=True, confidence_samples=2)
 
 
+def test_the_model_shows_its_calibration_error(dragoman: Any, learned: Path) -> None:
+    found = Confidence.read(learned / "confidence.json")
+    error = f"confidence    calibration error {found.plain.calibration.ece:.3f} on 140 lines"
+    assert error in dragoman("model", "show", learned).out
+
+
 def test_json_has_the_confidence_and_only_if_asked(dragoman: Any, learned: Path) -> None:
     asked = ("translate", "-m", learned, LINE, "", "--json")
     assert "confidence" not in dragoman(*asked).out
@@ -217,4 +223,6 @@ def test_a_trained_model_has_its_robustness_on_the_card(dragoman: Any, project: 
     assert "## Robustness\n" in card
     assert "## Confidence" not in card
     bundle = open_bundle(project / "runs/toy/model")
-    assert 0 <= bundle.manifest["robustness"]["score"] <= 1
+    score = bundle.manifest["robustness"]["score"]
+    assert 0 <= score <= 1
+    assert f"robustness    {score:.2f}, the share of chrF kept" in dragoman("model", "show", bundle.folder).out

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.control.confidence import Confidence, add_confidence, draw, features, learn_confidence
+from dragoman.control.confidence import Confidence, add_confidence, check_learned, draw, features, learn_confidence
 from dragoman.control.faults import FLAGS
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.translation import Candidate, Flag, Translation
@@ -140,13 +140,14 @@ def test_confidence_is_added_when_asked_for(learned: Confidence) -> None:
     assert (used.method, used.n_best, used.temperature, used.confidence) == ("sample", 4, 1.0, False)
 
 
-def test_a_model_that_has_learned_none_says_how(learned: Confidence) -> None:
-    translations, references, _ = lines()
+def test_a_model_that_has_learned_none_says_how() -> None:
     with pytest.raises(ConfigError, match="the model has learned none; `dragoman model confidence -m MODEL"):
-        add_confidence(translations, None, DecodeConfig(confidence=True), lambda _: [])
-    plain = learn_confidence(translations, references)
+        check_learned(None, DecodeConfig(confidence=True))
+    plain = learn_confidence(*lines()[:2])
     with pytest.raises(ConfigError, match=r"confidence_samples: .* --samples 8"):
-        add_confidence(translations, plain, DecodeConfig(confidence=True, confidence_samples=4), lambda _: [])
+        check_learned(plain, DecodeConfig(confidence=True, confidence_samples=4))
+    check_learned(plain, DecodeConfig(confidence=True))
+    check_learned(None, DecodeConfig(confidence_samples=4))
 
 
 def test_samples_are_those_of_the_model_itself() -> None:

@@ -1,6 +1,8 @@
 """`dragoman model show | glossary`: what a verified bundle contains, and attaching a glossary to it."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.bundled import resolve_model
@@ -53,4 +55,16 @@ def _lines(bundle: Bundle) -> list[str]:
         f"{score['metric']:13} {score['value']:.1f} on {score['on']}  {score['signature']}"
         for score in manifest.get("scores", [])
     ]
-    return [f"{key:13} {value}" for key, value in rows.items()] + scores
+    return [f"{key:13} {value}" for key, value in rows.items()] + scores + _quality(manifest)
+
+
+def _quality(manifest: Mapping[str, Any]) -> list[str]:
+    """A line for robustness and one for confidence, if they were measured."""
+    found = []
+    if robustness := manifest.get("robustness"):
+        share = f"{robustness['score']:.2f}, the share of chrF kept under {len(robustness['rows'])} changes"
+        found.append(f"{'robustness':13} {share}")
+    if confidence := manifest.get("confidence"):
+        error = confidence["measured"]["plain"]["ece"]
+        found.append(f"{'confidence':13} calibration error {error:.3f} on {confidence['lines']:,} lines")
+    return found

@@ -89,27 +89,31 @@ def _fitted(tree: Any) -> Fitted:
     return Fitted(Logistic(means, scales, weights, float(model["bias"])), Calibration(**tree["calibration"]))
 
 
+def check_learned(learned: Confidence | None, options: DecodeConfig) -> None:
+    """Raises ConfigError if `options` ask for a confidence that the model has not learned."""
+    if options.confidence and learned is None:
+        raise ConfigError(
+            "decode.confidence: the model has learned none; "
+            "`dragoman model confidence -m MODEL SOURCE REFERENCE` learns it from validation text"
+        )
+    if options.confidence and options.confidence_samples and learned and learned.sampled is None:
+        raise ConfigError(
+            "decode.confidence_samples: the model's confidence was learned without samples; learn it again with "
+            "`dragoman model confidence --samples 8`, or leave the key out"
+        )
+
+
 def add_confidence(
     translations: list[Translation], learned: Confidence | None, options: DecodeConfig, sample: Sample
 ) -> list[Translation]:
     """The translations with their confidence, as the model has `learned` it, if `options` ask for it.
 
-    A blank line has none. Raises ConfigError if the model has learned none.
+    A blank line has none. `check_learned` has found that the model has learned what `options` ask for.
     """
-    if not options.confidence:
+    if not options.confidence or learned is None:
         return translations
-    if learned is None:
-        raise ConfigError(
-            "decode.confidence: the model has learned none; "
-            "`dragoman model confidence -m MODEL SOURCE REFERENCE` learns it from validation text"
-        )
     samples: Sequence[Sequence[str]] = [()] * len(translations)
     if options.confidence_samples:
-        if learned.sampled is None:
-            raise ConfigError(
-                "decode.confidence_samples: the model's confidence was learned without samples; learn it again with "
-                "`dragoman model confidence --samples 8`, or leave the key out"
-            )
         samples = draw(options, options.confidence_samples, sample)
     return [
         replace(one, confidence=learned.probability(one, drawn)) if one.source.strip() else one
