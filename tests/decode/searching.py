@@ -77,7 +77,7 @@ def beam_search(
             if said[-1] == EOS:
                 done.append((total / length_penalty(len(said), alpha), total, said[:-1]))
         alive = [entry for entry in longer if entry[1][-1] != EOS][:beam]
-    return sorted(done, key=lambda entry: -entry[0])[:beam]
+    return sorted(sorted(done, key=lambda entry: -entry[1])[:beam], key=lambda entry: -entry[0])
 
 
 def attention(model: Transformer, source: list[int], said: list[int]) -> torch.Tensor:

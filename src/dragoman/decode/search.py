@@ -4,6 +4,7 @@ All sentences of a batch advance together. The hypotheses of a sentence share it
 prefixes; finished sentences leave the batch. A beam of 1 is greedy search.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -37,14 +38,21 @@ def beam_search(
     """Up to `beam` finished hypotheses of each sentence of `src`, best score first.
 
     The score is log P / lp + cp, Wu et al. 2016, Eq. (14), with `alpha` and `beta`. The search of a sentence stops at
-    its first `beam` finished hypotheses, because a later, longer one rarely overtakes them.
+    its first `beam` finished hypotheses, because a later, longer one rarely overtakes them. If several end in its last
+    step and there are more, the `beam` with the highest log P count, as in CTranslate2.
     """
     with cross_attention(models.models, beta) as attention:
         state = models.encode(src, padding_mask(src, PAD))
         search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta)
         while search.sentences:
             search.advance()
-    return [sorted(found, key=lambda hypothesis: -hypothesis.score)[:beam] for found in search.finished]
+    return [rank(found, beam) for found in search.finished]
+
+
+def rank(found: Sequence[Hypothesis], beam: int) -> list[Hypothesis]:
+    """The `beam` likeliest finished hypotheses of a sentence, best score first."""
+    likeliest = sorted(found, key=lambda hypothesis: -hypothesis.log_prob)[:beam]
+    return sorted(likeliest, key=lambda hypothesis: -hypothesis.score)
 
 
 @dataclass

@@ -23,8 +23,9 @@ def load_engine(
     """The engine called `engine` with the bundle's network on `device`; `auto` is the fastest that the bundle has.
 
     `precision` is that of the torch engine, `threads` that of either. `shortlist` returns the candidate target ids of a
-    source; an export has its own. With `others` the networks form an ensemble, which needs the torch engine. Raises
-    ConfigError for an unknown name, ModelError if the bundle has no such export or other vocabularies than the others.
+    source; an export has a copy of it. With `others` the networks form an ensemble, which needs the torch engine.
+    Raises ConfigError for an unknown name, ModelError if the bundle has no such export, or other vocabularies than the
+    others.
     """
     exports = {folder.name: folder for folder in bundle.exports}
     if engine in ("auto", "ctranslate2") and exports and not others:
@@ -34,7 +35,7 @@ def load_engine(
 
         ct2_device = "cpu" if device == "mps" else device
         cached = cached_numbers(bundle.config.model)
-        return CTranslate2Engine(exports[engine], bundle.tokenizer, ct2_device, threads, cached)
+        return CTranslate2Engine(exports[engine], bundle.tokenizer, ct2_device, threads, cached, shortlist)
     if engine.startswith(("ctranslate2", "ct2-")):
         if others:
             raise ConfigError(f"engine {engine}: an ensemble needs the torch engine; leave --engine out")

@@ -1,0 +1,211 @@
+"""A network that `dragoman.exporting` converted, in CTranslate2: its calls on ids instead of pieces. No torch."""
+
+import os
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import numpy as np
+
+from dragoman.config import DecodeConfig
+from dragoman.engine import Ids
+from dragoman.engine.memory import hypotheses
+from dragoman.engine.stepwise import Decoded, Request
+from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
+from dragoman.text.tokenizer import EOS, Side, Tokenizer
+
+# With a length penalty CTranslate2 stops a sentence at `beam` hypotheses, as our search does; this one changes nothing.
+STOP_AT_BEAM = 1e-9
+# Bytes of logits that one call of forced decoding returns.
+LOGITS_BYTES = 64 << 20
+# Networks inherited by a forked child: destroying them there would deadlock, because their threads do not exist in it.
+_LEAKED_AFTER_FORK: list[list[Any]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sentence to translate: its ids, the ids that its translation begins with, its maximum length in tokens."""
+
+    source_ids: Ids
+    target_prefix: tuple[int, ...]
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """CTranslate2's answer: tokens without EOS, the log P that it reports, and whether EOS ended it or the limit."""
+
+    tokens: tuple[int, ...]
+    reported_log_prob: float
+    finished: bool
+
+    def cut(self, limit: int) -> "Result":
+        """The first `limit` tokens: the limit of its own sentence, where a longer one of the batch had more."""
+        return self if len(self.tokens) <= limit else Result(self.tokens[:limit], self.reported_log_prob, False)
+
+
+class Network:
+    """The network in `folder`, working on `threads` batches at a time.
+
+    Raises ModelError or ResourceError if it cannot be loaded.
+    """
+
+    def __init__(self, folder: Path, tokenizer: Tokenizer, device: str, threads: int) -> None:
+        self.folder, self.device, self.threads = folder, device, threads
+        self._pieces: dict[Side, list[str]] = {
+            "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
+            "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
+        }
+        self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
+        self._loaded = [self._load(threads)]
+        self.compute_type: str = self._loaded[0].compute_type
+        self.on_cpu: bool = self._loaded[0].device == "cpu"
+        # CTranslate2's threads must end before the interpreter does, or it may abort.
+        weakref.finalize(self, _end, self._loaded, os.getpid())
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of target pieces."""
+        return len(self._ids)
+
+    def search(self, groups: Iterable[Sequence[Job]], options: DecodeConfig) -> list[list[list[Result]]]:
+        """The results of each job of each group; the jobs of a group are searched together."""
+        network = self._seeded(options.seed) if options.method == "sample" else self._loaded[0]
+        futures = [self._submit(network, group, options) for group in groups]
+        with _within_positions():
+            return [[self._parse_result(future.result()) for future in group] for group in futures]
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
+        """log P in nats of each token of each target, and of EOS; `batches` are CTranslate2's options for them."""
+        with _within_positions():
+            scored = self._loaded[0].score_batch(
+                [self._to_pieces(source, "source") for source in sources],
+                [self._to_pieces(target, "target") for target in targets],
+                max_input_length=0,
+                **batches,
+            )
+        return [list(result.log_probs) for result in scored]
+
+    def decode(self, requests: Sequence[Request], alone: bool) -> list[Decoded]:
+        """Forced decoding of each prefix, continued greedily; `alone` if all requests are of one sentence."""
+        found: dict[int, Decoded] = {}
+        for length in {request.length for request in requests}:
+            same = [n for n, request in enumerate(requests) if request.length == length]
+            size = max(1, LOGITS_BYTES // (4 * length * self.vocabulary))
+            for start in range(0, len(same), size):
+                group = same[start : start + size]
+                found.update(zip(group, self._forced([requests[n] for n in group], alone), strict=True))
+        return [found[n] for n in range(len(requests))]
+
+    def _forced(self, requests: Sequence[Request], alone: bool) -> list[Decoded]:
+        results = self._translate_batch(
+            self._loaded[0],
+            [request.source_ids for request in requests],
+            [request.prefix for request in requests],
+            max_batch_size=0 if alone else -(-len(requests) // self.threads),
+            beam_size=1,
+            min_decoding_length=0,
+            max_decoding_length=requests[0].length,
+            return_logits_vocab=True,
+        )
+        float32 = ctranslate2.DataType.float32
+        return [
+            Decoded(self._tokens(result.hypotheses[0]), [np.array(row.to(float32)) for row in result.logits[0]])
+            for result in results
+        ]
+
+    def _submit(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> Any:
+        """Futures of CTranslate2's results, one for each job."""
+        sampling = options.method == "sample"
+        sampled = {
+            "sampling_topk": min(options.top_k, self.vocabulary),
+            "sampling_topp": options.top_p,
+            "sampling_temperature": options.temperature,
+        }
+        return self._translate_batch(
+            network,
+            [job.source_ids for job in jobs],
+            [job.target_prefix for job in jobs],
+            beam_size=1 if sampling else options.beam,
+            num_hypotheses=hypotheses(options),
+            length_penalty=STOP_AT_BEAM,
+            no_repeat_ngram_size=options.no_repeat_ngram,
+            min_decoding_length=options.min_length,
+            max_decoding_length=max(job.limit for job in jobs) + 1,  # so that a search that reaches its limit is seen
+            use_vmap=options.shortlist,
+            return_scores=True,
+            asynchronous=True,
+            **(sampled if sampling else {}),
+        )
+
+    def _translate_batch(self, network: Any, sources: Sequence[Ids], prefixes: Sequence[Ids], **options: Any) -> Any:
+        forced = [self._to_pieces(prefix, "target") for prefix in prefixes]
+        with _within_positions():
+            return network.translate_batch(
+                [self._to_pieces(source, "source") for source in sources],
+                forced if any(forced) else None,
+                max_input_length=0,
+                return_end_token=True,
+                **options,
+            )
+
+    def _to_pieces(self, tokens: Ids, side: Side) -> list[str]:
+        pieces = self._pieces[side]
+        return [pieces[token] for token in tokens]
+
+    def _tokens(self, pieces: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self._ids[piece] for piece in pieces)
+
+    def _parse_result(self, result: Any) -> list[Result]:
+        end = self._pieces["target"][EOS]  # absent where the length limit has cut
+        return [
+            Result(self._tokens(pieces[:-1]), log_prob, True)
+            if pieces and pieces[-1] == end
+            else Result(self._tokens(pieces), log_prob, False)
+            for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
+        ]
+
+    def _seeded(self, seed: int) -> Any:
+        """A network whose worker has drawn nothing yet: its random numbers begin with the seed."""
+        ctranslate2.set_random_seed(seed)
+        return self._load(1)
+
+    def _load(self, threads: int) -> Any:
+        """The network, able to search as many batches at a time as there are threads."""
+        kind, _, number = self.device.partition(":")
+        if number and not number.isdecimal():
+            raise ConfigError(f'device "{self.device}": choose one of auto, cpu, cuda, cuda:1')
+        try:
+            return ctranslate2.Translator(
+                str(self.folder), device=kind, device_index=int(number or 0), inter_threads=threads, intra_threads=1
+            )
+        except ValueError as error:
+            raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
+        except RuntimeError as error:
+            if kind == "cuda" and "CUDA" in str(error):
+                raise ResourceError(f'device "{self.device}": {error}; use --device cpu, or auto') from None
+            raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
+
+
+@contextmanager
+def _within_positions() -> Iterator[None]:
+    """Raises DataError for a text longer than the position table of an export."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "position encodings" not in str(error):
+            raise
+        text = "a text, or a translation with its prefix, has more tokens than the export has positions"
+        raise DataError(f"{text} for; shorten it, or lower decode.extra_length, or use --engine torch") from None
+
+
+def _end(networks: list[Any], process: int) -> None:
+    """Destroy the networks; in a forked child leave them as they are."""
+    if os.getpid() == process:
+        networks.clear()
+    else:
+        _LEAKED_AFTER_FORK.append(list(networks))
