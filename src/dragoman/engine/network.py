@@ -77,7 +77,9 @@ class Network:
         network = self._seeded(options.seed) if options.method == "sample" else self._loaded[0]
         futures = [self._submit(network, group, options) for group in groups]
         with _within_positions():
-            return [[self._parse_result(future.result()) for future in group] for group in futures]
+            found = [[self._parse_result(future.result()) for future in group] for group in futures]
+        times = options.n_best if _draws_one(options) else 1
+        return [[own * times for own in group] for group in found]
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
         """log P in nats of each token of each target, and of EOS; `batches` are CTranslate2's options for them."""
@@ -131,7 +133,7 @@ class Network:
             [job.source_ids for job in jobs],
             [job.target_prefix for job in jobs],
             beam_size=1 if sampling else options.beam,
-            num_hypotheses=hypotheses(options),
+            num_hypotheses=1 if _draws_one(options) else hypotheses(options),
             length_penalty=STOP_AT_BEAM,
             no_repeat_ngram_size=options.no_repeat_ngram,
             min_decoding_length=options.min_length,
@@ -189,6 +191,11 @@ class Network:
             if kind == "cuda" and "CUDA" in str(error):
                 raise ResourceError(f'device "{self.device}": {error}; use --device cpu, or auto') from None
             raise ModelError(f"{self.folder}: CTranslate2 cannot load it: {error}; export the model again") from None
+
+
+def _draws_one(options: DecodeConfig) -> bool:
+    """Whether all samples are the same: then CTranslate2 refuses to draw several."""
+    return options.method == "sample" and options.top_k == 1
 
 
 @contextmanager

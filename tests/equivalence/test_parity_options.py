@@ -1,0 +1,260 @@
+"""Both engines under every key of [decode]: the whole list of hypotheses is the same, token for token.
+
+What is drawn at random differs between the engines. There the law is about the distribution: the same tokens are
+possible, and are as frequent as the model says; made so sharp that one token is left, a sample is the greedy search.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config import DecodeConfig, RunConfig
+from dragoman.control.sentences import Sentence, translate_sentences
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError
+from dragoman.exporting.ctranslate2 import convert
+from dragoman.model.transformer import Transformer
+from dragoman.shortlist.file import MAPPING, Shortlist
+from dragoman.text.segment import Segment
+from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+
+Engines = tuple[TorchEngine, CTranslate2Engine]
+# Of two translations as good as each other either may be found: the scores of a near-tie.
+NEAR = 1e-4
+
+# For each key, the options under which both engines find the same.
+SAME: dict[str, list[dict[str, Any]]] = {
+    "method": [{"method": "beam"}],
+    "beam": [{"beam": 1}, {"beam": 2}, {"beam": 12}],
+    "length_penalty": [{"length_penalty": 0.0}, {"length_penalty": 2.0}],
+    "no_repeat_ngram": [{"no_repeat_ngram": n} for n in (1, 2, 4)] + [{"no_repeat_ngram": 2, "beam": 1}],
+    "min_length": [{"min_length": 9}, {"min_length": 9, "beam": 1}, {"min_length": 4, "max_length": 4}],
+    "extra_length": [{"extra_length": 1}],
+    "max_length": [{"max_length": 4}, {"max_length": 4, "beam": 1}, {"max_length": 1}],
+    "n_best": [{"n_best": 1}, {"n_best": 4}],
+    "exact": [{"exact": True}, {"exact": True, "min_length": 5}],
+    "shortlist": [
+        {"shortlist": True},
+        {"shortlist": True, "beam": 1, "max_length": 4},
+        {"shortlist": True, "min_length": 7},
+    ],
+    "batch_tokens": [{"batch_tokens": 20}],
+    "precision": [{"precision": "float32"}],
+    # Only one token is left to draw.
+    "temperature": [{"method": "sample", "temperature": 1e-4}],
+    "top_k": [{"method": "sample", "top_k": 1}, {"method": "sample", "top_k": 1, "max_length": 3, "n_best": 2}],
+    "top_p": [{"method": "sample", "top_p": 1e-6}],
+}
+# Those that have a test of their own below.
+OTHERS = {"coverage_penalty", "samples", "seed", "token_scores"}
+
+
+def test_every_key_of_decode_is_compared() -> None:
+    assert SAME.keys() | OTHERS == DecodeConfig.model_fields.keys()
+
+
+def draw_sentences(tokenizer: Tokenizer, count: int, longest: int = 12) -> list[list[int]]:
+    rng = random.Random(2)
+    return [rng.choices(range(EOS + 1, len(tokenizer.source)), k=rng.randint(1, longest)) for _ in range(count)]
+
+
+def draw_prefixes(tokenizer: Tokenizer, count: int) -> list[list[int]]:
+    rng = random.Random(3)
+    return [rng.choices(range(EOS + 1, len(tokenizer.target)), k=rng.randint(0, 3)) for _ in range(count)]
+
+
+def both_engines(model: Transformer, tokenizer: Tokenizer, folder: Path) -> Engines:
+    """The reference and its export, with a shortlist."""
+    rng = random.Random(4)
+    ids = range(EOS + 1, len(tokenizer.target))
+    always = (PAD, UNK, BOS, EOS, *rng.sample(ids, 20))
+    shortlist = Shortlist(always, {source: tuple(rng.sample(ids, 9)) for source in ids})
+    convert(model, tokenizer, folder / "ct2-float32", "float32")
+    shortlist.save(folder / "ct2-float32" / MAPPING, tokenizer)
+    exported = CTranslate2Engine(folder / "ct2-float32", tokenizer, "cpu", 2, shortlist=shortlist.candidates)
+    return TorchEngine(model, torch.device("cpu"), shortlist=shortlist.candidates), exported
+
+
+@pytest.fixture(scope="module")
+def toy_engines(toy_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    from dragoman.config import ModelConfig
+
+    torch.manual_seed(5)
+    shape = {"layers": 2, "d_model": 16, "d_ff": 24, "heads": 4}
+    model = Transformer(ModelConfig.model_validate(shape), len(toy_tokenizer.source), len(toy_tokenizer.target)).eval()
+    with torch.no_grad():  # larger than at birth, so that predictions differ clearly, and a translation ends
+        for parameter in model.parameters():
+            parameter.mul_(2.0) if parameter.dim() > 1 else parameter.add_(0.1 * torch.randn_like(parameter))
+        model.projection[EOS] *= 3
+    return both_engines(model, toy_tokenizer, tmp_path_factory.mktemp("parity"))
+
+
+def assert_same(ours: Sequence[Sequence[Hypothesis]], theirs: Sequence[Sequence[Hypothesis]]) -> None:
+    """The same tokens in the same order, but for near-ties."""
+    for mine, other in zip(ours, theirs, strict=True):
+        assert [h.score for h in other] == pytest.approx([h.score for h in mine], abs=NEAR)
+        assert [h.log_prob for h in other] == pytest.approx([h.log_prob for h in mine], abs=10 * NEAR)
+        if [h.tokens for h in mine] != [h.tokens for h in other]:
+            gaps = np.diff([h.score for h in mine])
+            assert np.abs(gaps).min(initial=1.0) < NEAR
+
+
+def compare(engines: Engines, options: DecodeConfig, sources: list[list[int]], prefixes: list[list[int]]) -> None:
+    ours, theirs = (engine.translate(sources, options, prefixes) for engine in engines)
+    assert_same(ours, theirs)
+
+
+def options_of(case: dict[str, Any]) -> DecodeConfig:
+    beam = case.get("beam", 4)
+    return DecodeConfig(**{"beam": beam, "n_best": beam if case.get("method", "beam") == "beam" else 1, **case})
+
+
+CASES = [pytest.param(case, id=f"{key}-{number}") for key, cases in SAME.items() for number, case in enumerate(cases)]
+
+
+@pytest.mark.parametrize("prefixed", [False, True], ids=["whole", "prefixed"])
+@pytest.mark.parametrize("case", CASES)
+def test_both_engines_find_the_same(
+    toy_engines: Engines, toy_tokenizer: Tokenizer, case: dict[str, Any], prefixed: bool
+) -> None:
+    sources = draw_sentences(toy_tokenizer, 8)
+    prefixes = draw_prefixes(toy_tokenizer, len(sources)) if prefixed else [[]] * len(sources)
+    compare(toy_engines, options_of(case), sources, prefixes)
+
+
+def random_options(rng: random.Random) -> DecodeConfig:
+    beam = rng.choice([1, 2, 3, 5])
+    return DecodeConfig(
+        beam=beam,
+        n_best=rng.randint(1, beam),
+        length_penalty=rng.choice([0.0, 0.6, 1.5]),
+        no_repeat_ngram=rng.choice([0, 0, 1, 2, 3]),
+        min_length=rng.choice([0, 0, 3, 8]),
+        max_length=rng.choice([None, 8, 14]),
+        exact=rng.random() < 0.2,
+        shortlist=rng.random() < 0.3,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_engines_find_the_same_under_several_keys(
+    toy_engines: Engines, toy_tokenizer: Tokenizer, seed: int
+) -> None:
+    rng, sources = random.Random(seed), draw_sentences(toy_tokenizer, 12)
+    compare(toy_engines, random_options(rng), sources, draw_prefixes(toy_tokenizer, 12) if seed % 2 else [[]] * 12)
+
+
+def test_a_prefix_after_which_the_translation_ends_is_found(toy_engines: Engines, toy_tokenizer: Tokenizer) -> None:
+    """CTranslate2 itself ignores EOS right after a prefix unless it is the likeliest token."""
+    ours, exported = toy_engines
+    sources, options = draw_sentences(toy_tokenizer, 12), DecodeConfig(beam=24, n_best=24)
+    prefixes = [prefix + [9] for prefix in draw_prefixes(toy_tokenizer, 12)]
+    found = ours.translate(sources, options, prefixes)
+    assert any(map(_ends, prefixes, found))
+    assert_same(found, exported.translate(sources, options, prefixes))
+
+
+def _ends(prefix: list[int], found: Sequence[Hypothesis]) -> bool:
+    """Whether a hypothesis is the prefix itself, and not the likeliest."""
+    ranked = sorted(found, key=lambda hypothesis: -hypothesis.log_prob)
+    return any(list(hypothesis.tokens) == prefix for hypothesis in ranked[1:])
+
+
+@pytest.mark.parametrize("engine", [0, 1], ids=["torch", "ctranslate2"])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_with_a_shortlist_a_sentence_is_the_same_in_any_batch(
+    toy_engines: Engines, toy_tokenizer: Tokenizer, engine: int, beam: int
+) -> None:
+    sources, options = draw_sentences(toy_tokenizer, 8), DecodeConfig(beam=beam, n_best=beam, shortlist=True)
+    prefixes = draw_prefixes(toy_tokenizer, 8)
+    for some in (prefixes, [[]] * 8):
+        alone = [
+            toy_engines[engine].translate([source], options, [it])[0] for source, it in zip(sources, some, strict=True)
+        ]
+        assert_same(toy_engines[engine].translate(sources, options, some), alone)
+
+
+@pytest.mark.parametrize("keys", [{}, {"temperature": 1.7}, {"temperature": 0.6, "top_p": 0.5}, {"top_k": 3}], ids=str)
+def test_both_engines_draw_from_the_same_distribution(
+    toy_engines: Engines, toy_tokenizer: Tokenizer, keys: dict[str, Any]
+) -> None:
+    count = 1500
+    options = DecodeConfig(method="sample", n_best=count, max_length=1, seed=3, **keys)
+    [source] = draw_sentences(toy_tokenizer, 1)
+    ours, theirs = (Counter(h.tokens for h in engine.translate([source], options)[0]) for engine in toy_engines)
+    often = {tokens for tokens, times in (ours + theirs).items() if times > 30}
+    assert often <= ours.keys() & theirs.keys(), "what one draws often, the other draws too"
+    for tokens in often:
+        p = (ours[tokens] + theirs[tokens]) / (2 * count)
+        assert abs(ours[tokens] - theirs[tokens]) <= 5 * (2 * count * p * (1 - p)) ** 0.5, (
+            "within 5 standard deviations"
+        )
+
+
+@pytest.mark.parametrize("engine", [0, 1], ids=["torch", "ctranslate2"])
+def test_a_seed_draws_the_same_again(toy_engines: Engines, toy_tokenizer: Tokenizer, engine: int) -> None:
+    """Not the same on both engines: `DecodeConfig.seed` says so."""
+    sources, options = draw_sentences(toy_tokenizer, 5), DecodeConfig(method="sample", n_best=3, seed=7, extra_length=2)
+    first = toy_engines[engine].translate(sources, options)
+    assert first == toy_engines[engine].translate(sources, options)
+    assert first != toy_engines[engine].translate(sources, options.model_copy(update={"seed": 8}))
+
+
+def test_a_coverage_penalty_is_the_torch_engines_alone(toy_engines: Engines, toy_tokenizer: Tokenizer) -> None:
+    sources, options = draw_sentences(toy_tokenizer, 2), DecodeConfig(coverage_penalty=0.2)
+    assert toy_engines[0].translate(sources, options)
+    with pytest.raises(ConfigError, match="only the torch engine has it; use --engine torch"):
+        toy_engines[1].translate(sources, options)
+
+
+def test_samples_behind_a_prefix_with_a_shortlist_are_the_torch_engines_alone(
+    toy_engines: Engines, toy_tokenizer: Tokenizer
+) -> None:
+    sources, options = draw_sentences(toy_tokenizer, 2), DecodeConfig(method="sample", shortlist=True)
+    assert toy_engines[0].translate(sources, options, [[9], []])
+    with pytest.raises(ConfigError, match="only the torch engine samples with it after a target prefix"):
+        toy_engines[1].translate(sources, options, [[9], []])
+
+
+@pytest.mark.parametrize("keys", [{"token_scores": True}, {"method": "mbr", "samples": 4, "top_k": 1}], ids=str)
+def test_what_is_built_on_the_engines_is_the_same(
+    toy_engines: Engines, toy_tokenizer: Tokenizer, keys: dict[str, Any]
+) -> None:
+    sentences = [Sentence(Segment("", ""), source) for source in draw_sentences(toy_tokenizer, 6)]
+    ours, theirs = (
+        translate_sentences(engine, toy_tokenizer, sentences, DecodeConfig(**keys)) for engine in toy_engines
+    )
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.text == other.text
+        assert mine.score == pytest.approx(other.score, abs=NEAR)
+        assert mine.candidates[0].log_probs == pytest.approx(other.candidates[0].log_probs, abs=NEAR)
+
+
+@pytest.mark.parametrize("norm_order", ["pre", "post"])
+def test_both_engines_find_the_same_with_a_trained_model(
+    toy_run: Callable[..., RunConfig],
+    toy_trainer: Callable[..., Any],
+    toy_tokenizer: Tokenizer,
+    tmp_path: Path,
+    norm_order: str,
+) -> None:
+    config = toy_run(max_steps=150, validate_every=150, learning_rate=1e-2, warmup=40)
+    shape = config.model.model_copy(update={"norm_order": norm_order})
+    trainer = toy_trainer(config.model_copy(update={"model": shape}), tmp_path / "run")
+    trainer.fit()
+    trained = both_engines(trainer.final.eval(), toy_tokenizer, tmp_path)
+    sources = draw_sentences(toy_tokenizer, 120, longest=20)
+    prefixes = draw_prefixes(toy_tokenizer, len(sources))
+    for case in [case for cases in SAME.values() for case in cases]:
+        compare(trained, options_of(case), sources, [[]] * len(sources))
+        compare(trained, options_of(case), sources, prefixes)
+    for seed in range(40):
+        compare(trained, random_options(random.Random(seed)), sources[:30], prefixes[:30])
