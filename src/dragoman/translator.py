@@ -22,6 +22,7 @@ from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.config.file import build_section
+from dragoman.control.alternatives import alternatives
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
 from dragoman.control.languages import LanguageCheck
@@ -221,25 +222,15 @@ class Translator:
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
     ) -> tuple[Candidate, ...]:
-        """`count` translations of a line that continue with different tokens after `target_prefix`, best first."""
+        """Up to `count` translations of a line, with different texts and different tokens after `target_prefix`.
+
+        The best comes first. Raises ConfigError for a wrong `count`.
+        """
         options, _ = self._request(None, target_prefix, options, changes)
         check_count("count", count)
         line = one_line(text)
-        parts = self._encode([line], target_prefix)[0]
-        if not parts:
-            return ()
-        first, *rest = parts
-        length = len(first.target_prefix) + 1
-        one = {"method": "beam", "n_best": 1}
-        fork = {"method": "beam", "beam": count, "n_best": count, "min_length": length, "max_length": length}
-        [ways] = self.engine.translate(
-            [first.source_ids], build_section(options, fork, "decode"), [first.target_prefix]
-        )
-        search = partial(translate_sentences, self.engine, self.tokenizer, options=options.model_copy(update=one))
-        forked = search([replace(first, target_prefix=way.tokens) for way in ways])
-        others = search(rest)
-        found = [join(line, parts, [translation, *others]).candidates[0] for translation in forked]
-        return tuple(sorted(found, key=lambda candidate: -candidate.score))
+        search = partial(translate_sentences, self.engine, self.tokenizer)
+        return alternatives(self.engine, search, line, self._encode([line], target_prefix)[0], count, options)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> list[list[float]]:
         """log P in nats of each token of each target and of EOS, given its source; nothing is split or retried."""

@@ -94,8 +94,14 @@ class CTranslate2Engine:
         return self._network.score(sources, targets, batches) if sources else []
 
     def _search(self, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Result]]:
-        """CTranslate2's results for each job."""
-        groups = self._groups(jobs, options)
+        """CTranslate2's results for each job.
+
+        Where one of a batch has a prefix, CTranslate2 ignores an early end of the others: they are searched apart.
+        """
+        parts = [[n for n, job in enumerate(jobs) if bool(job.target_prefix) is prefixed] for prefixed in (False, True)]
+        groups = [
+            [part[n] for n in group] for part in parts for group in self._groups([jobs[n] for n in part], options)
+        ]
         found = self._network.search([[jobs[n] for n in group] for group in groups], options)
         of_job: dict[int, list[Result]] = {}
         for group, several in zip(groups, found, strict=True):
