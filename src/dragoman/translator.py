@@ -11,8 +11,7 @@ The path of a line, down and back:
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, Self, Unpack, overload
@@ -21,7 +20,6 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
-from dragoman.config.file import build_section
 from dragoman.control.alternatives import alternatives
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
@@ -33,7 +31,7 @@ from dragoman.control.request import (
     merge_glossaries,
 )
 from dragoman.control.retry import translate_with_retries
-from dragoman.control.sentences import Sentence, join, join_line, translate_sentences
+from dragoman.control.sentences import Sentence, join_line, translate_sentences
 from dragoman.control.splitting import encode_lines, halve
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
@@ -78,6 +76,15 @@ class Translator:
         """The (first) bundle it was made from, if any."""
         self.confidence: Confidence | None = None
         """What that bundle has learned about its translations, if anything."""
+        self._load: Callable[[], Translator] | None = None
+
+    def __reduce__(self) -> tuple[Callable[[], "Translator"], tuple[()]]:
+        """Pickled as the folders of its bundles: another process, of a pool for example, loads them again."""
+        if self._load is None:
+            raise ConfigError(
+                "a translator that was not loaded from folders: it cannot be pickled, make it there again"
+            )
+        return self._load, ()
 
     @classmethod
     def load(
@@ -131,6 +138,9 @@ class Translator:
         """
         check_options_type(options)
         engine = check_engine_request(engine, device, precision, threads)
+        folders = [one.folder.absolute() for one in (bundle, *others)]
+        again = partial(cls.load, folders, engine=engine, device=device, precision=precision, threads=threads)
+        again = partial(again, options=options, glossary=glossary)
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
@@ -151,7 +161,7 @@ class Translator:
             target_language=bundle.config.project.target,
             glossary=merge_glossaries(glossary, own),
         )
-        translator.bundle = bundle
+        translator.bundle, translator._load = bundle, again
         if CONFIDENCE in bundle.manifest["files"]:
             translator.confidence = Confidence.read(bundle.folder / CONFIDENCE)
         return translator

@@ -19,8 +19,10 @@ from dragoman.control.sentences import Sentence, translate_sentences
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, QualityError
 from dragoman.exporting.ctranslate2 import convert
+from dragoman.exporting.golden import golden_sentences
+from dragoman.exporting.verify import verify_rules
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.text.segment import Segment
@@ -49,16 +51,18 @@ SAME: dict[str, list[dict[str, Any]]] = {
     "batch_tokens": [{"batch_tokens": 20}],
     "precision": [{"precision": "float32"}],
     # Only one token is left to draw.
-    "temperature": [{"method": "sample", "temperature": 1e-4}],
+    "temperature": [{"method": "sample", "temperature": 1e-6}],
     "top_k": [{"method": "sample", "top_k": 1}, {"method": "sample", "top_k": 1, "max_length": 3, "n_best": 2}],
     "top_p": [{"method": "sample", "top_p": 1e-6}],
 }
 # Those that have a test of their own below.
 OTHERS = {"coverage_penalty", "samples", "seed", "token_scores"}
+# Computed from log P, lengths and samples, which the laws here are about; see `tests/control/test_confidence.py`.
+DERIVED = {"confidence", "confidence_samples"}
 
 
 def test_every_key_of_decode_is_compared() -> None:
-    assert SAME.keys() | OTHERS == DecodeConfig.model_fields.keys()
+    assert SAME.keys() | OTHERS | DERIVED == DecodeConfig.model_fields.keys()
 
 
 def draw_sentences(tokenizer: Tokenizer, count: int, longest: int = 12) -> list[list[int]]:
@@ -236,6 +240,31 @@ def test_what_is_built_on_the_engines_is_the_same(
         assert mine.text == other.text
         assert mine.score == pytest.approx(other.score, abs=NEAR)
         assert mine.candidates[0].log_probs == pytest.approx(other.candidates[0].log_probs, abs=NEAR)
+
+
+class Careless:
+    """An engine that forgets a rule."""
+
+    def __init__(self, engine: TorchEngine, rule: str) -> None:
+        self.engine, self.rule = engine, rule
+
+    def translate(self, sources: Any, options: DecodeConfig, target_prefixes: Any = None) -> list[list[Hypothesis]]:
+        usual = DecodeConfig.model_fields[self.rule].default
+        return self.engine.translate(sources, options.model_copy(update={self.rule: usual}), target_prefixes)
+
+    def score(self, sources: Any, targets: Any) -> list[list[float]]:
+        return self.engine.score(sources, targets)
+
+
+@pytest.mark.parametrize("rule", ["min_length", "max_length", "shortlist", "length_penalty"])
+def test_an_export_that_forgets_a_rule_is_not_verified(
+    toy_engines: Engines, toy_tokenizer: Tokenizer, rule: str
+) -> None:
+    ours, exported = toy_engines
+    golden = golden_sentences(toy_tokenizer, ours, DecodeConfig(), ["red dog", "two", "a cat sees", "bird"])
+    verify_rules(ours, exported, golden)
+    with pytest.raises(QualityError, match=f"under {rule}=.* translated differently from the reference"):
+        verify_rules(ours, Careless(ours, rule), golden)
 
 
 @pytest.mark.parametrize("norm_order", ["pre", "post"])

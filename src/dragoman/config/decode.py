@@ -21,9 +21,10 @@ class DecodeConfig(Section):
     length_penalty: Annotated[float, Field(ge=0, le=10)] = 0.6
     """α of Wu et al. 2016, Eq. (14): scores are log P / ((5 + length) / 6)^α."""
     coverage_penalty: Annotated[float, Field(ge=0)] = 0.0
-    """β of Wu et al. 2016, Eq. (14): penalises source tokens with little attention; 0 disables."""
+    """β of Wu et al. 2016, Eq. (14): penalises source tokens with little attention; 0 disables. Only the
+    torch engine has it."""
     no_repeat_ngram: NonNegative = 0
-    """Forbid repeated n-grams of this size; 0 disables."""
+    """Forbid repeated n-grams of this size; 0 disables. With a beam, slower on CTranslate2, as is `min_length`."""
     min_length: NonNegative = 0
     """Minimum number of tokens of a translation."""
     extra_length: Positive = 50
@@ -31,7 +32,7 @@ class DecodeConfig(Section):
     max_length: Positive | None = None
     """Maximum number of tokens of a translation, for any source; no further limit unless set."""
     n_best: HypothesisCount = 1
-    """Number of translations returned per sentence."""
+    """Number of translations returned per sentence, with different texts; fewer if no more are found."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
     """Sample from P^(1/temperature), normalised: below 1, likely tokens become more likely."""
     top_k: NonNegative = 0
@@ -41,11 +42,13 @@ class DecodeConfig(Section):
     samples: Annotated[int, Field(ge=2, le=1024)] = 32
     """Number of translations that `mbr` samples."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
-    """Random seed of sampling."""
+    """Random seed of sampling. With torch a sample depends on the seed and its sentence; with CTranslate2 on the other
+    sentences of the call too, and the two engines draw differently."""
     exact: bool = False
     """Translate each sentence alone and on one thread: bit-identical in any batch, but slower."""
     shortlist: bool = False
-    """Consider only the target tokens that the shortlist of the model has for the source, if there is a shortlist."""
+    """Consider only the target tokens that the shortlist of the model has for the source, if there is a shortlist.
+    Scores and log P are then over the list. CTranslate2 translates each sentence alone: one is faster, many are not."""
     token_scores: bool = False
     """Also return log P of each token of a translation."""
     confidence: bool = False

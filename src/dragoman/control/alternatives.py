@@ -23,11 +23,11 @@ def alternatives(
 ) -> tuple[Candidate, ...]:
     """Up to `count` translations of a line with different texts, best first.
 
-    Each continues the target prefix of the first part with a token of its own, from the likeliest on. Raises ConfigError
-    for a wrong `count`.
+    Each continues the target prefix of the first part with its own next token, from the likeliest on. Raises
+    ConfigError for a `count` that is too large.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 < count <= MAX_COUNT:
-        raise ConfigError(f"count: {count!r} is not a number from 1 to {MAX_COUNT:,}; ask for as many as you show")
+    if count > MAX_COUNT:
+        raise ConfigError(f"count: {count:,} is more than {MAX_COUNT:,}; ask for fewer")
     if not parts:
         return ()
     first, *rest = parts

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 
 from dragoman.config import DecodeConfig
+from dragoman.control.distinct import search_distinct
 from dragoman.control.faults import FLAGS, detect_fault, is_copy
 from dragoman.control.languages import LanguageCheck
 from dragoman.control.mbr import rank_by_utility
@@ -67,6 +69,8 @@ def _search(
     """The engine's hypotheses of each sentence; with `mbr`, its samples that are most like the others."""
     sources = [sentence.source_ids for sentence in sentences]
     prefixes = [sentence.target_prefix for sentence in sentences]
+    if options.method == "beam" and options.n_best > 1:
+        return search_distinct(engine, partial(_decode, tokenizer), sources, prefixes, options)
     if options.method != "mbr":
         return engine.translate(sources, options, prefixes)
     sampling = options.model_copy(update={"method": "sample", "n_best": options.samples})

@@ -18,11 +18,12 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.engine.groups import balanced_groups, thread_tokens
-from dragoman.engine.memory import SearchSize, available_memory, hypotheses, refuse_beyond_memory
+from dragoman.engine.memory import SearchSize, hypotheses, refuse_beyond_memory
 from dragoman.engine.network import Job, Network, Result
 from dragoman.engine.process import refuse_fork
 from dragoman.engine.stepwise import SentenceSearch, search_stepwise
 from dragoman.errors import ConfigError
+from dragoman.machine import available_memory, usable_processors
 from dragoman.text.tokenizer import EOS, Tokenizer
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ class CTranslate2Engine:
         shortlist: Callable[[Ids], Ids] | None = None,
     ) -> None:
         self.folder, self.device, self.shortlist = folder, device, shortlist
-        self.threads = 1 if device.startswith("cuda") else threads or _processors()
+        self.threads = 1 if device.startswith("cuda") else threads or usable_processors()
         self._process = os.getpid()
         self._network = Network(folder, tokenizer, device, self.threads)
         self._size = SearchSize(self._network.vocabulary, cached_numbers)
@@ -232,8 +233,3 @@ def _is_greedy(options: DecodeConfig) -> bool:
 
 def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def _processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -87,9 +87,9 @@ class SentenceSearch:
         self.unfinished = [extension for extension in extensions if extension[0][-1] != EOS][:beam]
         if len(self.finished) >= beam:
             self.unfinished = []
-        begun = {tokens for tokens, _ in self.unfinished}
-        length = len(next(iter(begun), ()))
-        self.logits = {key: row for key, row in self.logits.items() if key[:length] in begun}
+        started = {tokens for tokens, _ in self.unfinished}
+        length = len(next(iter(started), ()))
+        self.logits = {key: row for key, row in self.logits.items() if key[:length] in started}
 
     def ends_behind_prefix(self) -> bool:
         """Whether EOS is, right after the prefix, among the `beam` likeliest tokens but not the likeliest."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import length_penalty
@@ -14,6 +15,18 @@ LOG_PROB, NEAR_TIE = 1e-4, 1e-4
 IDENTICAL = 0.995
 BLEU_DROP = 0.3
 BEAMS = (1, 4)
+# Rules of the search that are tried on some golden sentences, whole and after the beginning of their translation.
+RULES: tuple[dict[str, Any], ...] = (
+    {"n_best": 4},
+    {"no_repeat_ngram": 2},
+    {"min_length": 12},
+    {"max_length": 4},
+    {"length_penalty": 2.0, "n_best": 4},
+    {"exact": True},
+    {"shortlist": True},
+    {"method": "sample", "top_k": 1},
+)
+RULED_SENTENCES, PREFIX_TOKENS = 4, 2
 # Sentences translated between two reports of progress.
 CHUNK = 256
 
@@ -59,7 +72,28 @@ def verify_float32(
         far = _farthest(reference, wanted, [sources[n] for n in other], [(ours[n], theirs[n]) for n in other])
         if far > NEAR_TIE:
             raise QualityError(f"at beam {beam} a translation differs whose score is {far:.2g} from the reference's")
+    verify_rules(reference, candidate, golden)
     return Verdict(difference, len(sources), identical)
+
+
+def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden]) -> None:
+    """Check that the same is found under every rule of a search, on a few golden sentences. Raises QualityError.
+
+    Lists are compared by score: of two translations as good as each other either may be found.
+    """
+    some = golden[:RULED_SENTENCES]
+    sources = [sentence.tokens for sentence in some]
+    for rule in RULES:
+        sampled = rule.get("method") == "sample"
+        for length in (0,) if sampled else (0, PREFIX_TOKENS):
+            prefixes = [sentence.translation[:length] for sentence in some]
+            wanted = DecodeConfig(beam=4, **rule)
+            lists = [engine.translate(sources, wanted, prefixes) for engine in (reference, candidate)]
+            for ours, theirs in zip(*lists, strict=True):
+                gaps = [abs(one.score - other.score) for one, other in zip(ours, theirs, strict=False)]
+                if len(ours) != len(theirs) or max(gaps, default=0.0) > NEAR_TIE:
+                    named = ", ".join(f"{key}={value}" for key, value in rule.items())
+                    raise QualityError(f"under {named} a golden sentence is translated differently from the reference")
 
 
 def verify_quantised(

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -80,7 +80,9 @@ def export(
     from dragoman.engine.torch import TorchEngine
     from dragoman.exporting.ctranslate2 import convert
 
-    exact = TorchEngine(network, torch.device("cpu"))
+    shortlist = Shortlist.of_bundle(bundle)
+    candidates = shortlist.candidates if shortlist else None
+    exact = TorchEngine(network, torch.device("cpu"), shortlist=candidates)
     golden = read_golden(bundle.folder, bundle.tokenizer) or golden_sentences(
         bundle.tokenizer, exact, search, [pair[0] for pair in pairs]
     )
@@ -90,8 +92,10 @@ def export(
         for kind, folder in folders.items():
             listener.notice(f"converting to {kind}")
             convert(network, bundle.tokenizer, folder, kind)
+            if shortlist:
+                (folder / MAPPING).write_text(shortlist.text(bundle.tokenizer), encoding="utf-8")
         try:
-            verdicts = _verify(bundle, search, exact, folders, pairs, golden, listener)
+            verdicts = _verify(bundle, search, exact, folders, pairs, golden, candidates, listener)
         except QualityError as error:
             raise QualityError(f"{model}: not exported to {quantization}: {error}") from None
         _write(bundle, folders[quantization], name, target, separate, verdicts[quantization])
@@ -161,13 +165,16 @@ def _verify(
     folders: Mapping[str, Path],
     pairs: Sequence[tuple[str, str]],
     golden: Sequence[Golden],
+    candidates: Callable[[Ids], Ids] | None,
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each converted network, float32 first. Raises QualityError."""
     tokenizer = bundle.tokenizer
     sources = tokenizer.encode([source for source, _ in pairs], "source")
     progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(folders) - 1))
-    engines = {kind: CTranslate2Engine(folder, tokenizer, "cpu") for kind, folder in folders.items()}
+    engines = {
+        kind: CTranslate2Engine(folder, tokenizer, "cpu", shortlist=candidates) for kind, folder in folders.items()
+    }
     verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
     listener.notice(
@@ -198,8 +205,6 @@ def _write(bundle: Bundle, converted: Path, name: str, target: Path, separate: b
     with update_bundle(bundle, target, facts) as partial:
         shutil.rmtree(partial / name, ignore_errors=True)
         converted.rename(partial / name)
-        if shortlist := Shortlist.of_bundle(bundle):
-            (partial / name / MAPPING).write_text(shortlist.text(bundle.tokenizer), encoding="utf-8")
         if separate:
             for other in [path for path in partial.glob("ct2-*") if path.name != name]:
                 shutil.rmtree(other)

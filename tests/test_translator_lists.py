@@ -1,0 +1,102 @@
+"""Lists of translations have no text twice, and a translator goes to another process as the folders it came from."""
+
+import multiprocessing
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.config import DecodeConfig, ModelConfig
+from dragoman.control.distinct import search_distinct
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Ids
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError
+from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import EOS, Tokenizer
+from dragoman.translator import Translator
+
+
+class Listed:
+    """An engine whose hypotheses are the first of a list, as many as the beam is wide."""
+
+    def __init__(self, tokens: Sequence[int]) -> None:
+        self.found = [Hypothesis((token,), -float(n), -float(n)) for n, token in enumerate(tokens)]
+        self.beams: list[int] = []
+
+    def translate(
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
+    ) -> list[list[Hypothesis]]:
+        self.beams.append(options.beam)
+        return [self.found[: options.beam][: options.n_best] for _ in sources]
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        raise AssertionError
+
+
+def decode(targets: Sequence[Ids]) -> list[str]:
+    """Even and odd tokens after each other are one text."""
+    return [str(tokens[0] // 2) for tokens in targets]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "n_best", "expected", "beams"),
+    [
+        ([2, 4, 6, 8], 3, [2, 4, 6], [4]),
+        ([2, 3, 6, 8], 3, [2, 6, 8], [4]),
+        ([2, 3, 6, 7, 10, 12], 3, [2, 6, 10], [4, 8]),
+        ([2, 3, 2, 3, 2, 3, 2, 3], 3, [2], [4, 8]),
+    ],
+    ids=["no repeats", "the beam has enough", "a wider beam has enough", "there are fewer"],
+)
+def test_a_list_has_no_text_twice(tokens: list[int], n_best: int, expected: list[int], beams: list[int]) -> None:
+    engine = Listed(tokens)
+    [found] = search_distinct(engine, decode, [[9]], [[]], DecodeConfig(beam=4, n_best=n_best))
+    assert [hypothesis.tokens[0] for hypothesis in found] == expected
+    assert engine.beams == beams
+
+
+@pytest.fixture
+def translator(toy_tokenizer: Tokenizer) -> Translator:
+    torch.manual_seed(2)
+    shape = ModelConfig.model_validate({"layers": 1, "d_model": 16, "d_ff": 24, "heads": 2})
+    model = Transformer(shape, len(toy_tokenizer.source), len(toy_tokenizer.target)).eval()
+    with torch.no_grad():
+        model.projection[EOS] *= 4
+    return Translator(toy_tokenizer, TorchEngine(model, torch.device("cpu")), DecodeConfig(extra_length=3))
+
+
+def test_real_lists_and_alternatives_have_no_text_twice(translator: Translator) -> None:
+    for line in ("red dog", "two", "the cat sees a big bird"):
+        for texts in (
+            [candidate.text for candidate in translator.translate(line, n_best=8).candidates],
+            [candidate.text for candidate in translator.alternatives(line, count=8)],
+        ):
+            assert 4 <= len(texts) == len(set(texts)) <= 8
+
+
+def test_what_no_folder_holds_cannot_be_pickled(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="not loaded from folders cannot be pickled; make it in each process"):
+        pickle.dumps(translator)
+
+
+def test_a_translator_survives_pickling_and_a_pool_of_processes() -> None:
+    translator = Translator.load("en-ko", threads=1, options=DecodeConfig(beam=2))
+    lines = ["Save the file.", "Select the cell."]
+    expected = [translator.translate(line).text for line in lines]
+    again = pickle.loads(pickle.dumps(translator))
+    assert (again.options, again.engine.threads) == (translator.options, 1)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert [one.text for one in pool.map(translator.translate, lines)] == expected
+
+
+def test_paths_are_absolute_in_a_pickle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from dragoman.bundled import resolve_model
+
+    folder = resolve_model(Path("en-ko"))
+    monkeypatch.chdir(folder.parent)
+    translator = Translator.load(folder.name, threads=1)
+    monkeypatch.chdir(tmp_path)
+    assert pickle.loads(pickle.dumps(translator)).bundle.folder == folder.absolute()
