@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.errors import ConfigError, DragomanError
 from dragoman.translator import Translator
+from dragoman.workflows.partial_output import partial_output
 
 WORDS = [f"the {colour} {animal}" for colour in ("red", "blue", "big") for animal in ("dog", "cat", "bird")]
 LINES = [f"{a} sees {b}" for a in WORDS for b in WORDS] * 40
@@ -133,6 +135,30 @@ def test_a_damaged_partial_file_is_named(dragoman: Any, interrupted: list[object
         assert said.refused(3).startswith(f"{partial}: is damaged (its SHA-256 differs from the record)")
     else:  # nothing was left of it: all lines again
         assert len((tmp_path / "out").read_text().splitlines()) == len(LINES)
+
+
+def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with partial_output(out, {}) as first:
+        first.write(["a"], "b\n")
+        with pytest.raises(ConfigError, match="another process is writing it"), partial_output(out, {}, force=True):
+            pytest.fail("two at once")
+        first.write(["c"], "d\n")
+    assert out.read_text() == "b\nd\n"
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    with partial_output(tmp_path / "link", {}) as output:
+        output.write(["a"], "b\n")
+        assert names(tmp_path) == ["link", "out.partial", "out.partial.json"]
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "out").read_text() == "b\n"
+    (tmp_path / "x.partial").symlink_to(tmp_path / "out")  # planted by another user
+    with pytest.raises(DragomanError), partial_output(tmp_path / "x", {}, force=True):
+        pass
+    assert (tmp_path / "out").read_text() == "b\n"
 
 
 def test_an_output_that_exists_is_refused_without_force(dragoman: Any, model: Path, tmp_path: Path) -> None:

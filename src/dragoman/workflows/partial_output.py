@@ -100,12 +100,23 @@ def partial_of(output: Path) -> Path:
     return output.with_name(f"{output.name}.partial")
 
 
+def _named(output: Path) -> Path:
+    """The file that a symbolic link names: it is replaced, not the link."""
+    return output.resolve() if output.is_symlink() else output
+
+
+def _finish(partial: Path, output: Path, record: Path) -> None:
+    partial.replace(output)
+    _remove(record)
+
+
 def _record_of(output: Path) -> Path:
     return output.with_name(f"{output.name}.partial.json")
 
 
 def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
     """Raise ConfigError if `output` or an unfinished one exists and neither flag says what to do with it."""
+    output = _named(output)
     partial, record = partial_of(output), _record_of(output)
     for path in (partial, record):
         if path.is_dir() or (path.exists() and path.stat().st_size and not _header(record)):
@@ -131,12 +142,12 @@ def partial_output(
     is kept of a block that has written nothing. `started_with` is what must be the same then, by name. Raises
     ConfigError, DataError, and DragomanError if writing fails.
     """
-    output = output.resolve() if output.is_symlink() else output
+    output = _named(output)
     refuse_existing(output, resume=resume, force=force)
     partial, record = partial_of(output), _record_of(output)
     try:
         with _open(partial) as text, _open(record) as notes:
-            _lock(text, output)
+            _lock(text, partial, output)
             opened = _begin(output, text, notes, json.loads(json.dumps(started_with)), resume)
             try:
                 yield opened
@@ -148,8 +159,10 @@ def partial_output(
                 if (advised := _with_remedy(error, lines)) is not error:
                     raise advised from error
                 raise
-        partial.replace(output)
-        _remove(record)
+            if os.name != "nt":  # while the lock is held; Windows renames no open file
+                _finish(partial, output, record)
+        if os.name == "nt":
+            _finish(partial, output, record)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -210,14 +223,17 @@ def _open(path: Path) -> IO[bytes]:
     return os.fdopen(descriptor, "r+b")
 
 
-def _lock(file: IO[bytes], output: Path) -> None:
+def _lock(file: IO[bytes], partial: Path, output: Path) -> None:
     """Have no second process write into the file; the system releases the lock when this one ends, however it ends."""
     with suppress(ImportError):  # Windows
         import fcntl
 
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            renamed = not os.path.samestat(os.fstat(file.fileno()), partial.stat())
         except OSError:
+            renamed = True
+        if renamed:
             raise ConfigError(f"{output}: another process is writing it; wait for it, or choose another") from None
 
 
