@@ -60,6 +60,7 @@ def test_shares_count_letters_only() -> None:
         ("THE CAT SLEEPS ON THE CHAIR ALL DAY.", "en"),
         ("Die Katze schläft den ganzen Tag auf dem Stuhl.", "de"),
         ("Сегодня хорошая погода, и мы идём гулять.", "ru"),
+        ("This line has a byte that is not \udcff UTF-8 in it.", "en"),
         ("two lines\nof one text, which are read as one", "en"),
     ],
 )

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
-from dragoman.cli.reports import say_reports
+from dragoman.cli.reports import say_reports, shown
 from dragoman.config.file import load_config
 from dragoman.data.report import problems, require_usable
+from dragoman.errors import DataError
 from dragoman.storage import storage_error
 from dragoman.workflows.check_page import write_page
 from dragoman.workflows.data import check_data, split_data
@@ -31,7 +32,10 @@ def check(config: Path, overrides: Sequence[str], as_json: bool, page: Path | No
             say("no problems found")
     if page:
         say(f"{page}: examples of each fault, a page to open in a browser")
-    require_usable(reports)
+    try:
+        require_usable(reports, "listed above")
+    except DataError as error:
+        raise DataError(shown(str(error))) from None
     if not as_json:
         say(f"Next: {program()} train {config}")
 

@@ -18,7 +18,7 @@ from dragoman.data.blocks import BlockReader, Reading
 from dragoman.data.corpus import describe_unequal
 from dragoman.data.coverage import Coverage
 from dragoman.data.near import Hashes, NearIndex, letter_hashes, signatures, text_hashes
-from dragoman.data.report import EXAMPLES, EXCERPT, CorpusReport, Example
+from dragoman.data.report import EXAMPLES, EXCERPT, CorpusReport, Example, Finding
 from dragoman.data.rules import Context, active_rules, usual_ratio
 from dragoman.data.seen import SeenHashes
 from dragoman.data.sides import are_swapped, in_other_language, languages_of
@@ -36,14 +36,20 @@ _RATIO_EDGES = 2.0 ** np.arange(-3.25, 3.5, 0.5)
 
 
 def check_data(
-    data: DataConfig, source: str = "und", target: str = "und", progress: ReadProgress = lambda pairs, expected: None
+    data: DataConfig,
+    source: str = "und",
+    target: str = "und",
+    progress: ReadProgress = lambda pairs, expected: None,
+    examples: int = EXAMPLES,
 ) -> list[CorpusReport]:
-    """Read every corpus once and report on it; `source` and `target` are the languages (BCP-47).
+    """Read every corpus once and report on it, with up to `examples` pairs for each kind of fault.
+
+    `source` and `target` are the languages (BCP-47).
 
     Order of the reports: valid, test if there is one, then the training corpora. Raises DataError if a file
     cannot be read.
     """
-    check = _Check(data, Context(source, target, data.clean), progress)
+    check = _Check(data, Context(source, target, data.clean), progress, examples)
     try:
         return check.run()
     finally:
@@ -71,8 +77,8 @@ class _HeldOut:
 class _Check:
     """What the corpora of a run have in common: held-out sources, training pairs so far, the usual ratio."""
 
-    def __init__(self, data: DataConfig, context: Context, progress: ReadProgress) -> None:
-        self.data, self.context, self.progress = data, context, progress
+    def __init__(self, data: DataConfig, context: Context, progress: ReadProgress, examples: int) -> None:
+        self.data, self.context, self.progress, self.examples = data, context, progress, examples
         self.seen, self.seen_letters = SeenHashes(), SeenHashes()
         self.held_out: list[_HeldOut] = []
         self.coverage = Coverage()
@@ -106,7 +112,7 @@ class _Check:
         for block in blocks:
             _measure(report, block)
             for kind, lines in self._faults(name, block).items():
-                _add(report, kind, reader.corpus, block, lines)
+                _add(report, kind, reader.corpus, block, lines, self.examples)
             alignment.add(block)
             self.pairs += len(block)
             self.progress(self.pairs, self.reading.expected(self.pairs))
@@ -186,17 +192,17 @@ def _measure(report: CorpusReport, block: Block) -> None:
         report.histograms[kind] = [a + b for a, b in zip(known, counts, strict=True)]
 
 
-def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: Block, lines: Lines) -> None:
+def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: Block, lines: Lines, most: int) -> None:
     """Count the chosen lines of a block as faults of a kind."""
     chosen = np.flatnonzero(lines)
     if not len(chosen):
         return
-    path = corpus.files[0]
-    examples = []
-    for index in chosen[:EXAMPLES].tolist():
-        side = corpus.files[-1] if _is_of_target(kind, block, index) else path
-        examples.append(_example(f"{side}:{block.first + index}", block, index))
-    report.found(kind, len(chosen), examples[0].location, examples)
+    finding = report.findings.setdefault(kind, Finding())
+    finding.count += len(chosen)
+    for index in chosen[: most - len(finding.examples)].tolist():
+        side = corpus.files[-1] if _is_of_target(kind, block, index) else corpus.files[0]
+        finding.examples.append(_example(f"{side}:{block.first + index}", block, index))
+        finding.first = finding.first or finding.examples[0].location
 
 
 def _is_of_target(kind: str, block: Block, index: int) -> bool:
@@ -236,5 +242,5 @@ def _report_leakage(part: _HeldOut) -> None:
     """What of a held-out corpus is in the training text: the share that makes its scores worthless."""
     if part.found:
         examples = [part.examples[number] for number in part.examples if number in part.found]
-        part.report.found("leakage", len(part.found), examples[0].location, examples)
+        part.report.found("leakage", len(part.found), examples[0].location, examples[:EXAMPLES])
         part.report.findings["leakage"].share = len(part.found) / len(part.texts)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from dragoman.errors import DataError
 
+# Examples of each kind that a report keeps.
 EXAMPLES = 5
 # An example's text is cut to this many characters.
 EXCERPT = 200
 # Kinds with which training is impossible, with what is wrong on a line and what to do.
 UNUSABLE = {
-    "bad_bytes": "not UTF-8, or no pair; convert the file to UTF-8, with iconv for example",
+    "bad_bytes": "not UTF-8; convert the file to UTF-8, with iconv for example",
     "empty": "empty line; each line must translate the same line of the other side: fill it or remove the pair",
 }
 # Shares from which a finding says that the whole corpus is wrong rather than some lines.
@@ -50,7 +51,7 @@ class Finding:
         """Count occurrences, the first of which is at `first`."""
         self.count += count
         self.first = self.first or first
-        self.examples += list(examples)[: EXAMPLES - len(self.examples)]
+        self.examples += examples
 
 
 @dataclass(slots=True)
@@ -110,11 +111,11 @@ def is_alarming(kind: str, finding: Finding) -> bool:
     return finding.share >= ALARMING.get(kind, 2.0)
 
 
-def require_usable(reports: Sequence[CorpusReport]) -> None:
-    """Raises DataError if training is impossible, with the first reason and the number of the others."""
+def require_usable(reports: Sequence[CorpusReport], others: str = "see `dragoman data check`") -> None:
+    """Raises DataError if training is impossible, with the first reason, how many more there are and where."""
     reasons = [reason for report in reports for reason in _reasons(report)]
     if reasons:
-        more = f" (and {len(reasons) - 1} more: see `dragoman data check`)" if len(reasons) > 1 else ""
+        more = f" (and {len(reasons) - 1} more: {others})" if len(reasons) > 1 else ""
         raise DataError(reasons[0] + more)
 
 

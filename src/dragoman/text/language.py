@@ -29,8 +29,8 @@ def detect_language(text: str) -> tuple[str, float]:
         return "ja", share + kana
     if script in _BY_SCRIPT:
         return _BY_SCRIPT[script], share
-    line = " ".join(text[: 4 * _MODEL_READS].split())[:_MODEL_READS]
-    labels, probabilities = _model().predict(line.lower() if line.isupper() else line, on_unicode_error="replace")
+    line = " ".join(text[: 4 * _MODEL_READS].split())[:_MODEL_READS].encode("utf-8", "replace").decode()
+    labels, probabilities = _model().predict(line.lower() if line.isupper() else line)
     if not labels:
         return "und", 0.0
     return primary_language(labels[0].removeprefix("__label__")), min(float(probabilities[0]), 1.0)

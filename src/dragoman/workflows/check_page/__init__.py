@@ -76,7 +76,7 @@ def _example(example: Example) -> str:
     """One row; every text is escaped, and characters that cannot be seen are written out."""
     texts = "".join(f"<td dir=auto>{_visible(text)}</td>" for text in (example.source, example.target) if text)
     detail = f"<td>{_visible(example.detail)}</td>" if example.detail else ""
-    return f"<tr><td class=where>{html.escape(example.location)}</td>{texts}{detail}</tr>"
+    return f"<tr><td class=where>{html.escape(Path(example.location).name)}</td>{texts}{detail}</tr>"
 
 
 def _visible(text: str) -> str:

@@ -1,0 +1,113 @@
+"""`data check` as a newcomer meets it: all faults at once, a table of 80 columns, a page that is safe to open."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.data.report import ALARMING, UNUSABLE
+from dragoman.data.rules import RULES
+from dragoman.workflows.check_page import LANGUAGES, texts
+
+
+@pytest.fixture
+def faulty(project: Path) -> Path:
+    """A project whose training text has several faults, two of which make training impossible."""
+    train = project / "data/train.en"
+    lines = train.read_bytes().split(b"\n")
+    lines[3], lines[5], lines[7] = b"", b"caf\xe9 with bytes of another encoding", b"<script>alert('&amp;')</script> %s"
+    train.write_bytes(b"\n".join(lines))
+    return project
+
+
+def test_all_faults_are_in_one_table_and_the_exit_code_is_that_of_bad_data(dragoman: Any, faulty: Path) -> None:
+    said = dragoman("data", "check", faulty / "run.toml")
+    assert (said.code, said.out) == (3, "")
+    for name in ("empty sides", "bytes that are not UTF-8", "HTML entities", "placeholders that differ"):
+        assert re.search(rf"^train\[0\] +1 .* {name} .*:\d+$", said.err, re.MULTILINE), name
+    complaint = said.err.splitlines()[-1]
+    assert re.search(r"train\.en:6: not UTF-8; .*\(and 1 more: listed above\)$", complaint)
+    assert "Next:" not in said.err
+
+
+def test_training_refuses_what_the_check_refuses_before_it_writes_anything(dragoman: Any, faulty: Path) -> None:
+    before = sorted(faulty.rglob("*"))
+    said = dragoman("train", faulty / "run.toml")
+    assert said.code == 3
+    assert "(and 1 more: see `dragoman data check`)" in " ".join(said.err.split())
+    assert sorted(faulty.rglob("*")) == before
+
+
+def test_json_has_every_fault_of_an_unusable_corpus(dragoman: Any, faulty: Path) -> None:
+    said = dragoman("data", "check", faulty / "run.toml", "--json")
+    assert said.code == 3
+    report = json.loads(said.out)
+    assert report["usable"] is False
+    found = report["corpora"][-1]["findings"]
+    assert {kind: found[kind]["count"] for kind in ("empty", "bad_bytes", "entities")} == {
+        "empty": 1,
+        "bad_bytes": 1,
+        "entities": 1,
+    }
+
+
+def test_a_held_out_corpus_that_is_the_training_text_is_said_loudly(dragoman: Any, project: Path) -> None:
+    for side in ("en", "de"):
+        (project / f"data/valid.{side}").write_bytes((project / f"data/train.{side}").read_bytes())
+    said = dragoman("data", "check", project / "run.toml")
+    assert said.code == 0
+    assert re.search(r"^valid +\d+ +100\.0 % +held-out source in training", said.err, re.MULTILINE)
+    assert "Remove these pairs from training" in said.err
+
+
+def test_paths_are_shown_relative_to_the_current_folder(
+    dragoman: Any, faulty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(faulty)
+    said = dragoman("data", "check", "run.toml")
+    assert "data/train.en:4" in said.err
+    assert str(faulty) not in said.err
+
+
+class Page(HTMLParser):
+    """The elements of a page, and what it refers to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.references: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.references += [value or "" for name, value in attrs if name in ("src", "href", "action")]
+
+
+def test_the_page_escapes_examples_refers_to_nothing_and_speaks_both_languages(
+    dragoman: Any, faulty: Path, tmp_path: Path
+) -> None:
+    dragoman("data", "check", faulty / "run.toml", "--html", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.references == []
+    assert "http" not in text.replace("http-equiv", "")
+    assert page.tags.count("script") == 1  # its own, not that of the example
+    assert "&lt;script&gt;alert(&#x27;&amp;amp;&#x27;)&lt;/script&gt;" in text
+    assert page.tags.count("svg") == 9  # three histograms for each corpus
+    assert "빈 줄" in text
+    assert "empty sides" in text
+
+
+def test_a_page_that_cannot_be_written_is_named(dragoman: Any, project: Path) -> None:
+    complaint = dragoman("data", "check", project / "run.toml", "--html", project / "no/such/page.html").refused(1)
+    assert "page.html: cannot be written" in complaint
+
+
+def test_every_kind_has_a_name_and_a_remedy_in_both_languages() -> None:
+    english, korean = (texts(language) for language in reversed(LANGUAGES))
+    assert english["kinds"].keys() == korean["kinds"].keys() >= {*RULES, *UNUSABLE, *ALARMING}
+    assert english["labels"].keys() == korean["labels"].keys()
+    assert all(len(one["kinds"][kind]) == 2 for one in (english, korean) for kind in one["kinds"])
