@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -522,3 +523,14 @@ def test_tensors_come_back_as_they_were(tmp_path: Path) -> None:
     save_tensors(tmp_path / "t", tensors)
     again = load_tensors(tmp_path / "t")
     assert all(torch.equal(tensors[name], again[name]) for name in tensors)
+
+
+@pytest.mark.parametrize("key", ["encoder_layers", "d_model"])
+def test_a_shape_that_the_weights_cannot_fill_is_refused_before_memory_is_taken(folder: Path, key: str) -> None:
+    path = folder / "config.toml"
+    text, changes = re.subn(rf"(?m)^{key} = \d+$", f"{key} = 1000000", path.read_text(encoding="utf-8"))
+    assert changes == 1
+    path.write_text(text, encoding="utf-8")
+    list_in_manifest(folder, "config.toml")
+    with pytest.raises(ModelError, match=r"config\.toml: describes more weights than model\.safetensors holds"):
+        open_bundle(folder).load_model()

@@ -61,10 +61,20 @@ class Bundle:
             from dragoman.model.transformer import Transformer
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
+        self._refuse_larger_shape(weights)
         with torch.random.fork_rng(devices=[]):  # initial weights, which are replaced, must not use up random numbers
             model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()
+
+    def _refuse_larger_shape(self, weights: Path) -> None:
+        """Raise ModelError, before memory is taken, if the configuration needs more weights than the file holds."""
+        shape = self.config.model
+        rows = len(self.tokenizer.target) + shape.encoder_layers + shape.decoder_layers
+        held = sum(4 * math.prod(size) for size in tensor_shapes(weights).values())
+        if 4 * shape.d_model * rows > held:  # an embedding, and one vector of each layer
+            config = self.folder / "config.toml"
+            raise ModelError(f"{config}: describes more weights than {weights.name} holds; copy the model again")
 
     @property
     def exports(self) -> list[Path]:
@@ -185,6 +195,17 @@ def load_tensors(path: Path) -> dict[str, "Tensor"]:
 
     try:
         return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
+
+
+def tensor_shapes(path: Path) -> dict[str, list[int]]:
+    """The shape of each tensor in a safetensors file, without reading it. Raises ModelError."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - not a mapping
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
 

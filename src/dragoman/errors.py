@@ -21,6 +21,11 @@ from pathlib import Path
 from types import UnionType
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in messages: "1 pair", "2,000 pairs"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 class DragomanError(Exception):
     """Base class of all errors that a user can cause or fix."""
 

@@ -122,7 +122,7 @@ def test_a_model_and_a_file_of_another_system(model: Path, trained: Path) -> Non
         ([], 2, "nothing to evaluate"),
         (["--compare", "--translations", "one"], 2, "--compare: one system"),
         (["--score"], 2, "--score: needs a model"),
-        (["--translations", "short"], 3, "short: 1 lines for the 40 of the test set"),
+        (["--translations", "short"], 3, "short: 1 line for the 40 of the test set"),
         (["--translations", "none"], 3, "none: no such file"),
     ],
 )

@@ -267,7 +267,11 @@ def test_scores_are_data_with_interval_copying_and_signature(dragoman: Any, mode
     said = dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de")
     rows = texts(said)
     assert [row.split()[0] for row in rows] == ["BLEU", "chrF2", "TER"]
-    assert all("copying the source" in row and "nrefs:1|" in row for row in rows)
+    assert all("copying the source" in row and len(row) < 80 for row in rows)
+    assert "nrefs:" not in said.out
+    verbose = texts(dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de", "-v"))
+    assert verbose[::2] == rows
+    assert all(row.startswith("      nrefs:1|") for row in verbose[1::2])
     assert said.err == "BLEU and chrF: higher is better; TER: lower is better\n"
 
 

@@ -42,12 +42,16 @@ class Request:
     output: Path | None
     engine: EngineChoice
     as_json: bool
+    verbose: bool = False
 
 
 def run_evaluate(request: Request, changes: Mapping[str, Any]) -> None:
     """Translate, score, print."""
     if not request.models and not request.translations:
-        raise ConfigError("nothing to evaluate; give a model with -m, or a file of translations with --translations")
+        raise ConfigError(
+            "nothing to evaluate; give a model with -m (a folder, or a bundled one, as en-ko), "
+            "or a file of translations with --translations"
+        )
     if request.output == STDOUT and request.as_json:
         raise ConfigError("--output -: stdout is for JSON with --json; write the translations to a file")
     if request.output:
@@ -89,7 +93,7 @@ def _print(request: Request, found: Evaluation) -> None:
         if found.comparison:
             print_comparison(found.comparison)
         else:
-            print_scores(found.scores, found.copying)
+            print_scores(found.scores, found.copying, request.verbose)
         return
     record: dict[str, Any] = {
         "schema": "dragoman.evaluate/1",

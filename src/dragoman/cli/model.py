@@ -7,7 +7,7 @@ from typing import Any
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
-from dragoman.errors import ModelError
+from dragoman.errors import ModelError, counted
 from dragoman.text.glossary import Glossary
 from dragoman.translator import GLOSSARY
 
@@ -31,7 +31,7 @@ def attach_glossary(folder: Path, glossary: Path) -> None:
     entries = Glossary.read(glossary).entries  # once: it may be a pipe
     rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
     add_files(bundle, {GLOSSARY: "".join(rows)}, {})
-    say(f"{folder}: attached a glossary of {len(entries):,} terms")
+    say(f"{folder}: attached a glossary of {counted(len(entries), 'term')}")
 
 
 def _lines(bundle: Bundle) -> list[str]:
@@ -47,14 +47,13 @@ def _lines(bundle: Bundle) -> list[str]:
         "widths": f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}",
         "pieces": f"{pieces} ({bundle.config.tokenizer.kind})",
         "search": f"beam {bundle.config.decode.beam}, length penalty {bundle.config.decode.length_penalty:g}",
-        "data": "; ".join(f"{corpus['corpus']} {corpus['pairs']:,} pairs" for corpus in manifest.get("data", [])),
+        "data": "; ".join(
+            f"{corpus['corpus']} {counted(corpus['pairs'], 'pair')}" for corpus in manifest.get("data", [])
+        ),
         "files": f"{len(manifest['files'])} verified, {size / 1e6:.1f} MB",
         "licence": bundle.config.project.license,
     }
-    scores = [
-        f"{score['metric']:13} {score['value']:.1f} on {score['on']}  {score['signature']}"
-        for score in manifest.get("scores", [])
-    ]
+    scores = [f"{score['metric']:13} {score['value']:.1f} on {score['on']}" for score in manifest.get("scores", [])]
     return [f"{key:13} {value}" for key, value in rows.items()] + scores + _quality(manifest)
 
 

@@ -159,6 +159,9 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print sacreBLEU's signature of each score.")
+    ] = False,
     options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
@@ -190,7 +193,9 @@ def evaluate(
             raise ConfigError("--suite robust: goes with models, text and keys of [decode] only; leave the others out")
         run_suite(models or (), source, target, lines=lines, choice=choice, changes=given, as_json=as_json)
         return
-    request = Request(models or (), source, target, translations or (), compare, tokenize, output, choice, as_json)
+    request = Request(
+        models or (), source, target, translations or (), compare, tokenize, output, choice, as_json, verbose
+    )
     (run_score if score else run_evaluate)(request, given)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.cli.console import print_json, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.progress import Display
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, counted
 from dragoman.workflows.confidence import confidence_facts, learn_model_confidence
 from dragoman.workflows.robustness import DEFINITION, Robustness, evaluate_robustness
 
@@ -27,7 +27,7 @@ def run_confidence(
         print_json({"schema": "dragoman.model.confidence/1", "model": str(model), **facts})
         return
     share = f"{100 * learned.accepted:.1f} % of them accepted (chrF of at least {learned.accept:g})"
-    print(f"{learned.lines:,} lines, {share}")
+    print(f"{counted(learned.lines, 'line')}, {share}")
     fits = {"log P and lengths": learned.plain}
     if learned.sampled:
         fits[f"with {learned.samples} samples"] = learned.sampled

@@ -15,7 +15,7 @@ def say_reports(reports: Sequence[CorpusReport]) -> None:
     """Sizes first, then what each corpus has: a table that fits 80 columns. A fault of the whole corpus is red."""
     for report in reports:
         names = " + ".join(Path(name).name for name in report.files)
-        say(f"{report.name:9} {report.pairs:>11,} pairs  {names}")
+        say(f"{report.name:9} {report.pairs:>11,} {'pair ' if report.pairs == 1 else 'pairs'}  {names}")
         for side in ("source", "target"):
             unseen = [
                 f"{_percent(share)} of its {kind.removeprefix(side + '_')}"
@@ -55,11 +55,16 @@ def _fitting(location: str, width: int) -> str:
     return location if len(location) <= width else location.rsplit("/", 1)[-1]
 
 
-def print_scores(scores: Sequence[Score], copying: Sequence[Score]) -> None:
-    """One line per metric: the model, its interval, copying the source, the signature. They are data: stdout."""
+def print_scores(scores: Sequence[Score], copying: Sequence[Score], verbose: bool = False) -> None:
+    """One line per metric: the model, its interval, copying the source. They are data: stdout.
+
+    With `verbose` each line is followed by sacreBLEU's signature.
+    """
     for score, copied in zip(scores, copying, strict=True):
         interval = "" if math.isnan(score.low) else f" [{score.low:.1f}–{score.high:.1f}]"
-        print(f"{score.name:5} {score.value:5.1f}{interval}  copying the source {copied.value:.1f}  {score.signature}")
+        print(f"{score.name:5} {score.value:5.1f}{interval}  copying the source {copied.value:.1f}")
+        if verbose:
+            print(f"      {score.signature}")
     say("BLEU and chrF: higher is better; TER: lower is better")
 
 

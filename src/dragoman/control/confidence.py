@@ -15,7 +15,7 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.calibration import Calibration, Logistic, calibration, cross_validated, fit_logistic
-from dragoman.errors import ConfigError, DataError, ModelError
+from dragoman.errors import ConfigError, DataError, ModelError, counted
 from dragoman.translation import Translation
 
 NAME = "confidence.json"
@@ -140,7 +140,7 @@ def learn_confidence(
     """
     given = [index for index, one in enumerate(translations) if one.source.strip() and references[index].strip()]
     if len(given) < MIN_LINES:
-        raise DataError(f"confidence: {len(given):,} lines with text; give at least {MIN_LINES}")
+        raise DataError(f"confidence: {counted(len(given), 'line')} with text; give at least {MIN_LINES}")
     kept, score = [translations[index] for index in given], _chrf()
     outcomes = [score(one.text, references[index]) >= accept for one, index in zip(kept, given, strict=True)]
     if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:

@@ -19,7 +19,7 @@ from statistics import mean, pstdev
 from typing import IO, cast
 
 from dragoman.config import CorpusConfig
-from dragoman.errors import DataError
+from dragoman.errors import DataError, counted
 from dragoman.parsing import parse_json
 from dragoman.text.normalise import is_text, normalise
 
@@ -130,8 +130,7 @@ def _read_tsv(path: Path) -> Iterator[Pair]:
     for line, text in enumerate(read_lines(path), 1):
         columns = text.split("\t")
         if len(columns) != 2:
-            columns_found = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
-            raise DataError(f"{path}:{line}: {columns_found}; a line is source, one tab, target")
+            raise DataError(f"{path}:{line}: {counted(len(columns), 'column')}; a line is source, one tab, target")
         yield Pair(columns[0], columns[1], line)
 
 
@@ -170,7 +169,7 @@ def describe_unequal(corpus: CorpusConfig) -> str:
     """What is known about two files of unequal numbers of lines: the line from which they diverge only if it shows."""
     source_path, target_path = corpus.files
     source, target = (_line_lengths(path) for path in corpus.files)
-    found = f"{source_path}: {len(source):,} lines, but {target_path}: {len(target):,}; "
+    found = f"{source_path}: {counted(len(source), 'line')}, but {target_path}: {len(target):,}; "
     shorter, longer = sorted((source, target), key=len)
     if not len(shorter):
         return found + "one file is empty"

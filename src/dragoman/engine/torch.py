@@ -25,7 +25,7 @@ from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Ids
 from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
-from dragoman.errors import ResourceError
+from dragoman.errors import ResourceError, counted
 from dragoman.machine import available_memory
 from dragoman.model.device import autocast, torch_threads, within_memory
 from dragoman.model.transformer import Transformer
@@ -95,7 +95,7 @@ class TorchEngine:
             return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
 
     def _search(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> list[list[Hypothesis]]:
-        what = f"{len(sources)} sentences of {max(map(len, sources)) + 1} tokens"
+        what = f"{counted(len(sources), 'sentence')} of {max(map(len, sources)) + 1} tokens"
         size = replace(self._size, vocabulary=0) if options.shortlist else self._size  # shortlists are small
         needed = sum(size.bytes_per_sentence(len(source), options) for source in sources)
         refuse_beyond_memory(needed, self._available_memory(), what)
@@ -134,7 +134,7 @@ class TorchEngine:
         src = self._padded([[*source, EOS] for source in sources])
         tgt_in = self._padded([[BOS, *target] for target in targets])
         tgt_out = self._padded([[*target, EOS] for target in targets])
-        what = f"{len(sources)} pairs of {max(src.size(1), tgt_in.size(1))} tokens"
+        what = f"{counted(len(sources), 'pair')} of {max(src.size(1), tgt_in.size(1))} tokens"
         with autocast(self.precision, self.device), within_memory(what, "score shorter texts"):
             each = [log_probabilities(model, src, tgt_in, tgt_out) for model in self.models.models]
         return [row[: len(target) + 1] for row, target in zip(log_mean(each).tolist(), targets, strict=True)]

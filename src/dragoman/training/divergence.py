@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.data.batch import Batch
-from dragoman.errors import DivergenceError
+from dragoman.errors import DivergenceError, counted
 from dragoman.training.checkpoint import what_is_kept
 from dragoman.training.distributed import ProcessGroup
 
@@ -32,6 +32,5 @@ def diverged(
     named = folder.parent / (f"diverged.{group.rank}.txt" if group.size > 1 else "diverged.txt")
     named.write_text("".join(location + "\n" for location in locations), encoding="utf-8")
     what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
-    count = "1 pair" if len(locations) == 1 else f"{len(locations):,} pairs"
-    pairs = f"{count} ({', '.join(locations[:3])}, … all in {named})"
+    pairs = f"{counted(len(locations), 'pair')} ({', '.join(locations[:3])}, … all in {named})"
     return DivergenceError(f"step {step:,}: the {what}{which} on {pairs}; {what_is_kept(folder)}; {DIVERGENCE_HINT}")

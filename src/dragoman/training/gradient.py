@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, split
-from dragoman.errors import ResourceError
+from dragoman.errors import ResourceError, counted
 from dragoman.model.device import autocast, within_memory
 from dragoman.model.transformer import Transformer
 from dragoman.training.distributed import ProcessGroup, no_sync, parallelize
@@ -83,7 +83,7 @@ class GradientAccumulator:
         # exchange, before which it rearranges its buckets of gradients.
         self.exchanging = self.sharded or (self.group.size > 1 and self.exchanges == 1)
         try:
-            with self._settings(), within_memory(f"{rows} pairs of {source} + {target} tokens", self.remedy):
+            with self._settings(), within_memory(f"{counted(rows, 'pair')} of {source} + {target} tokens", self.remedy):
                 return sum(self._backward(part, token_count, last=part is parts[-1]) for part in parts)
         except _OutOfMemoryElsewhere:
             pass

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dragoman.config import TrainConfig
+from dragoman.errors import counted
 
 # Seconds after which a run whose first validation is still to come shows a score anyway.
 FIRST_SCORE = 300.0
@@ -30,7 +31,7 @@ class Triggers:
         if not step:
             return None
         if step >= train.total_steps:
-            return f"{train.total_steps:,} steps done"
+            return f"{counted(train.total_steps, 'step')} done"
         if train.max_minutes and clock >= 60 * train.max_minutes:
             return f"{train.max_minutes:g} minutes used"
         if train.patience and bad_validations >= train.patience:

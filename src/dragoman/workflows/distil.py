@@ -20,7 +20,7 @@ from dragoman.bundled import resolve_model
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config
 from dragoman.data.report import CorpusReport, require_usable
-from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path
+from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
 from dragoman.storage import storage_error
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
@@ -136,7 +136,7 @@ def _translate(
     options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
     translator = Translator.of_bundle(teacher, device=config.train.device, options=options)
     for path, corpus, pairs in unfinished:
-        listener.notice(f"translating {pairs:,} sentences into {path.name}")
+        listener.notice(f"translating {counted(pairs, 'sentence')} into {path.name}")
         try:
             translate_corpus(corpus, path, translator, pairs, listener)
         except KeyboardInterrupt:

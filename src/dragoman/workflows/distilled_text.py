@@ -11,7 +11,7 @@ from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.report import CorpusReport
-from dragoman.errors import ResumeError
+from dragoman.errors import ResumeError, counted
 from dragoman.parsing import parse_json
 from dragoman.storage import sha256, write_text_atomically
 from dragoman.text.normalise import normalise
@@ -86,7 +86,8 @@ class DistilledNote:
         with path.open("rb") as file:
             lines = sum(1 for _ in file)
         if lines != pairs:
-            raise ResumeError(f"{path}: {lines:,} lines for {pairs:,} pairs; the text changed meanwhile, start again")
+            counts = f"{counted(lines, 'line')} for {counted(pairs, 'pair')}"
+            raise ResumeError(f"{path}: {counts}; the text changed meanwhile, start again")
         self.content["finished"][path.name] = {"pairs": pairs, "sha256": sha256(path)}
         self._write()
 

@@ -6,7 +6,7 @@ from os import PathLike, fspath
 
 from dragoman.data.check import looks_tokenised
 from dragoman.data.corpus import read_lines, read_pairs
-from dragoman.errors import ConfigError, DataError, checked_path
+from dragoman.errors import ConfigError, DataError, checked_path, counted
 from dragoman.evaluation import RESAMPLES, Comparison, Score, bleu, compare, score_all
 from dragoman.text.lines import WINDOW, lines_of
 from dragoman.translator import Translator
@@ -148,7 +148,7 @@ def read_translations(path: str | PathLike[str], test_set: TestSet) -> list[str]
     lines = list(read_lines(checked_path("translations", path)))
     if len(lines) != len(test_set.sources):
         raise DataError(
-            f"{fspath(path)}: {len(lines):,} lines for the {len(test_set.sources):,} of the test set; "
+            f"{fspath(path)}: {counted(len(lines), 'line')} for the {len(test_set.sources):,} of the test set; "
             "give one translation for each source line"
         )
     return lines

@@ -16,7 +16,7 @@ from dragoman.config.file import build_section, read_run_config
 from dragoman.data.corpus import read_pairs
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.errors import ConfigError, QualityError, checked_path
+from dragoman.errors import ConfigError, QualityError, checked_path, counted
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
@@ -179,7 +179,7 @@ def _verify(
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
     listener.notice(
         f"float32: log P within {verdict.log_prob_difference:.1g} of the reference; "
-        f"of {verdict.sentences:,} {'sentence' if verdict.sentences == 1 else 'sentences'} the same {same}"
+        f"of {counted(verdict.sentences, 'sentence')} the same {same}"
         + (", the others near-ties" if min(verdict.identical.values()) < verdict.sentences else "")
     )
     verdicts = {"float32": verdict}

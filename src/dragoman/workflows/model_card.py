@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dragoman import __version__
 from dragoman.config import RunConfig
 from dragoman.data.report import CorpusReport
+from dragoman.errors import counted
 from dragoman.evaluation import Score
 from dragoman.training.reports import Outcome
 
@@ -50,7 +51,7 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 ## Training
 
 {_base_model(config)}{_distilled_from(teacher)}\
-{outcome.step:,} steps, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
+{counted(outcome.step, "step")}, {outcome.target_tokens:,} target tokens in {outcome.precision}, \
 {outcome.seconds / 60:.1f} minutes; ended because \
 {outcome.reason}. The weights are {_weights(outcome)}. Validation loss {outcome.loss:.3f} nats per token.
 

@@ -22,6 +22,7 @@ from dragoman.config.file import changed_keys, read_config
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
+from dragoman.errors import counted
 from dragoman.evaluation import Score, score_all
 from dragoman.exporting.golden import COUNT as GOLDEN
 from dragoman.exporting.golden import golden_sentences, golden_text
@@ -189,9 +190,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     scores = score_all(translations, test_set.references)
     copying = score_all(test_set.sources, test_set.references)
     for score, copied in zip(scores, copying, strict=True):
-        run.listener.notice(
-            f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})  {score.signature}"
-        )
+        run.listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
     quality = measure_quality(translator, config, test_set, translations, run.listener)
     watched = [pair.source for pair in islice(read_pairs(config.data.valid), GOLDEN)]
     write_bundle(
@@ -256,7 +255,7 @@ def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
     )
     threads = torch.get_num_threads()
     run.listener.notice(
-        f"{run.device} with {threads} {'thread' if threads == 1 else 'threads'}"
+        f"{run.device} with {counted(threads, 'thread')}"
         + (f" in each of {group.size} processes ({config.train.parallel})" if group.size > 1 else "")
         + f", seed {config.train.seed}"
     )

@@ -13,6 +13,7 @@ from dragoman.data.corpus import read_pairs
 from dragoman.data.report import CorpusReport
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
+from dragoman.errors import counted
 from dragoman.evaluation import bleu, chrf
 from dragoman.model.initialise import can_initialise_from, initialise_from_teacher
 from dragoman.model.transformer import Transformer
@@ -75,7 +76,7 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
     )
     if skipped.count:
         run.listener.notice(
-            f"valid: {skipped.count:,} pairs over data.max_length are not used, the first at {skipped.first}"
+            f"valid: {counted(skipped.count, 'pair')} over data.max_length not used, the first at {skipped.first}"
         )
     train = config.train.model_copy(update={"batch_tokens": tokens, "accumulate": accumulate})
     return Trainer(
