@@ -1,7 +1,7 @@
 """What a translator returns: frozen values, the same for every engine."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["loop", "length", "copy", "segmented", "empty", "script", "language"]
 
@@ -39,6 +39,24 @@ class Term:
     satisfied: bool
 
 
+class Span(NamedTuple):
+    """The characters of a word in a text: from `begin` to before `end`."""
+
+    begin: int
+    end: int
+
+    def moved(self, by: int) -> "Span":
+        """The same word where `by` characters precede the text."""
+        return Span(self.begin + by, self.end + by)
+
+
+class Link(NamedTuple):
+    """A word of the translation, and the word of the source that it comes from."""
+
+    source: Span
+    target: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
     """A line and its candidates, best first, never empty; warnings about the best, and the glossary's terms in it."""
@@ -49,6 +67,10 @@ class Translation:
     terms: tuple[Term, ...] = ()
     confidence: float | None = None
     """The probability that a person would accept the best translation, if `decode.confidence` is set."""
+
+    alignment: tuple[Link, ...] = ()
+    """Which words of the best translation come from which of the source, if `decode.alignment` is set: characters of
+    the normalised source and of `text`."""
 
     @property
     def text(self) -> str:

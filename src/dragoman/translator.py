@@ -20,6 +20,7 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
+from dragoman.control.alignment import add_alignment
 from dragoman.control.alternatives import alternatives
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
@@ -281,6 +282,8 @@ class Translator:
             found = iter(search(flat, options))
         each = [[next(found) for _ in line] for line in sentences]
         translations = list(map(join_line, lines, sentences, each, repeat(self.language_check)))
+        parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
+        translations = add_alignment(self.engine, self.tokenizer, translations, parts, options)
         again = partial(self._translate, lines, target_prefix, glossary=None)
         return add_confidence(translations, self.confidence, options, again)
 

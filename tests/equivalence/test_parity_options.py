@@ -27,6 +27,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.text.segment import Segment
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from dragoman.translator import Translator
 
 Engines = tuple[TorchEngine, CTranslate2Engine]
 # Of two translations as good as each other either may be found: the scores of a near-tie.
@@ -56,7 +57,7 @@ SAME: dict[str, list[dict[str, Any]]] = {
     "top_p": [{"method": "sample", "top_p": 1e-6}],
 }
 # Those that have a test of their own below.
-OTHERS = {"coverage_penalty", "samples", "seed", "token_scores"}
+OTHERS = {"coverage_penalty", "samples", "seed", "token_scores", "alignment"}
 # Computed from log P, lengths and samples, which the laws here are about; see `tests/control/test_confidence.py`.
 DERIVED = {"confidence", "confidence_samples"}
 
@@ -240,6 +241,16 @@ def test_what_is_built_on_the_engines_is_the_same(
         assert mine.text == other.text
         assert mine.score == pytest.approx(other.score, abs=NEAR)
         assert mine.candidates[0].log_probs == pytest.approx(other.candidates[0].log_probs, abs=NEAR)
+
+
+def test_both_engines_align_the_same_words(toy_engines: Engines, toy_tokenizer: Tokenizer) -> None:
+    lines = ["red dog", "two big cat sees", "bird"]
+    ours, theirs = (
+        Translator(toy_tokenizer, engine, DecodeConfig(max_length=9)).translate(lines, alignment=True)
+        for engine in toy_engines
+    )
+    assert any(translation.alignment for translation in ours)
+    assert [translation.alignment for translation in ours] == [translation.alignment for translation in theirs]
 
 
 class Careless:

@@ -57,6 +57,9 @@ class DecodeConfig(Section):
     confidence_samples: Annotated[int, Field(ge=0, le=1024)] = 0
     """With `confidence`: number of random translations that the translation is compared with; 0 uses only log P and
     lengths. 8 takes at least 5 times as long and finds more of the worst lines."""
+    alignment: bool = False
+    """Also link the words of each translation to the words of its source, by erasure (Li et al. 2016); a word ends at a
+    space. Costs one scoring per word of the source."""
     batch_tokens: Positive = 4096
     """Size of a batch: sentences × longest source, in tokens."""
     precision: Precision = "auto"
@@ -99,6 +102,7 @@ class DecodeOptions(TypedDict, total=False):
     exact: bool | None
     shortlist: bool | None
     token_scores: bool | None
+    alignment: bool | None
     confidence: bool | None
     confidence_samples: int | None
     batch_tokens: int | None

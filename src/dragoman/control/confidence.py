@@ -123,7 +123,15 @@ def add_confidence(
 
 def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
     """`count` random translations of each line, of the model's own distribution."""
-    own = {"method": "sample", "n_best": count, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "token_scores": False}
+    own = {
+        "method": "sample",
+        "n_best": count,
+        "temperature": 1.0,
+        "top_k": 0,
+        "top_p": 1.0,
+        "token_scores": False,
+        "alignment": False,
+    }
     drawn = sample(options.model_copy(update={**own, "confidence": False, "confidence_samples": 0}))
     return [[candidate.text for candidate in one.candidates] for one in drawn]
 

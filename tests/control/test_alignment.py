@@ -1,0 +1,93 @@
+"""Word alignment: links by erasure, as characters of the line and of its translation."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from dragoman.config import DecodeConfig, TokenizerConfig
+from dragoman.control.alignment import align_texts, pharaoh
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Ids
+from dragoman.text.normalise import normalise
+from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.translation import Translation
+from dragoman.translator import Translator
+
+WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
+
+
+class Dictionary:
+    """An engine that translates word by word, in reverse, and finds a word unlikely without its source word."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.scored = 0
+
+    def translate(
+        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
+    ) -> list[list[Hypothesis]]:
+        lines = [
+            " ".join(WORDS.get(word, "") for word in reversed(line.split())) for line in self._text(sources, "source")
+        ]
+        return [[Hypothesis(tuple(ids), -1.0, -1.0)] for ids in self.tokenizer.encode(lines, "target")]
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        self.scored += len(sources)
+        rows = []
+        for line, target in zip(self._text(sources, "source"), targets, strict=True):
+            known = {WORDS.get(word) for word in line.split()}
+            word, row = "", []
+            for piece in self.tokenizer.pieces(list(target), "target"):
+                word = piece if piece.startswith("▁") else word + piece
+                row.append(0.0 if any(f"▁{one}".startswith(word) for one in known) else -4.0)
+            rows.append([*row, -0.1])
+        return rows
+
+    def _text(self, sources: Sequence[Ids], side: str) -> list[str]:
+        return self.tokenizer.decode(sources, side)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    rng = random.Random(0)
+    rows = [rng.choices(list(WORDS), k=5) for _ in range(200)]
+    return learn(
+        [(" ".join(row), " ".join(WORDS[word] for word in row)) for row in rows], TokenizerConfig(vocab_size=290)
+    )
+
+
+def linked_words(translation: Translation) -> list[tuple[str, str]]:
+    source = normalise(translation.source)
+    return [(source[s.begin : s.end], translation.text[t.begin : t.end]) for s, t in translation.alignment]
+
+
+def test_each_word_is_linked_to_the_word_that_it_translates(tokenizer: Tokenizer) -> None:
+    translator = Translator(tokenizer, Dictionary(tokenizer), DecodeConfig(alignment=True))
+    found = translator.translate("two  big \u200bdog sees")
+    assert found.text == "sieht hund gross zwei"
+    assert linked_words(found) == [("sees", "sieht"), ("dog", "hund"), ("big", "gross"), ("two", "zwei")]
+    assert pharaoh(found) == "3-0 2-1 1-2 0-3"
+
+
+def test_the_parts_of_a_line_are_joined(tokenizer: Tokenizer) -> None:
+    translator = Translator(tokenizer, Dictionary(tokenizer), DecodeConfig(), max_source_tokens=4)
+    found = translator.translate("two big dog sees red bird cat", alignment=True)
+    assert any(flag.kind == "segmented" for flag in found.warnings)
+    assert {word: WORDS[word] for word, _ in linked_words(found)} == dict(linked_words(found))
+    assert len(found.alignment) == len(found.text.split())
+
+
+def test_without_the_key_nothing_is_scored(tokenizer: Tokenizer) -> None:
+    engine = Dictionary(tokenizer)
+    translation = Translator(tokenizer, engine, DecodeConfig()).translate("two dog")
+    assert (translation.alignment, pharaoh(translation), engine.scored) == ((), "", 0)
+
+
+def test_blank_lines_and_single_words_have_what_there_is(tokenizer: Tokenizer) -> None:
+    translator = Translator(tokenizer, Dictionary(tokenizer), DecodeConfig(alignment=True))
+    blank, one = translator.translate(["", "dog"])
+    assert blank.alignment == ()
+    assert one.text == "hund"
+    assert align_texts(Dictionary(tokenizer), tokenizer, []) == []
+    assert align_texts(Dictionary(tokenizer), tokenizer, [("dog", "")]) == [[]]
