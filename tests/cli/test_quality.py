@@ -215,6 +215,12 @@ def test_training_measures_both_for_bundle_and_card(project: Path, text: Path) -
     assert measure_quality(translator, load_config(project / "run.toml"), test_set, [], Listeners()).sections == {}
 
 
+def test_a_test_set_without_text_costs_no_finished_model_its_bundle(project: Path) -> None:
+    config = load_config(project / "run.toml", ["train.card_lines=50"])
+    blank = TestSet(("a dog",), (" ",))
+    assert measure_quality(Translator.load("en-ko"), config, blank, ["x"], Listeners()).sections == {}
+
+
 def test_a_trained_model_has_its_robustness_on_the_card(dragoman: Any, project: Path) -> None:
     said = dragoman("train", project / "run.toml", "train.card_lines=400", "train.max_steps=4")
     assert said.code == 0, said.err

@@ -50,6 +50,14 @@ def test_what_separates_perfectly_has_finite_weights_and_what_is_constant_none()
     assert model.probability([0.0, 7.0]) < 0.1 < 0.9 < model.probability([39.0, 7.0])
 
 
+@pytest.mark.parametrize("outcome", [True, False])
+def test_outcomes_that_are_all_the_same_have_finite_weights(outcome: bool) -> None:
+    rows, _, _ = draw(80)
+    model = fit_logistic(rows, [outcome] * 80)
+    assert all(map(math.isfinite, (model.bias, *model.weights)))
+    assert abs(model.probability(rows[0]) - outcome) < 1e-3
+
+
 def test_a_model_that_has_not_seen_a_row_gives_its_probability() -> None:
     rows, outcomes, _ = draw(50)
     found = cross_validated(rows, outcomes)

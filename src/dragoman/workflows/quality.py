@@ -53,7 +53,11 @@ def measure_quality(
         quality.sections["Confidence"] = confidence_section(learned)
     lines = min(max(len(test_set.sources) // TEST_SHARE, FEWEST), LINES, most)
     known: Mapping[int, str] = dict(enumerate(translations))
-    robustness = measure_robustness(translator, test_set, lines=lines, known=known, listener=listener)
+    try:
+        robustness = measure_robustness(translator, test_set, lines=lines, known=known, listener=listener)
+    except DataError as why:
+        listener.notice(f"robustness is not measured: {why}")
+        return quality
     listener.notice(f"  robustness {robustness.score:.2f} (share of chrF kept, {len(robustness.rows)} changes)")
     quality.facts["robustness"] = {"score": robustness.score, **asdict(robustness)}
     quality.sections["Robustness"] = robustness_section(robustness)
