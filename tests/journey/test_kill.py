@@ -24,6 +24,7 @@ heads = 2
 dropout = 0.2
 [train]
 threads = 1
+precision = "float32"
 batch_tokens = 150
 warmup = 10
 max_steps = 40

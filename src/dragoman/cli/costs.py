@@ -1,9 +1,16 @@
 """What a run is expected to cost, as lines for the first screen and as a table of presets."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from dragoman.cli.console import say
 from dragoman.cli.eta import duration, memory_size
+from dragoman.config import RunConfig
+from dragoman.data.report import CorpusReport
 from dragoman.training.estimate import Estimate
+
+if TYPE_CHECKING:  # it loads torch
+    from dragoman.workflows.presets import PresetEstimate
 
 # Minutes of the suggestion of `train.max_minutes`: the first that is clearly shorter than the run.
 SUGGESTIONS = (1440, 480, 120, 30, 10)
@@ -24,6 +31,42 @@ def estimate_lines(estimate: Estimate) -> Iterator[str]:
     if estimate.memory:
         free = f"; {memory_size(estimate.memory_available)} are free" if estimate.memory_available else ""
         yield f"about {memory_size(estimate.memory)} of memory{free}"
+
+
+def estimated(config: RunConfig, reports: Sequence[CorpusReport], given: Collection[str]) -> list["PresetEstimate"]:
+    """The cost of every preset. It loads torch, which a base install lacks."""
+    from dragoman.workflows.presets import estimate_presets
+
+    say("timing some updates of each model")
+    return estimate_presets(config, reports, given)
+
+
+def as_json_object(preset: "PresetEstimate") -> dict[str, object]:
+    """A preset's estimate for a program."""
+    return {"model": preset.name, "is_own": preset.is_own, **preset.estimate.summary()}
+
+
+def preset_table(presets: Sequence["PresetEstimate"]) -> Iterator[str]:
+    """A row for each preset, at most 80 characters wide, and what its signs mean."""
+    row = "{:10}{:>7}{:>10}{:>8}{:>10}{:>8}{:>12}{:>9}"
+    yield row.format("model", "params", "tokens/s", "step", "steps", "epochs", "time", "memory").rstrip()
+    for preset in presets:
+        one = preset.estimate
+        yield row.format(
+            preset.name + ("*" if preset.is_own else ""),
+            f"{one.parameters / 1e6:.1f} M",
+            ("~" if one.extrapolated else "") + f"{one.tokens_per_second:,.0f}",
+            _seconds(one.step_seconds),
+            f"{one.steps:,}",
+            f"{one.epochs:,.0f}" if one.epochs >= 10 else f"{one.epochs:.1f}",
+            duration(one.seconds),
+            "" if one.memory is None else memory_size(one.memory),
+        )
+    yield "* the model of this configuration; early stopping may end a run before"
+    if computed := next((preset for preset in presets if preset.estimate.extrapolated), None):
+        timed = [preset for preset in presets if not preset.estimate.extrapolated]
+        largest = max(timed, key=lambda preset: preset.estimate.parameters)
+        yield f"~ not timed: from {computed.name} on, computed from {largest.name} by floating-point operations"
 
 
 def _suggestion(estimate: Estimate) -> int | None:

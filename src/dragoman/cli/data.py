@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
+from dragoman.cli.costs import as_json_object, estimated, preset_table
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import say_reports, shown
-from dragoman.config.file import load_config
+from dragoman.config.file import load_config, read_config
 from dragoman.data.report import problems, require_usable
 from dragoman.errors import DataError
 from dragoman.storage import storage_error
@@ -14,9 +15,14 @@ from dragoman.workflows.check_page import write_page
 from dragoman.workflows.data import check_data, split_data
 
 
-def check(config: Path, overrides: Sequence[str], as_json: bool, page: Path | None = None) -> None:
-    """Read all text of the run and report; raises DataError at the end if training is impossible."""
-    run = load_config(config, overrides)
+def check(
+    config: Path, overrides: Sequence[str], as_json: bool, page: Path | None = None, estimate: bool = False
+) -> None:
+    """Read all text of the run and report, with `estimate` also what training costs.
+
+    Raises DataError at the end if training is impossible.
+    """
+    run, given = read_config(config, overrides)
     with Display() as display:
         reports = check_data(run, [display])
     if page:
@@ -24,12 +30,17 @@ def check(config: Path, overrides: Sequence[str], as_json: bool, page: Path | No
             write_page(page, run.project.name, reports)
         except OSError as error:
             raise storage_error(page, error) from None
+    usable = all(report.usable for report in reports)
+    presets = estimated(run, reports, given) if estimate and usable else []
     if as_json:
-        print_json({"schema": "dragoman.data.check/2", "usable": all(r.usable for r in reports), "corpora": reports})
+        costs = {"estimates": [as_json_object(preset) for preset in presets]} if estimate else {}
+        print_json({"schema": "dragoman.data.check/2", "usable": usable, "corpora": reports, **costs})
     else:
         say_reports(reports)
         if not list(problems(reports)):
             say("no problems found")
+        for line in preset_table(presets) if presets else ():
+            say(line)
     if page:
         say(f"{page}: examples of each fault, a page to open in a browser")
     try:

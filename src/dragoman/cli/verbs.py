@@ -56,17 +56,28 @@ def config(
     explain(key, as_json)
 
 
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Report what this machine has, what is missing, and the command that provides it."""
+    from dragoman.cli.doctor import run_doctor
+
+    run_doctor(as_json)
+
+
 @data_app.command("check")
 def data_check(
     config: Config,
     overrides: Overrides = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Time a few updates of each preset: what training would cost.")
+    ] = False,
     as_json: Json = False,
     html: Annotated[Path | None, typer.Option(help="Write a page with histograms and examples.")] = None,
 ) -> None:
     """Count the faults in the text of a run, all of them, each with its first location."""
     from dragoman.cli.data import check
 
-    check(config, overrides or [], as_json, html)
+    check(config, overrides or [], as_json, html, estimate)
 
 
 @data_app.command("split")

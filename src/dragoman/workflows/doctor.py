@@ -1,0 +1,223 @@
+"""What this machine has for training and translating, what is missing, and the command that provides it.
+
+Input: nothing. Output: findings, in the order of a report; nothing is changed. Works without torch.
+"""
+
+import locale
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Literal
+
+from dragoman import machine
+from dragoman.bundle import open_bundle
+from dragoman.bundled import bundled_models
+from dragoman.errors import DragomanError
+
+State = Literal["ok", "note", "fault"]
+CPUINFO = Path("/proc/cpuinfo")
+# Flags of Linux for the arithmetic that matters here, and how vendors write it.
+ARITHMETIC = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx512_vnni": "AVX-512 VNNI",
+    "avx512_bf16": "AVX-512 BF16",
+    "amx_bf16": "AMX BF16",
+    "amx_int8": "AMX INT8",
+    "asimd": "NEON",
+    "bf16": "BF16",
+}
+# Packages whose versions change results; they come first.
+LEADING = ("torch", "ctranslate2", "sentencepiece", "sacrebleu", "numpy")
+# Below these, training a small model may not fit.
+LITTLE_MEMORY, LITTLE_DISK = 2 * 10**9, 2 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    name: str
+    value: str
+    state: State = "ok"
+    """`fault` if Dragoman cannot be used so, `note` if something is missing that may be wanted."""
+    remedy: str | None = None
+    """What to type or to do."""
+
+
+def diagnose(folder: Path) -> list[Finding]:
+    """Everything about this machine, this installation and `folder`."""
+    return [
+        *_processor(),
+        *_memory(),
+        *_packages(),
+        *_torch(),
+        *_ctranslate2(),
+        *_bundled(),
+        *_folder(folder),
+        *_locale(),
+    ]
+
+
+def is_usable(findings: list[Finding]) -> bool:
+    """Whether no finding is a fault."""
+    return all(finding.state != "fault" for finding in findings)
+
+
+def _processor() -> Iterator[Finding]:
+    text = CPUINFO.read_text(encoding="utf-8", errors="replace") if CPUINFO.is_file() else ""
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    yield Finding("processor", model[1] if model else platform.processor() or platform.machine())
+    flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", text, re.MULTILINE)
+    if flags:
+        known = [name for flag, name in ARITHMETIC.items() if flag in flags[1].split()]
+        yield Finding("arithmetic", ", ".join(known) or "no AVX2: training and translating are slow")
+    quota = machine.processor_quota()
+    limit = "" if quota is None else f"; the container's quota is {quota:g}"
+    count = machine.usable_processors()
+    yield Finding("threads", f"{count} usable of {os.cpu_count() or count} processors{limit}")
+
+
+def _memory() -> Iterator[Finding]:
+    available, total, limit = machine.available_memory(), machine.total_memory(), machine.memory_limit()
+    if available is None or total is None:
+        yield Finding("memory", "unknown")
+        return
+    of = f"{_gigabytes(available)} free of {_gigabytes(total)}"
+    if limit is not None and limit < total:
+        of += f"; the container's limit is {_gigabytes(limit)}"
+    if available < LITTLE_MEMORY:
+        yield Finding("memory", of, "note", "end other programs, or train with model.preset=tiny")
+    else:
+        yield Finding("memory", of)
+
+
+def _packages() -> Iterator[Finding]:
+    """Python, Dragoman, the base packages, and each extra."""
+    yield Finding("python", f"{platform.python_version()} ({platform.system()}), {sys.executable}")
+    try:
+        yield Finding("dragoman", version("dragoman"))
+        needed = requires("dragoman") or []
+    except PackageNotFoundError:
+        yield Finding("dragoman", "not installed as a package", "note", "pip install dragoman")
+        return
+    base, extras = _requirements(needed)
+    missing = [name for name in base if _version(name) is None]
+    if missing:
+        yield Finding("base", f"missing: {', '.join(missing)}", "fault", f"pip install {' '.join(missing)}")
+    found = sorted((name for name in base if name not in missing), key=lambda name: (name not in LEADING, name))
+    yield Finding("base", ", ".join(f"{name} {_version(name)}" for name in found))
+    for extra, names in extras.items():
+        if lacking := [name for name in names if _version(name) is None]:
+            yield Finding(extra, f"not installed: {', '.join(lacking)}", "note", f'pip install "dragoman[{extra}]"')
+        else:
+            yield Finding(extra, ", ".join(f"{name} {_version(name)}" for name in names))
+
+
+def _requirements(needed: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Names of the base packages that this Python needs, and those of each extra for users."""
+    base: list[str] = []
+    extras: dict[str, list[str]] = {}
+    for requirement in needed:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        older = re.search(r"python_version < ['\"](\d+)\.(\d+)['\"]", requirement)
+        if name is None or (older and sys.version_info[:2] >= (int(older[1]), int(older[2]))):
+            continue
+        if extra is None:
+            base.append(name[0])
+        elif extra[1] not in ("dev", "docs"):
+            extras.setdefault(extra[1], []).append(name[0])
+    return base, extras
+
+
+def _torch() -> Iterator[Finding]:
+    if _version("torch") is None:
+        return
+    try:
+        import torch
+
+        yield Finding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads")
+        if torch.cuda.is_available():
+            for number in range(torch.cuda.device_count()):
+                properties = torch.cuda.get_device_properties(number)
+                yield Finding("gpu", f"cuda:{number} {properties.name}, {_gigabytes(properties.total_memory)}")
+        elif torch.backends.mps.is_available():
+            yield Finding("gpu", "mps")
+        else:
+            yield Finding("gpu", "none that PyTorch can use")
+    except (ImportError, OSError, RuntimeError) as error:
+        yield _broken("torch", error)
+
+
+def _ctranslate2() -> Iterator[Finding]:
+    if _version("ctranslate2") is None:
+        return
+    try:
+        types = import_module("ctranslate2").get_supported_compute_types("cpu")
+        yield Finding("ctranslate2", f"computes in {', '.join(sorted(types))}")
+    except (ImportError, OSError, RuntimeError) as error:
+        yield _broken("ctranslate2", error)
+
+
+def _broken(package: str, error: BaseException) -> Finding:
+    cause = str(error).strip().partition("\n")[0]
+    return Finding(package, f"cannot be loaded: {cause}", "fault", f"pip install --force-reinstall {package}")
+
+
+def _bundled() -> Iterator[Finding]:
+    """Hashes of every file of the models that come with the package."""
+    remedy = "pip install --force-reinstall dragoman"
+    try:
+        names = [open_bundle(model.folder).folder.name for model in bundled_models()]
+    except DragomanError as error:
+        yield Finding("bundled models", str(error), "fault", remedy)
+        return
+    if names:
+        yield Finding("bundled models", f"{', '.join(names)}, verified")
+    else:
+        yield Finding("bundled models", "none", "note", remedy)
+
+
+def _folder(folder: Path) -> Iterator[Finding]:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free
+    except OSError as error:
+        remedy = "change to a folder that you may write to"
+        yield Finding("current folder", f"{folder}: cannot be written: {error.strerror}", "fault", remedy)
+        return
+    text = f"{folder} is writable, {_gigabytes(free)} free"
+    if free < LITTLE_DISK:
+        yield Finding("current folder", text, "note", "free some space: a run keeps several checkpoints")
+    else:
+        yield Finding("current folder", text)
+
+
+def _locale() -> Iterator[Finding]:
+    names: dict[str, Callable[[], str]] = {"text": locale.getencoding, "file names": sys.getfilesystemencoding}
+    odd = {what: name() for what, name in names.items() if name().lower().replace("-", "") != "utf8"}
+    if odd:
+        value = ", ".join(f"{what} in {name}" for what, name in odd.items())
+        yield Finding("encoding", value, "note", "export LC_ALL=C.UTF-8")
+    else:
+        yield Finding("encoding", "UTF-8")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB"

@@ -1,0 +1,134 @@
+"""`data check --estimate`, the keys that are `auto`, and what a resumed run keeps of its command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config import ModelConfig, TrainConfig
+from dragoman.config.sizes import (
+    chosen_model,
+    chosen_train,
+    epochs_for,
+    preset_for,
+    steps_for,
+    validation_interval_for,
+    warmup_for,
+)
+from dragoman.training.trial import Trial
+from dragoman.workflows import presets
+from dragoman.workflows.run_folder import lock_run
+
+AUTO = ["train.max_steps=auto", "train.warmup=auto", "train.validate_every=auto", "train.translate_lines=0"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "epochs", "preset", "preset_gpu", "steps"),
+    [(2_000, 100, "tiny", "tiny", 1700), (20_000, 35, "tiny", "tiny", 6100), (200_000, 13, "small", "small", 22000),
+     (2_000_000, 4, "small", "base", 77000)],
+)  # fmt: skip
+def test_more_text_is_read_less_often_by_a_larger_model(
+    pairs: int, epochs: int, preset: str, preset_gpu: str, steps: int
+) -> None:
+    assert round(epochs_for(pairs)) == epochs
+    assert (preset_for(pairs, gpu=False), preset_for(pairs, gpu=True)) == (preset, preset_gpu)
+    assert steps_for(pairs, steps_per_epoch=pairs * 30 / 3500) == steps
+    assert warmup_for(steps) <= steps // 4
+    assert steps // validation_interval_for(steps) >= 20
+
+
+def test_little_text_is_not_learned_by_heart() -> None:
+    rates = [chosen_model(ModelConfig(preset="auto"), (), n, gpu=False).dropout for n in (2_000, 100_000, 10**6)]
+    assert rates == [0.3, 0.2, 0.1]
+    own = ModelConfig.model_validate({"preset": "auto", "dropout": 0.0, "d_ff": 96})
+    chosen = chosen_model(own, {"model.preset", "model.dropout", "model.d_ff"}, 2000, gpu=False)
+    assert (chosen.preset, chosen.dropout, chosen.d_ff, chosen.d_model) == ("tiny", 0.0, 96, 192)
+
+
+def test_a_number_stays_what_it_is() -> None:
+    chosen = chosen_train(TrainConfig(max_steps=70, warmup="auto", validate_every=9), 2000, 17.0)
+    assert (chosen.max_steps, chosen.warmup, chosen.validate_every) == (70, 17, 9)
+
+
+def test_what_a_run_chose_is_reported_stored_and_kept(dragoman: Any, project: Path) -> None:
+    first = dragoman("train", project / "run.toml", *AUTO, "train.batch_tokens=8000")
+    assert first.code == 0, first.err
+    assert "for 300 pairs: max_steps 300 (100 epochs), warmup 75, validate_every 10" in first.err
+    stored = (project / "runs/toy/config.toml").read_text()
+    assert "max_steps = 300\n" in stored
+    again = dragoman("train", project / "run.toml", "--resume")
+    assert "train.max_steps=auto" not in again.err, "that end is reached, run.toml has another"
+    assert again.code == 0, again.err
+
+
+def test_a_resumed_run_keeps_the_keys_of_its_command_line(dragoman: Any, project: Path) -> None:
+    keys = ["train.max_steps=4", "train.seed=5", "tokenizer.vocab_size=50"]
+    assert dragoman("train", project / "run.toml", *keys).code == 0
+    resumed = dragoman("train", project / "run.toml", "--resume")
+    assert resumed.code == 0, resumed.err
+    assert "as at the start: train.seed=5 tokenizer.vocab_size=50" in resumed.err
+    assert "resumed at step 4" in resumed.err
+    assert "done: 8 steps done" in resumed.err, "the end given at the start was reached"
+    complaint = dragoman("train", project / "run.toml", "train.seed=6", "--resume").refused(2)
+    assert "the run started with train.seed = 5, now it is 6" in complaint
+
+
+def test_a_key_that_was_not_set_is_called_that(dragoman: Any, project: Path) -> None:
+    assert dragoman("train", project / "run.toml", "train.max_steps=4").code == 0
+    complaint = dragoman("train", project / "run.toml", "train.clip_norm=2.0", "--resume").refused(2)
+    assert "the run started with train.clip_norm = not set, now it is 2.0" in complaint
+
+
+def test_a_second_training_is_not_sent_to_resume_the_first(dragoman: Any, resumable: Path) -> None:
+    with lock_run(resumable / "runs/toy"):
+        complaint = dragoman("train", resumable / "run.toml").refused(2)
+    assert "another process trains here" in complaint
+    assert "--resume" not in complaint
+
+
+def test_an_output_that_is_a_file_is_refused_before_the_text_is_read(dragoman: Any, project: Path) -> None:
+    (project / "mine").write_text("mine")
+    (project / "data/train.en").unlink()
+    complaint = dragoman("train", project / "run.toml", "train.output=mine").refused(2)
+    assert complaint == f"{project}/mine: is a file; choose another train.output, the folder of the run"
+
+
+def test_the_first_screen_says_what_the_run_costs_once(dragoman: Any, project: Path) -> None:
+    said = dragoman("train", project / "run.toml", "--json")
+    assert said.code == 0
+    for line in ("tokens/s, ", " to step 8, ", "first score in about ", "Ctrl-C saves and stops, this continues:"):
+        assert said.err.count(line) == 1 or line == "tokens/s, "
+    assert "1 thread, seed" in said.err
+    estimate = json.loads(said.out)["estimate"]
+    assert estimate["steps"] == 8
+    assert estimate["seconds"] > 0
+    resumed = dragoman("train", project / "run.toml", "train.max_steps=9", "--resume")
+    assert "300 pairs" not in resumed.err, "the findings on the text are known"
+
+
+def test_the_cost_of_every_preset_follows_from_what_a_step_takes(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = {"tiny": 0.5, "small": 2.0}
+
+    def trial(config: object, shape: ModelConfig, *_: object) -> Trial | None:
+        return Trial(seconds[shape.preset], 10**9) if shape.preset in seconds else Trial(0.001, None)
+
+    monkeypatch.setattr(presets, "_trial", trial)
+    monkeypatch.setattr(presets, "LONGEST", 4.0)
+    keys = ["train.max_steps=1000", "train.translate_lines=0", "tokenizer.vocab_size=56"]
+    said = dragoman("data", "check", project / "run.toml", *keys, "--estimate", "--json")
+    assert said.code == 0, said.err
+    found = {row["model"]: row for row in json.loads(said.out)["estimates"]}
+    assert set(found) == {"tiny", "small", "base", "big", "this run"}
+    assert [name for name, row in found.items() if row["is_own"]] == ["this run"]
+    assert found["tiny"]["seconds_per_step"] == 0.5
+    assert 500 <= found["tiny"]["seconds"] < 600, "1,000 steps and their validations"
+    assert {name for name, row in found.items() if row["extrapolated"]} == {"base", "big"}
+    assert found["big"]["seconds_per_step"] > found["base"]["seconds_per_step"] > 4.0
+    assert not (project / "runs").exists()
+    table = dragoman("data", "check", project / "run.toml", *keys, "--estimate").err
+    assert "this run*" in table
+    assert "~ not timed: from base on, computed from small by floating-point operations" in table
+    assert max(map(len, table[table.index("model ") :].splitlines()[:7])) <= 80
