@@ -257,3 +257,12 @@ def test_an_altered_translation_is_told(dragoman: Any, student: Path, model: Pat
     assert "distilled.tsv: was altered" in dragoman("distill", model, student, "--resume").refused(2)
     (path.parent / "distilled.json").write_text("{}")
     assert "distilled.json: cannot be read" in dragoman("distill", model, student, "--resume").refused(2)
+
+
+def test_a_student_resumes_with_the_numbers_that_it_chose(dragoman: Any, model: Path, student: Path) -> None:
+    keys = ["train.max_steps=auto", "train.warmup=auto", "train.validate_every=auto", "train.translate_lines=0"]
+    first = dragoman("distill", model, student, *keys, "train.batch_tokens=8000", "train.max_minutes=0.01")
+    assert first.code == 0, first.err
+    longer = dragoman("distill", model, student, "train.max_minutes=0.02", "--resume")
+    assert longer.code == 0, longer.err
+    assert "as at the start: train.max_steps=auto" in longer.err

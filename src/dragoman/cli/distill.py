@@ -5,8 +5,7 @@ from pathlib import Path
 
 from dragoman.cli.console import program, say
 from dragoman.cli.progress import Display
-from dragoman.cli.train import print_result
-from dragoman.config.file import read_config
+from dragoman.cli.train import print_result, read_resumable
 from dragoman.workflows.distil import distill
 
 
@@ -14,7 +13,7 @@ def run_distill(
     teacher: Path, path: Path, overrides: Sequence[str], keep_original: bool, resume: bool, as_json: bool = False
 ) -> None:
     """Translate, train and report."""
-    config, given = read_config(path, overrides)
+    config, given, overrides = read_resumable(path, overrides, resume)
     with Display() as display:
         result = distill(
             teacher,
@@ -24,6 +23,7 @@ def run_distill(
             listeners=[display],
             given=given,
             where=str(path),
+            overrides=overrides,
         )
     if as_json:
         print_result("dragoman.distill/1", result)

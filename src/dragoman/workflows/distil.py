@@ -27,7 +27,7 @@ from dragoman.translator import Translator
 from dragoman.workflows.data import check_with_progress
 from dragoman.workflows.distilled_text import NOTE, DistilledNote, inputs_of, translate_corpus
 from dragoman.workflows.listener import Listener, Listeners
-from dragoman.workflows.run_folder import check_resumable, lock_run, output_of
+from dragoman.workflows.run_folder import check_resumable, lock_run, output_of, with_original_choices
 from dragoman.workflows.train import TrainResult, train
 
 
@@ -40,12 +40,14 @@ def distill(
     listeners: Iterable[Listener] = (),
     given: Collection[str] | None = None,
     where: str = "configuration",
+    overrides: Sequence[str] = (),
 ) -> TrainResult:
     """Translate the training text with the model `teacher`, and train a student on the translations.
 
     `config` is the student's configuration or the path of one. With `keep_original` the student learns from the human
     reference translations too. With `resume` the work continues where it stopped. For a configuration that is not
-    read here, `given` are the dotted keys that the user set, and errors name it `where`. Raises as `train` does, and
+    read here, `given` are the dotted keys that the user set, `overrides` the KEY=VALUE
+    among them, and errors name it `where`. Raises as `train` does, and
     ModelError if the teacher cannot be used.
     """
     if isinstance(config, RunConfig):
@@ -58,13 +60,22 @@ def distill(
     distilled_config = student_of(student_config, given, bundle, where, keep_original)
     folder = output_of(student_config)
     training = bool(checkpoint_steps(folder / "checkpoints"))
+    if training and resume:
+        distilled_config = with_original_choices(folder, distilled_config)
     _check_resumable(folder, distilled_config, resume, training)
     reports = check_with_progress(student_config, listener)
     listener.on_data(reports)
     require_usable(reports)
     with lock_run(folder):
         _translate(student_config, bundle, reports[-len(student_config.data.train) :], resume, listener)
-    return train(distilled_config, resume=training, listeners=listener.listeners, given=given, teacher=bundle)
+    return train(
+        distilled_config,
+        resume=training,
+        listeners=listener.listeners,
+        given=given,
+        teacher=bundle,
+        overrides=overrides,
+    )
 
 
 def student_of(
