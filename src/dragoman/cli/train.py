@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
-from dragoman.cli.reports import plain
+from dragoman.cli.reports import plain, shown
 from dragoman.config import RunConfig
 from dragoman.config.file import read_config
 from dragoman.errors import Interrupted
@@ -21,7 +21,7 @@ def run_train(path: Path, overrides: Sequence[str], resume: bool, as_json: bool 
     """Train and report."""
     config, given, overrides = read_resumable(path, overrides, resume)
     command = resume_command("train", [str(path)], overrides)
-    hints = [f"writes {shown(output_of(config))}; Ctrl-C saves and stops, this continues:", f"  {command}"]
+    hints = [f"writes {shown(str(output_of(config)))}; Ctrl-C saves and stops, this continues:", f"  {command}"]
     with Display(hints) as display:
         try:
             result = train(config, resume, [display], given=given, overrides=overrides)
@@ -58,12 +58,6 @@ def resume_command(verb: str, arguments: Sequence[str], overrides: Sequence[str]
     """The command that resumes a run; the run keeps its other keys."""
     where = [one for one in overrides if one.startswith(OUTPUT)]
     return f"{program()} {verb} {shlex.join([*arguments, *where])} --resume"
-
-
-def shown(path: Path) -> Path:
-    """`path` as seen from the current folder, if it is below it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def print_result(schema: str, result: TrainResult) -> None:
