@@ -41,7 +41,10 @@ class Saying:
         assert all(sources)
         self.heard += [(list(source), options.no_repeat_ngram) for source in sources]
         said = [tuple(self.say(list(source), options)) for source in sources]
-        return [[Hypothesis(words, float(-len(words) - n), -1.0 - n) for n in range(options.n_best)] for words in said]
+        return [
+            [Hypothesis(words * (n + 1), float(-len(words) - n), -1.0 - n) for n in range(options.n_best)]
+            for words in said
+        ]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         return [[-1.0] * (len(target) + 1) for target in targets]

@@ -70,11 +70,14 @@ def _words(tokenizer: Tokenizer, text: str, side: Side) -> Words:
 
 
 def _strongest(losses: Sequence[Sequence[float]], spans: Sequence[Span], target: Words) -> Iterator[Link]:
-    """Each target word with the source word whose erasure costs it most; no link where none costs it anything."""
+    """Each target word with the source word whose erasure costs it most; no link where none costs it anything.
+
+    Of a single source word nothing would be left: every target word comes from it.
+    """
     _, words, target_spans = target
     for word, span in enumerate(target_spans):
         totals = [sum(loss for loss, own in zip(row, words, strict=True) if own == word) for row in losses]
-        if totals and max(totals) > 0:
+        if totals and (max(totals) > 0 or len(totals) == 1):
             yield Link(spans[totals.index(max(totals))], span)
 
 
