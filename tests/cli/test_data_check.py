@@ -1,6 +1,7 @@
 """`data check` as a newcomer meets it: all faults at once, a table of 80 columns, a page that is safe to open."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -70,6 +71,13 @@ def test_paths_are_shown_relative_to_the_current_folder(
     said = dragoman("data", "check", "run.toml")
     assert "data/train.en:4" in said.err
     assert str(faulty) not in said.err
+
+
+def test_a_pipe_is_refused_and_not_waited_for(dragoman: Any, project: Path) -> None:
+    (project / "data/train.en").unlink()
+    os.mkfifo(project / "data/train.en")
+    complaint = dragoman("data", "check", project / "run.toml").refused(2)
+    assert complaint.startswith(f"{project}/data/train.en: is read twice, which a pipe does not allow; ")
 
 
 class Page(HTMLParser):

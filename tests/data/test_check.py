@@ -101,6 +101,21 @@ def test_all_faults_are_counted_in_one_run_and_training_is_refused_with_the_firs
         require_usable(reports)
 
 
+def test_lines_that_are_no_objects_are_counted_with_the_reason(tmp_path: Path) -> None:
+    lines = ['{"source": "one", "target": "eins"}', "[" * 100_000, "[]", "{", '{"source": "one"}', '{"source": 1}']
+    (tmp_path / "train.jsonl").write_text("\n".join(lines) + "\n")
+    data = data_of(tmp_path, [])
+    data = data.model_copy(update={"train": (CorpusConfig(source=tmp_path / "train.jsonl"),)})
+    finding = check_data(data)[-1].findings["bad_bytes"]
+    assert (finding.count, finding.first) == (5, f"{tmp_path}/train.jsonl:2")
+    assert [example.detail for example in finding.examples][1:] == [
+        "not an object",
+        "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        'no text under "target"',
+        'no text under "source"',
+    ]
+
+
 def test_files_of_unequal_numbers_of_lines_are_checked_as_far_as_they_go(tmp_path: Path) -> None:
     data = data_of(tmp_path, plain(5))
     pairs = plain(300)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.data.block import Block, Lines, Side
 from dragoman.data.rules import LANGUAGE_LETTERS, SCRIPT_LETTERS, Context
-from dragoman.text.language import detect_language, is_known_language, primary_language
+from dragoman.text.language import detect_language, identify, is_known_language, primary_language
 from dragoman.text.script import scripts_of_language
 
 # Languages that a small model confuses; text in one of them is not taken to be in another.
@@ -74,8 +74,9 @@ def _detected(side: Side, tag: str, context: Context) -> NDArray[np.str_]:
         found[asked & (4 * share > side.letters)] = language
         asked &= found == ""
         asked &= 2 * side.letters_in(frozenset(["Latn"])) < side.letters  # names and code, which the script rule counts
+    latin = 10 * side.letters_in(frozenset(["Latn"])) > 9 * side.letters
     for index in np.flatnonzero(asked).tolist():
-        name, probability = detect_language(side.lines[index])
+        name, probability = (identify if latin[index] else detect_language)(side.lines[index])
         if probability >= context.clean.language:
             found[index] = name
     return found

@@ -29,6 +29,11 @@ def detect_language(text: str) -> tuple[str, float]:
         return "ja", share + kana
     if script in _BY_SCRIPT:
         return _BY_SCRIPT[script], share
+    return identify(text)
+
+
+def identify(text: str) -> tuple[str, float]:
+    """The same by the model alone, for text in a script of many languages."""
     line = " ".join(text[: 4 * _MODEL_READS].split())[:_MODEL_READS].encode("utf-8", "replace").decode()
     labels, probabilities = _model().predict(line.lower() if line.isupper() else line)
     if not labels:

@@ -6,6 +6,7 @@ from os import PathLike
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import load_config
 from dragoman.data.check import check_data as check_corpora
+from dragoman.data.output import refuse_pipes
 from dragoman.data.report import CorpusReport
 from dragoman.data.split import SplitOptions, corpus_name, split_corpus, whole_pairs
 from dragoman.errors import ConfigError, checked_path
@@ -29,8 +30,11 @@ def check_with_progress(config: RunConfig, listener: Listeners) -> list[CorpusRe
     def report(pairs: int, expected: int | None) -> None:
         listener.on_progress(Progress("reading", pairs, expected, "pairs"))
 
+    data = config.data
+    corpora = [data.valid, *([data.test] if data.test else []), *data.train]
+    refuse_pipes(path for corpus in corpora for path in corpus.files)
     report(0, None)
-    reports = check_corpora(config.data, config.project.source, config.project.target, report)
+    reports = check_corpora(data, config.project.source, config.project.target, report)
     read = sum(corpus.pairs for corpus in reports)
     report(read, read)
     return reports
