@@ -67,15 +67,18 @@ def apply_glossary(
     found, terms = list(map(list, hypotheses)), [tuple[Term, ...]()] * len(lines)
     selected = [(requirements[n], sources[n], hypotheses[n]) for n in with_terms]
     substituted, anchors = _substitute(engine, tokenizer, selected, options)
+    # Only the best hypothesis is searched further, so that it is the same whatever `n_best` is.
     tasks = [
-        line.task(source, own, at) for (line, source, _), own, at in zip(selected, substituted, anchors, strict=True)
+        line.task(source, own[:1], at)
+        for (line, source, _), own, at in zip(selected, substituted, anchors, strict=True)
     ]
     anchored = force_phrases(engine, tasks, options)
     # A term that does not fit at its anchor, for example because another term is there now, is tried everywhere.
     unanchored = [line.task(source, own, {}) for (line, source, _), own in zip(selected, anchored, strict=True)]
     rescored = _rescore(engine, tasks, force_phrases(engine, unanchored, options), options)
-    for n, own in zip(with_terms, rescored, strict=True):
-        found[n], terms[n] = own[: options.n_best], requirements[n].report(own[0].tokens)
+    for n, searched, others in zip(with_terms, rescored, substituted, strict=True):
+        found[n] = _in_order(requirements[n], [*searched, *others, *hypotheses[n]])[: options.n_best]
+        terms[n] = requirements[n].report(found[n][0].tokens)
     return found, terms
 
 
@@ -104,18 +107,16 @@ def _substitute(
         n, old = flat[at]
         if new and _is_better(lines[n][0], lines[n][1], old, new, options):
             flat[at] = n, new
-    own = [[hypothesis for of, hypothesis in flat if of == n] for n in range(len(lines))]
-    return [_in_order(*each) for each in zip(lines, own, strict=True)], list(anchors)
+    return [[hypothesis for of, hypothesis in flat if of == n] for n in range(len(lines))], list(anchors)
 
 
-def _in_order(line: "tuple[_LineTerms, Ids, Sequence[Hypothesis]]", new: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """The new hypotheses of a line and its old ones, each once: the first, then those that miss fewest terms."""
-    terms, _, old = line
+def _in_order(line: "_LineTerms", hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """The hypotheses, each once: the first, then those that miss fewest terms."""
     distinct: dict[Ids, Hypothesis] = {}
-    for hypothesis in (*new, *old):
+    for hypothesis in hypotheses:
         distinct.setdefault(tuple(hypothesis.tokens), hypothesis)
     first, *rest = distinct.values()
-    return [first, *sorted(rest, key=lambda hypothesis: len(terms.missing(hypothesis.tokens)))]
+    return [first, *sorted(rest, key=lambda hypothesis: len(line.missing(hypothesis.tokens)))]
 
 
 def _is_better(line: "_LineTerms", source: Ids, old: Hypothesis, new: Hypothesis, options: DecodeConfig) -> bool:
