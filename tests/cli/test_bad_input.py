@@ -79,7 +79,7 @@ def test_names_in_messages_neither_move_the_cursor_nor_fill_the_screen(dragoman:
     complaint = dragoman("translate", "-m", tmp_path / "a\x1b[2Jb", "a")
     assert "\x1b" not in complaint.err
     assert r"\x1b[2J" in complaint.err
-    long = dragoman("translate", "-m", "m", "a", "-O", "beam=" + "x" * 5000).refused(2)
+    long = dragoman("train", "x" * 5000).refused(2)
     assert len(long) < 500
 
 
@@ -98,6 +98,20 @@ def test_an_export_of_a_bad_model_says_what_its_check_is_worth(dragoman: Any, tr
     assert said.code == 0, said.err
     assert "int8: the model itself scores BLEU 0.00, so BLEU says little about the export" in said.err
     assert "of 1 sentence the same 1 at beam 1, 1 at beam 4\n" in said.err
+
+
+def test_a_tokeniser_that_is_not_installed_names_its_package(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dragoman.workflows import evaluate
+
+    def lacking(*_: object, **__: object) -> None:
+        raise RuntimeError("Korean needs more. Please install it like so.\n\tpip install sacrebleu[ko]\n")
+
+    monkeypatch.setattr(evaluate, "bleu", lacking)
+    (tmp_path / "t.tsv").write_text("the dog\tder hund\n")
+    complaint = dragoman("evaluate", "-m", model, tmp_path / "t.tsv", "--tokenize", "ko-mecab").refused(2)
+    assert complaint == '--tokenize ko-mecab: needs `pip install "sacrebleu[ko]"`'
 
 
 def test_arguments_are_utf8_in_a_locale_without_it(trained: Path) -> None:

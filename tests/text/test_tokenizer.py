@@ -182,7 +182,7 @@ def test_no_text_is_a_data_error() -> None:
 
 def test_a_damaged_tokenizer_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "joint.model").write_bytes(b"not a model")
-    with pytest.raises(ModelError, match=r"joint\.model: not a SentencePiece model; copy the bundle again"):
+    with pytest.raises(ModelError, match=r"joint\.model: not a SentencePiece model; copy the model, or the run, again"):
         Tokenizer.load(tmp_path)
 
 

@@ -45,7 +45,7 @@ class Vocabulary:
         try:
             processor.LoadFromSerializedProto(serialized)
         except (RuntimeError, TypeError):
-            raise ModelError(f"{where}: not a SentencePiece model; copy the bundle again") from None
+            raise ModelError(f"{where}: not a SentencePiece model; copy the model, or the run, again") from None
         special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if special != (PAD, UNK, BOS, EOS):
             raise ModelError(f"{where}: pad, unk, bos, eos are {special}, expected {(PAD, UNK, BOS, EOS)}")

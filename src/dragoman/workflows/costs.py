@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from dragoman.config import DataConfig, RunConfig
-from dragoman.config.sizes import chosen_model, chosen_train, epochs_for, is_chosen, preset_for
+from dragoman.config.sizes import chosen_model, chosen_train, is_chosen, preset_for
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.report import CorpusReport
 from dragoman.data.workload import SAMPLE, Workload, workload_of
@@ -99,8 +99,6 @@ def with_choices(run: Run, workload: Workload | None) -> Run:
 def _choices(before: RunConfig, after: RunConfig, pairs: float, gpu: bool) -> str:
     keys = ("max_steps", "warmup", "validate_every")
     chosen = [f"{key} {getattr(after.train, key):,}" for key in keys if getattr(before.train, key) == "auto"]
-    if before.train.max_steps == "auto":
-        chosen[0] += f" ({epochs_for(pairs):.0f} epochs)"
     if before.model.preset == "auto":
         chosen.insert(0, f"model {preset_for(round(pairs), gpu)}")
     return f"for {pairs:,.0f} pairs: {', '.join(chosen)}"

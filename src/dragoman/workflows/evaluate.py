@@ -1,5 +1,6 @@
 """Evaluation: models or finished translations on a test set → scores, intervals and paired tests."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -182,7 +183,9 @@ def check_tokenizer(tokenize: str | None) -> None:
         remedy = "go online, or choose another"
         raise ConfigError(f"--tokenize {tokenize}: sacreBLEU cannot download what it needs; {remedy}") from None
     except (ValueError, ImportError, RuntimeError) as error:
-        raise ConfigError(f"--tokenize {tokenize}: {error}") from None
+        named = re.search(r"pip install (?P<extra>\S*\[\w+\])", str(error))
+        cause = f'needs `pip install "{named["extra"]}"`' if named else str(error)
+        raise ConfigError(f"--tokenize {tokenize}: {cause}") from None
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
