@@ -10,6 +10,7 @@ import pytest
 from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
+from dragoman.config import DecodeConfig
 from dragoman.config.file import load_config
 from dragoman.control.confidence import Confidence
 from dragoman.data.corpus import read_pairs
@@ -135,8 +136,13 @@ def test_what_cannot_be_learned_is_refused_and_nothing_is_written(
 # --- robustness ----------------------------------------------------------------------------------------------------
 
 
+def quick_translator() -> Translator:
+    """A bundled model that searches greedily: what reaches the limit of length is no second search."""
+    return Translator.load("en-ko", threads=1, options=DecodeConfig(beam=1))
+
+
 def test_the_suite_prints_a_row_for_each_change_and_one_number(dragoman: Any, text: Path) -> None:
-    said = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--lines", 12, "--json")
+    said = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--beam", 1, "--lines", 6, "--json")
     found = json.loads(said.out)
     assert found["schema"] == "dragoman.evaluate.robust/1"
     assert [row["kind"] for row in found["rows"]] == (
@@ -144,13 +150,13 @@ def test_the_suite_prints_a_row_for_each_change_and_one_number(dragoman: Any, te
     )
     shares = [min(row["changed"] / row["plain"], 1) for row in found["rows"]]
     assert found["robustness"] == pytest.approx(sum(shares) / 9)
-    printed = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--lines", 12)
+    printed = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--beam", 1, "--lines", 6)
     assert printed.out.splitlines()[-1] == f"robustness {found['robustness']:.3f}"
     assert len(printed.out.splitlines()) == 11
 
 
 def test_the_suite_is_the_same_every_time_and_uses_known_translations(pairs: list[tuple[str, str]]) -> None:
-    translator = Translator.load("en-ko", threads=1)
+    translator = quick_translator()
     test_set = TestSet(tuple(source for source, _ in pairs[:30]), tuple(target for _, target in pairs[:30]))
     known = {index: one.text for index, one in enumerate(translator.translate(test_set.sources))}
     first = measure_robustness(translator, test_set, lines=8, listener=Listeners())
@@ -204,7 +210,7 @@ def test_lines_are_a_positive_number(text: Path) -> None:
 def test_training_measures_both_for_bundle_and_card(project: Path, text: Path) -> None:
     config = load_config(project / "run.toml", ["train.card_lines=120", f'data.valid="{text}"'])
     test_set = read_test_set(text)
-    translator = Translator.load("en-ko")
+    translator = quick_translator()
     translations = [one.text for one in translator.translate(test_set.sources)]
     found = measure_quality(translator, config, test_set, translations, Listeners())
     assert set(found.files) == {"confidence.json"}
