@@ -78,7 +78,7 @@ def test_real_lists_and_alternatives_have_no_text_twice(translator: Translator) 
 
 
 def test_what_no_folder_holds_cannot_be_pickled(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match="not loaded from folders cannot be pickled; make it in each process"):
+    with pytest.raises(ConfigError, match="not loaded from folders: it cannot be pickled"):
         pickle.dumps(translator)
 
 
