@@ -40,6 +40,8 @@ PATTERNS = (
     r"cli/test_damage\.py::test_a_damaged_file_of_the_run_is_named_and_restored.*\[(?!None|flip).*",
     r"cli/test_distill\.py::test_interrupted_and_resumed_equals_uninterrupted\[(0|400)\]",
     r"training/test_precision\.py::test_on_a_lesser_processor_.*\[AVX512.*",
+    # A cluster.
+    r"data/test_clean\.py::test_a_local_cluster.*",
     # Long texts and long trainings.
     r"cli/test_translate_in_the_long_run\.py::test_a_megabyte_on_a_line_is_a_line\[(?!'the red dog).*",
     r"text/test_segment\.py::test_a_megabyte_on_a_line_is_cut_in_seconds\[(?!'ab\. ').*",

@@ -13,6 +13,7 @@ import dragoman
 
 FUNCTIONS = (
     "check_data",
+    "clean_data",
     "distill",
     "evaluate",
     "evaluate_robustness",
@@ -20,6 +21,7 @@ FUNCTIONS = (
     "inspect",
     "learn_model_confidence",
     "load_config",
+    "mix_data",
     "open_bundle",
     "split_data",
     "train",

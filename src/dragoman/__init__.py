@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from dragoman.text.glossary import Glossary
     from dragoman.translation import Translation
     from dragoman.translator import Translator
+    from dragoman.workflows.clean import CleanResult, clean_data
     from dragoman.workflows.confidence import learn_model_confidence
     from dragoman.workflows.data import check_data, split_data
     from dragoman.workflows.distil import distill
     from dragoman.workflows.evaluate import Evaluation, evaluate
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.listener import Listener
+    from dragoman.workflows.mix import MixResult, mix_data
     from dragoman.workflows.robustness import Robustness, evaluate_robustness
     from dragoman.workflows.train import TrainResult, train
 
@@ -65,6 +67,7 @@ _MODULES = {
     "text.glossary": ("Glossary",),
     "translation": ("Translation",),
     "translator": ("Translator",),
+    "workflows.clean": ("CleanResult", "clean_data"),
     "workflows.confidence": ("learn_model_confidence",),
     "workflows.data": ("check_data", "split_data"),
     "workflows.distil": ("distill",),
@@ -72,6 +75,7 @@ _MODULES = {
     "workflows.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
     "workflows.listener": ("Listener",),
+    "workflows.mix": ("MixResult", "mix_data"),
     "workflows.robustness": ("Robustness", "evaluate_robustness"),
     "workflows.train": ("TrainResult", "train"),
 }
@@ -79,6 +83,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 __all__ = [
     "Bundle",
+    "CleanResult",
     "ConfigError",
     "DataError",
     "DecodeConfig",
@@ -90,6 +95,7 @@ __all__ = [
     "Glossary",
     "Interrupted",
     "Listener",
+    "MixResult",
     "ModelError",
     "QualityError",
     "ResourceError",
@@ -101,6 +107,7 @@ __all__ = [
     "Translator",
     "__version__",
     "check_data",
+    "clean_data",
     "distill",
     "evaluate",
     "evaluate_robustness",
@@ -108,6 +115,7 @@ __all__ = [
     "inspect",
     "learn_model_confidence",
     "load_config",
+    "mix_data",
     "open_bundle",
     "split_data",
     "train",

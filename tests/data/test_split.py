@@ -1,6 +1,7 @@
 """Dividing a corpus: every pair goes somewhere, once, and no sentence goes to two places."""
 
 import errno
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from dragoman.config import CorpusConfig
 from dragoman.data import split as split_module
 from dragoman.data.corpus import Pair, read_pairs
 from dragoman.data.near import exact_similarity, letter_hashes
-from dragoman.data.split import SplitOptions, corpus_name, whole_pairs
+from dragoman.data.split import SplitOptions, corpus_name, usable_pairs, whole_pairs
 from dragoman.data.split import split_corpus as split_blocks
 from dragoman.errors import ConfigError, DataError, DragomanError
 
@@ -240,3 +241,24 @@ def test_a_split_writes_its_parts_and_touches_nothing_else(tmp_path: Path) -> No
     assert sorted(files_in(tmp_path / "data")) == sorted(
         [other, *(path for part in named.values() for path in part.files)]
     )
+
+
+def test_what_is_no_pair_is_dropped_counted_and_kept_with_its_reason(tmp_path: Path) -> None:
+    whole = corpus(tmp_path, PAIRS)
+    lines = whole.source.read_bytes().split(b"\n")
+    lines[4], lines[6], lines[9] = b" ", b"\xff\xfe", "\u200b".encode()
+    whole.source.write_bytes(b"\n".join(lines))
+    named = parts(tmp_path / "data")
+    with pytest.raises(DataError, match="all.ko:5: empty line"):
+        split_corpus(whole, named, 100)
+    rejects = tmp_path / "data/rejects.jsonl"
+    counts = split_blocks(lambda: usable_pairs(whole), "all", named, SplitOptions(100), rejects)
+    assert counts == {"train": 797, "valid": 100, "test": 100, "dropped": 3}
+    dropped = [json.loads(line) for line in rejects.read_text(encoding="utf-8").splitlines()]
+    assert [(each["line"], each["reasons"], each["target"]) for each in dropped] == [
+        (5, ["empty"], PAIRS[4][1]),
+        (7, ["bad_bytes"], PAIRS[6][1]),
+        (10, ["empty"], PAIRS[9][1]),
+    ]
+    with pytest.raises(ConfigError, match="exists already"):
+        split_blocks(lambda: usable_pairs(whole), "all", parts(tmp_path / "other"), SplitOptions(100), rejects)

@@ -1,6 +1,7 @@
 """`dragoman data check | split`: report on the text of a run, and split a corpus for it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
@@ -12,7 +13,9 @@ from dragoman.data.report import problems, require_usable
 from dragoman.errors import DataError
 from dragoman.storage import storage_error
 from dragoman.workflows.check_page import write_page
-from dragoman.workflows.data import check_data, split_data
+from dragoman.workflows.clean import CleanResult, clean_data
+from dragoman.workflows.data import REJECTS, check_data, split_data
+from dragoman.workflows.mix import mix_data
 
 
 def check(
@@ -61,18 +64,73 @@ def split(
     held_out: int | None = None,
     seed: int = 1,
     near: bool = True,
+    drop: bool = False,
 ) -> None:
     """Split a corpus into the files that the run names, and report their sizes."""
     run = load_config(config, overrides)
-    counts = split_data(run, source, target, held_out, seed=seed, near=near)
+    counts = split_data(run, source, target, held_out, seed=seed, near=near, drop=drop)
     corpora = {"valid": run.data.valid, "test": run.data.test, "train": run.data.train[0]}
     if as_json:
         files = {name: [str(path) for path in corpus.files] for name, corpus in corpora.items() if corpus}
-        parts = {name: {"pairs": counts[name], "files": files[name]} for name in counts}
-        print_json({"schema": "dragoman.data.split/1", "parts": parts})
+        parts = {name: {"pairs": counts[name], "files": files[name]} for name in files}
+        dropped = {"dropped": counts["dropped"]} if "dropped" in counts else {}
+        print_json({"schema": "dragoman.data.split/1", "parts": parts, **dropped})
         return
     for name, count in counts.items():
-        corpus = corpora[name]
-        assert corpus
-        say(f"{name:6} {count:>10,} pairs  {corpus.source}")
+        corpus = corpora.get(name)
+        path = corpus.source if corpus else run.data.train[0].source.with_name(REJECTS)
+        say(f"{name:7} {count:>10,} pair{' ' if count == 1 else 's'}  {path}")
+    say(f"Next: {program()} data check {config}")
+
+
+def clean(
+    config: Path,
+    source: Path,
+    target: Path | None,
+    overrides: Sequence[str],
+    as_json: bool,
+    *,
+    output: Path,
+    workers: int,
+    ray: bool,
+    force: bool,
+) -> None:
+    """Write what breaks no rule to a folder, and report what was removed."""
+    with Display() as display:
+        result = clean_data(
+            load_config(config, overrides),
+            source,
+            target,
+            output=output,
+            workers=workers,
+            ray=ray,
+            force=force,
+            listeners=[display],
+        )
+    if as_json:
+        print_json({"schema": "dragoman.data.clean/1", **asdict(result)})
+        return
+    say(f"{'read':14} {result.pairs:>12,}")
+    for rule, count in result.removed.items():
+        say(f"  {rule:12} {count:>12,}  {100 * count / result.pairs:5.1f} %")
+    say(f"{'removed':14} {result.pairs - result.kept:>12,}  {_share(result.pairs - result.kept, result)} {result.rejects}")
+    say(f"{'kept':14} {result.kept:>12,}  {_share(result.kept, result)} {result.files[0]}")
+    say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
+
+
+def _share(count: int, result: CleanResult) -> str:
+    return f"{100 * count / max(result.pairs, 1):5.1f} % "
+
+
+def mix(config: Path, overrides: Sequence[str], as_json: bool, *, force: bool) -> None:
+    """Mix the corpora of [data.mix] and report how many pairs of each there are."""
+    with Display() as display:
+        result = mix_data(load_config(config, overrides), force=force, listeners=[display])
+    if as_json:
+        print_json({"schema": "dragoman.data.mix/1", **asdict(result)})
+        return
+    for corpus in result.corpora:
+        share = 100 * corpus.mixed / max(result.pairs, 1)
+        say(f"{corpus.mixed:>12,}  {share:5.1f} %  of {corpus.pairs:>12,}  {corpus.domain}")
+    say(f"{result.pairs:>12,}  {'pairs':7}  {result.files[0]}")
     say(f"Next: {program()} data check {config}")

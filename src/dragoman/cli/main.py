@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import typer
 
-from dragoman.cli import bundle_verbs, model_verbs, verbs  # noqa: F401 - they register themselves
+from dragoman.cli import bundle_verbs, data_verbs, model_verbs, verbs  # noqa: F401 - they register themselves
 from dragoman.cli.arguments import app
 from dragoman.cli.console import as_called
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
@@ -24,7 +24,7 @@ LONGEST_NAME = 1000
 # Errors that every process of torchrun finds: the first process of each machine prints them.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
-EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train")
+EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train") | {"ray": "ray"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

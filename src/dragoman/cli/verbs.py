@@ -91,6 +91,7 @@ def data_split(
     held_out: Annotated[int | None, typer.Option(min=1, help="Exact number of pairs for each of valid, test.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pairs.")] = 1,
     near: Annotated[bool, typer.Option("--near/--no-near", help="Keep near-duplicates of a sentence together.")] = True,
+    drop: Annotated[bool, typer.Option("--drop", help="Drop lines with an empty side or bad bytes, and count.")] = False,
     as_json: Json = False,
 ) -> None:
     """Split a corpus into train, valid and test.
@@ -102,7 +103,8 @@ def data_split(
     target, keys = split_keys(rest)
     if len(target) > 1:
         raise ConfigError(f"{target[1]}: too many arguments; a corpus is one file or two")
-    split(config, source, Path(target[0]) if target else None, keys, as_json, held_out=held_out, seed=seed, near=near)
+    second = Path(target[0]) if target else None
+    split(config, source, second, keys, as_json, held_out=held_out, seed=seed, near=near, drop=drop)
 
 
 @app.command()

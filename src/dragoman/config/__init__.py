@@ -6,7 +6,7 @@ al. 2017), section 3 and table 3.
 """
 
 from dragoman.config.base import Section
-from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig
+from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.decode import DecodeConfig
 from dragoman.config.model import ModelConfig
 from dragoman.config.project import ProjectConfig
@@ -20,6 +20,8 @@ __all__ = [
     "CorpusConfig",
     "DataConfig",
     "DecodeConfig",
+    "MixConfig",
+    "MixedCorpus",
     "ModelConfig",
     "ProjectConfig",
     "RunConfig",

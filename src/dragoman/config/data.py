@@ -105,6 +105,26 @@ class CleanConfig(Section):
     """A training pair whose source is in the validation or test text."""
 
 
+class MixedCorpus(CorpusConfig):
+    """A corpus to mix, with a tag for its domain."""
+
+    tag: Annotated[str, Field(pattern=r"^(<[^<>\s]+>)?$")] = ""
+    """Put before each source sentence, e.g. `<bible>`; must be one of `tokenizer.user_defined_symbols`."""
+
+
+class MixConfig(Section):
+    """What `dragoman data mix` mixes into the first corpus of `data.train`."""
+
+    corpora: tuple[MixedCorpus, ...] = ()
+    """Corpora to mix; `weight` is how often each pair occurs, before `temperature` and `size`."""
+    temperature: Annotated[float, Field(ge=1, le=100)] = 1.0
+    """T: the share of a corpus of n pairs is in proportion to weight · n^(1/T); higher favours small corpora."""
+    size: NonNegative = 0
+    """Pairs of the mixture; 0: as many as all corpora have, each times its weight."""
+    seed: NonNegative = 1
+    """Of the order, and of the pairs chosen from a corpus that is not used whole."""
+
+
 class DataConfig(Section):
     """The text for training, validation and test."""
 
@@ -122,3 +142,5 @@ class DataConfig(Section):
     """Data augmentation: random changes of the training text in each epoch."""
     clean: CleanConfig = CleanConfig()
     """What counts as a fault of a pair."""
+    mix: MixConfig = MixConfig()
+    """Several corpora as one training text, for `dragoman data mix`."""

@@ -19,6 +19,7 @@ from dragoman.parsing import Malformed, parse_toml, plain_cause
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
 CHOICE = "constrained-int"
 Section = TypeVar("Section", bound=BaseModel)
+Corpus = TypeVar("Corpus", bound=CorpusConfig)
 
 
 def load_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> RunConfig:
@@ -151,7 +152,7 @@ def _rooted(config: RunConfig, folder: Path) -> RunConfig:
 def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path | None) -> RunConfig:
     """`config` with every path that it reads changed, and another output folder."""
 
-    def moved(corpus: CorpusConfig) -> CorpusConfig:
+    def moved(corpus: Corpus) -> Corpus:
         target = None if corpus.target is None else change(corpus.target)
         return corpus.model_copy(update={"source": change(corpus.source), "target": target})
 
@@ -160,6 +161,7 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
         "train": tuple(moved(corpus) for corpus in data.train),
         "valid": moved(data.valid),
         "test": None if data.test is None else moved(data.test),
+        "mix": data.mix.model_copy(update={"corpora": tuple(moved(corpus) for corpus in data.mix.corpora)}),
     }
     return config.model_copy(
         update={

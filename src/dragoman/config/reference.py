@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from dragoman.config import CorpusConfig, ModelConfig, RunConfig, Section
+from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, RunConfig, Section
 from dragoman.config.base import INT32_MAX
 from dragoman.errors import ConfigError
 
@@ -62,7 +62,9 @@ def find(name: str) -> list[Key]:
 def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
     for name, field in section.model_fields.items():
         inner = next((kind for kind in _kinds(field.annotation) if _is_section(kind)), None)
-        if inner is None or inner is CorpusConfig:
+        if section is MixedCorpus and name in CorpusConfig.model_fields:
+            continue  # as under data.train
+        if inner is None or issubclass(inner, CorpusConfig):
             doc = " ".join((field.description or "").split())
             yield Key(prefix + name, _describe(field.annotation, field.metadata), _default(section, field), doc)
         if inner is not None and (inner is not CorpusConfig or name == "train"):
@@ -100,7 +102,7 @@ def _describe(annotation: Any, metadata: Any = ()) -> str:
     if annotation in (int, float):
         words = ("whole number" if annotation is int else "number") + _bounds(metadata)
         return words.replace("whole number above 0", "whole number from 1")
-    names: dict[Any, str] = {bool: "true | false", str: "text", Path: "path", CorpusConfig: "corpus"}
+    names: dict[Any, str] = {bool: "true | false", str: "text", Path: "path", CorpusConfig: "corpus", MixedCorpus: "corpus"}
     return names[annotation]
 
 

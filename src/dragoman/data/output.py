@@ -6,6 +6,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+from dragoman.config import CorpusConfig
+from dragoman.data.block import Block
 from dragoman.data.corpus import compressed_writer
 from dragoman.errors import ConfigError
 from dragoman.storage import atomic_new_files, storage_error
@@ -81,6 +83,21 @@ def refuse_pipes(paths: Iterable[Path]) -> None:
             raise ConfigError(f"{name}: is read twice, which a pipe does not allow; write the text to a file first")
 
 
-def reject_line(line: int, reasons: Sequence[str], source: str, target: str) -> str:
-    """A line of a rejects file, which is JSON Lines."""
-    return json.dumps({"line": line, "reasons": list(reasons), "source": source, "target": target}, ensure_ascii=False)
+def reject_line(block: Block, row: int, reasons: Sequence[str]) -> str:
+    """A line of a rejects file, which is JSON Lines: the pair with its line number, and why it is not used."""
+    found = {
+        "line": block.first + row,
+        "reasons": list(reasons),
+        "source": block.source.lines[row],
+        "target": block.target.lines[row],
+    }
+    if row in block.malformed:
+        found["problem"] = block.malformed[row]
+    return json.dumps(found, ensure_ascii=False)
+
+
+def corpus_line(corpus: CorpusConfig, source: str, target: str) -> str:
+    """A line of a file of both sides, `.tsv` or `.jsonl`."""
+    if corpus.single_file == "tsv":
+        return f"{source}\t{target}"
+    return json.dumps(dict(zip(corpus.fields, (source, target), strict=True)), ensure_ascii=False)

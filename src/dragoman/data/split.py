@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.block import Block
+from dragoman.data.blocks import BlockReader
+from dragoman.data.corpus import describe_unequal, read_pairs
 from dragoman.data.near import Hashes, NearIndex, letter_hashes, mixed, signatures, text_hashes
-from dragoman.data.output import new_text_files, refuse_existing, refuse_pipes, refuse_same
+from dragoman.data.output import new_text_files, refuse_existing, refuse_pipes, refuse_same, reject_line
+from dragoman.data.rules import RULES, Context
 from dragoman.errors import ConfigError, DataError
 
 # The default size of a held-out part: enough to compare systems, and at most a twentieth of the text.
@@ -29,8 +32,10 @@ CANDIDATES, LEAST, ROUNDS, MOST = 4, 8_000, 4, 1_000_000
 # Estimated similarity from which sentences stay together: below NEAR, since an estimate errs by about 0.1.
 KEPT_TOGETHER = 0.6
 BLOCK = 4096
-Blocks = Callable[[], Iterator[tuple[list[str], list[str]]]]
-"""Opens the corpus again: blocks of source lines and target lines."""
+Sides = tuple[list[str], list[str], list[str]]
+"""Source lines, target lines, and lines for the rejects file."""
+Blocks = Callable[[], Iterator[Sides]]
+"""Opens the corpus again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +49,22 @@ class SplitOptions:
     """Whether near-duplicates stay together, not only repeats."""
 
 
-def split_corpus(blocks: Blocks, name: str, parts: Mapping[str, CorpusConfig], options: SplitOptions) -> dict[str, int]:
+def split_corpus(
+    blocks: Blocks,
+    name: str,
+    parts: Mapping[str, CorpusConfig],
+    options: SplitOptions,
+    rejects: Path | None = None,
+) -> dict[str, int]:
     """Write the pairs of a corpus called `name` to the two files of each part; returns the number of pairs of each.
 
-    `parts` has "train" and "valid" or "test" or both, which get exactly `options.held_out` pairs each. Raises
+    What `blocks` drops is written to `rejects`, if given, and counted as "dropped". `parts` has "train" and "valid" or "test" or both, which get exactly `options.held_out` pairs each. Raises
     ConfigError if a file exists, is for both sides or is named twice, DataError if the corpus is too small or cannot be
     read; no file is written then.
     """
     files = {part: _two_files(corpus) for part, corpus in parts.items()}
-    paths = [path for pair in files.values() for path in pair]
+    paths = [path for pair in files.values() for path in pair] + ([rejects] if rejects else [])
+    refuse_existing(paths, "remove it, or name another file in the configuration")
     refuse_same(paths, "give each side of each part its own file in the configuration")
     wanted = [part for part in parts if part != "train"]
     drawn = _draw(blocks, (options.held_out or HELD_OUT) * len(wanted), options)
@@ -74,11 +86,29 @@ def corpus_name(corpus: CorpusConfig) -> str:
     return str(corpus.source)
 
 
-def whole_pairs(corpus: CorpusConfig) -> Iterator[tuple[list[str], list[str]]]:
-    """The sides of a corpus in blocks. Raises DataError at the first line that is no pair."""
+def whole_pairs(corpus: CorpusConfig) -> Iterator[Sides]:
+    """A corpus in blocks. Raises DataError at the first line that is no pair."""
     pairs = read_pairs(corpus)
     while block := list(islice(pairs, BLOCK)):
-        yield [pair.source for pair in block], [pair.target for pair in block]
+        yield [pair.source for pair in block], [pair.target for pair in block], []
+
+
+def usable_pairs(corpus: CorpusConfig) -> Iterator[Sides]:
+    """A corpus in blocks without the lines that have an empty side or bad bytes.
+
+    Raises DataError if one file has more lines than the other.
+    """
+    reader, context = BlockReader(corpus), Context("und", "und")
+    for block in reader:
+        bad = RULES["bad_bytes"](block, context)
+        unusable = bad | RULES["empty"](block, context)
+        reasons = ((row, "bad_bytes" if bad[row] else "empty") for row in np.flatnonzero(unusable).tolist())
+        rows = np.flatnonzero(~unusable).tolist()
+        source, target = block.source.lines, block.target.lines
+        dropped = [reject_line(block, row, [reason]) for row, reason in reasons]
+        yield [source[row] for row in rows], [target[row] for row in rows], dropped
+    if reader.surplus:
+        raise DataError(describe_unequal(corpus))
 
 
 def _pairs(count: int) -> str:
@@ -95,7 +125,6 @@ def _impossible(name: str, part: str, possible: int, size: int, options: SplitOp
 def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
     if part.target is None:
         raise ConfigError(f"{part.source}: is for both sides; a split is written to two text files, name them")
-    refuse_existing(part.files, "remove it, or name another file in the configuration")
     return part.source, part.target
 
 
@@ -120,7 +149,7 @@ def _draw(blocks: Blocks, pairs: int, options: SplitOptions) -> _Drawn:
     """The sentences with the smallest keys, CANDIDATES times as many as `pairs`."""
     most = max(CANDIDATES * pairs, LEAST)
     drawn, limit = _Drawn({}), 2**64
-    for sources, _ in blocks():
+    for sources, _, _ in blocks():
         drawn.total += len(sources)
         for key, source in zip(_keys(sources, options).tolist(), sources, strict=True):
             if key < limit:
@@ -185,7 +214,7 @@ def _group(blocks: Blocks, sentences: Mapping[int, str], options: SplitOptions) 
         texts = [sentences[key] for key in keys.tolist()]
         for start in range(0, len(texts), BLOCK):
             index.add(signatures(texts[start : start + BLOCK]), np.arange(start, min(start + BLOCK, len(texts))))
-    for sources, _ in blocks():
+    for sources, _, _ in blocks():
         found = _keys(sources, options)
         at = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
         own = np.where(keys[at] == found, at, -1)
@@ -235,8 +264,12 @@ def _write(
 ) -> dict[str, int]:
     """Write every pair to its part, in the order of the corpus."""
     counts = dict.fromkeys(files, 0)
+    rejects = paths[2 * len(files) :]
     with new_text_files(paths) as out:
-        for sources, targets in blocks():
+        for sources, targets, dropped in blocks():
+            if rejects:
+                out.write(len(paths) - 1, dropped)
+                counts["dropped"] = counts.get("dropped", 0) + len(dropped)
             parts = [part_of.get(key, "train") for key in _keys(sources, options).tolist()]
             for part, (source_path, target_path) in files.items():
                 rows = [row for row, of in enumerate(parts) if of == part]

@@ -8,9 +8,12 @@ from dragoman.config.file import load_config
 from dragoman.data.check import check_data as check_corpora
 from dragoman.data.output import refuse_pipes
 from dragoman.data.report import CorpusReport
-from dragoman.data.split import SplitOptions, corpus_name, split_corpus, whole_pairs
+from dragoman.data.split import SplitOptions, corpus_name, split_corpus, usable_pairs, whole_pairs
 from dragoman.errors import ConfigError, checked_path
 from dragoman.workflows.listener import Listener, Listeners, Progress
+
+# What was dropped, and why.
+REJECTS = "rejects.jsonl"
 
 
 def check_data(config: RunConfig | str | PathLike[str], listeners: Iterable[Listener] = ()) -> tuple[CorpusReport, ...]:
@@ -48,12 +51,14 @@ def split_data(
     *,
     seed: int = 1,
     near: bool = True,
+    drop: bool = False,
 ) -> Mapping[str, int]:
     """Split a corpus into the train, valid and test files that a configuration names; how many pairs each got.
 
     `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file; `held_out` is the exact
     number of pairs for each of valid and test. Repeats of a source sentence stay together, and with `near` its
-    near-duplicates too. Raises ConfigError or DataError.
+    near-duplicates too. With `drop`, lines with an empty side or bad bytes go to `rejects.jsonl` next to the training
+    text, and are counted as "dropped"; otherwise the first of them is an error. Raises ConfigError or DataError.
     """
     if not isinstance(config, RunConfig):
         config = load_config(config)
@@ -64,7 +69,11 @@ def split_data(
     parts = {name: part for name, part in named.items() if part}
     corpus = corpus_of(source, target)
     options = SplitOptions(held_out, seed, near)
-    return split_corpus(lambda: whole_pairs(corpus), corpus_name(corpus), parts, options)
+    name = corpus_name(corpus)
+    if drop:
+        rejects = data.train[0].source.with_name(REJECTS)
+        return split_corpus(lambda: usable_pairs(corpus), name, parts, options, rejects)
+    return split_corpus(lambda: whole_pairs(corpus), name, parts, options)
 
 
 def corpus_of(source: str | PathLike[str], target: str | PathLike[str] | None = None) -> CorpusConfig:

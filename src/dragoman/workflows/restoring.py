@@ -20,7 +20,7 @@ MAY_CHANGE = (
     *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines", "checkpoint_minutes")),
     *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
     "project.license",
-    "data.test",
+    *("data.test", "data.clean", "data.mix"),
     "decode.",
 )
 # These may change too, unless the learning rate depends on them.

@@ -1,0 +1,152 @@
+"""Cleaning a corpus: files of the same names without the pairs that break a rule, and a file of those pairs."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config.file import load_config
+from dragoman.data.block import Block
+from dragoman.data.blocks import BlockReader
+from dragoman.data.clean import Cleaner, HeldOut, Judge, Kept, Verdict, held_out, with_usual_ratio
+from dragoman.data.corpus import describe_unequal
+from dragoman.data.on_ray import judged_by_ray, refuse_without_ray
+from dragoman.data.output import (
+    TextFiles,
+    corpus_line,
+    new_text_files,
+    refuse_existing,
+    refuse_pipes,
+    refuse_same,
+    reject_line,
+)
+from dragoman.data.parallel import judged
+from dragoman.data.rules import Context
+from dragoman.errors import ConfigError, DataError
+from dragoman.workflows.data import REJECTS, corpus_of
+from dragoman.workflows.listener import Listener, Listeners, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class CleanResult:
+    """What a cleaning kept and removed."""
+
+    pairs: int
+    kept: int
+    removed: dict[str, int]
+    """Pairs by the rule that removed them, the most frequent first; a pair may break several."""
+    files: tuple[Path, ...]
+    """The cleaned corpus: one file or two."""
+    rejects: Path
+    """JSON Lines of the removed pairs: line, reasons, source, target."""
+    ratio: float
+    """The usual number of target characters per source character."""
+
+
+def clean_data(
+    config: RunConfig | str | PathLike[str],
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    *,
+    output: str | PathLike[str],
+    workers: int = 1,
+    force: bool = False,
+    ray: bool = False,
+    listeners: Iterable[Listener] = (),
+) -> CleanResult:
+    """Write the pairs that break no rule of [data.clean] to files of the same names in the folder `output`.
+
+    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file. Pairs keep their order;
+    the removed ones go to `rejects.jsonl`. The result does not depend on `workers`, the number of processes, nor on
+    `ray`, with which the rules run under Ray Data. Raises ConfigError if a file exists and not `force`, or DataError.
+    """
+    config = config if isinstance(config, RunConfig) else load_config(config)
+    corpus = corpus_of(source, target)
+    refuse_pipes(corpus.files)
+    if ray:
+        refuse_without_ray(corpus)
+    files = _output_files(corpus, Path(output), force)
+    listener = Listeners(listeners)
+    judge, total = _prepare(config, corpus, listener)
+    with ExitStack() as stack:
+        cleaner = Cleaner()
+        stack.callback(cleaner.seen.close)
+        out = stack.enter_context(new_text_files([*files, Path(output) / REJECTS]))
+        for block, verdict in _judged(corpus, judge, workers, ray):
+            _write(cleaner.decide(block, verdict), out, corpus)
+            listener.on_progress(Progress("cleaning", cleaner.pairs, total, "pairs"))
+    removed = dict(cleaner.removed.most_common())
+    return CleanResult(
+        cleaner.pairs, cleaner.kept, removed, files, Path(output) / REJECTS, round(judge.context.ratio, 4)
+    )
+
+
+def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path, ...]:
+    """The files to write, which are none of the files to read."""
+    files = tuple(folder / path.name for path in corpus.files)
+    written = [*files, folder / REJECTS]
+    for path in corpus.files:
+        if path.resolve() in [other.resolve() for other in written]:
+            raise ConfigError(f"{path}: would be replaced by its cleaned copy; choose another folder with -o")
+    refuse_same(written, "give the files of the two sides different names")
+    if not force:
+        refuse_existing(written, "give --force to replace it, or another folder with -o")
+    return files
+
+
+def _prepare(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> tuple[Judge, int]:
+    """The rules for this corpus, after a first look at its lengths, and the number of its pairs."""
+    context = Context(config.project.source, config.project.target, config.data.clean)
+    reader, total = BlockReader(corpus), 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal total
+        for block in reader:
+            total += len(block)
+            listener.on_progress(Progress("reading", total, None, "pairs"))
+            yield block
+
+    context = with_usual_ratio(context, blocks())
+    if reader.surplus:
+        raise DataError(describe_unequal(corpus))
+    return Judge(context, _held_out(config, corpus, listener)), total
+
+
+def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> HeldOut | None:
+    """The validation and test text, if it exists and is not what is cleaned."""
+    if not config.data.clean.leakage:
+        return None
+    given = {path.resolve() for path in corpus.files}
+    compared = []
+    for part in (config.data.valid, config.data.test):
+        if part is None or given & {path.resolve() for path in part.files}:
+            continue
+        if all(path.exists() for path in part.files):
+            compared.append(part)
+        else:
+            listener.notice(f"{part.source}: does not exist yet, so leakage of its sentences is not looked for")
+    if not compared:
+        return None
+    return held_out(block for part in compared for block in BlockReader(part))
+
+
+def _judged(corpus: CorpusConfig, judge: Judge, workers: int, ray: bool) -> Iterator[tuple[Block, Verdict]]:
+    if ray:
+        return judged_by_ray(corpus, judge)
+    return judged(BlockReader(corpus), judge, workers)
+
+
+def _write(found: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
+    """Append what is kept of a block to the files, and the rest to the rejects."""
+    source, target = found.block.source.lines, found.block.target.lines
+    rows = np.flatnonzero(found.kept).tolist()
+    if corpus.target:
+        out.write(0, (source[row] for row in rows))
+        out.write(1, (target[row] for row in rows))
+    else:
+        out.write(0, (corpus_line(corpus, source[row], target[row]) for row in rows))
+    out.write(len(corpus.files), (reject_line(found.block, row, why) for row, why in found.reasons.items()))
