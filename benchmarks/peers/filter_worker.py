@@ -15,7 +15,8 @@ from opusfilter.opusfilter import OpusFilter
 source, target, folder, scripts = sys.argv[1:]
 # The characters of our rules mojibake, control and zero_width, as one expression that a clean line must match.
 CLEAN = (
-    "^[^\\x00-\\x08\\x0a-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060\\u2066-\\u2069\\ufeff\\ufffd]*$"
+    "^[^\\x00-\\x08\\x0a-\\x1f\\x7f-\\x9f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f"
+    "\\u2028-\\u202e\\u2060\\u2066-\\u2069\\ufeff\\ufffd]*$"
 )
 FILTERS = [
     {"LengthFilter": {"unit": "char", "min_length": 1, "max_length": 2000}},

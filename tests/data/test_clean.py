@@ -30,7 +30,10 @@ FAULTS: dict[str, tuple[Any, Any]] = {
     "control": ("eine Glocke\x07 am Hafen", "a bell at the harbour"),
     "zero_width": ("ein\u200b Brief an den Kapitän", "a letter to the captain"),
     "copies": ("the captain of the ship", "the captain of the ship"),
-    "length_ratio": ("Winter", "the doctor of the island wrote a long letter to the captain of the ship in the harbour"),
+    "length_ratio": (
+        "Winter",
+        "the doctor of the island wrote a long letter to the captain of the ship in the harbour",
+    ),
     "script": ("섬의 의사가 편지를 썼다", "the doctor of the island wrote a letter"),
     "too_long": ("Brief " * 60, "letter " * 60),
 }
@@ -136,9 +139,22 @@ def test_a_file_of_both_sides_stays_one(tmp_path: Path, name: str) -> None:
 
 def test_rules_follow_the_configuration(tmp_path: Path) -> None:
     given = project(tmp_path, pairs())
-    keys = [*KEYS, *(f"data.clean.{rule}={0 if rule in ('script', 'too_long', 'length_ratio') else 'false'}" for rule in FAULTS)]
+    keys = [
+        *KEYS,
+        *(f"data.clean.{rule}={0 if rule in ('script', 'too_long', 'length_ratio') else 'false'}" for rule in FAULTS),
+    ]
     result = clean(tmp_path, given, [*keys, "data.clean.duplicate=false"])
     assert result.removed == {"bad_bytes": 1}, "what is no UTF-8 can never be written"
+
+
+def test_near_duplicates_are_removed_on_request(tmp_path: Path) -> None:
+    lines = [
+        ("Der 12. Brief an Anna.", "The 12th letter to Anna."),
+        ("Der 13. Brief an Anna!", "The 13th letter to Anna."),
+    ]
+    given = project(tmp_path, lines)
+    assert clean(tmp_path, given, out="all").kept == 2
+    assert clean(tmp_path, given, [*KEYS, "data.clean.near_duplicate=true"]).removed == {"near_duplicate": 1}
 
 
 def test_training_text_without_held_out_sentences(tmp_path: Path) -> None:
@@ -157,11 +173,13 @@ def test_training_text_without_held_out_sentences(tmp_path: Path) -> None:
     (tmp_path / "valid.de").write_text(near + "\n", encoding="utf-8")
     (tmp_path / "valid.en").write_text("something\n", encoding="utf-8")
     result = clean(tmp_path, given, out="after")
-    assert result.removed["leakage"] == 1
+    assert result.removed["near_leakage"] == 1
     assert chosen not in kept(result)
 
 
-@pytest.mark.parametrize(("file", "message"), [("all.de", "exists already; give --force"), ("rejects.jsonl", "exists al")])
+@pytest.mark.parametrize(
+    ("file", "message"), [("all.de", "exists already; give --force"), ("rejects.jsonl", "exists al")]
+)
 def test_files_that_exist_are_replaced_on_request_only(tmp_path: Path, file: str, message: str) -> None:
     given = project(tmp_path, pairs())
     (tmp_path / "clean").mkdir()

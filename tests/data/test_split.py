@@ -249,7 +249,7 @@ def test_what_is_no_pair_is_dropped_counted_and_kept_with_its_reason(tmp_path: P
     lines[4], lines[6], lines[9] = b" ", b"\xff\xfe", "\u200b".encode()
     whole.source.write_bytes(b"\n".join(lines))
     named = parts(tmp_path / "data")
-    with pytest.raises(DataError, match="all.ko:5: empty line"):
+    with pytest.raises(DataError, match="ko:5: empty line"):
         split_corpus(whole, named, 100)
     rejects = tmp_path / "data/rejects.jsonl"
     counts = split_blocks(lambda: usable_pairs(whole), "all", named, SplitOptions(100), rejects)

@@ -113,7 +113,8 @@ def clean(
     say(f"{'read':14} {result.pairs:>12,}")
     for rule, count in result.removed.items():
         say(f"  {rule:12} {count:>12,}  {100 * count / result.pairs:5.1f} %")
-    say(f"{'removed':14} {result.pairs - result.kept:>12,}  {_share(result.pairs - result.kept, result)} {result.rejects}")
+    removed = result.pairs - result.kept
+    say(f"{'removed':14} {removed:>12,}  {_share(removed, result)} {result.rejects}")
     say(f"{'kept':14} {result.kept:>12,}  {_share(result.kept, result)} {result.files[0]}")
     say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
 

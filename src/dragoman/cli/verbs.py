@@ -91,7 +91,9 @@ def data_split(
     held_out: Annotated[int | None, typer.Option(min=1, help="Exact number of pairs for each of valid, test.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pairs.")] = 1,
     near: Annotated[bool, typer.Option("--near/--no-near", help="Keep near-duplicates of a sentence together.")] = True,
-    drop: Annotated[bool, typer.Option("--drop", help="Drop lines with an empty side or bad bytes, and count.")] = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Drop lines with an empty side or bad bytes, and count.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Split a corpus into train, valid and test.

@@ -101,8 +101,11 @@ class CleanConfig(Section):
     """Invisible characters without width; joiners, which some scripts need, are allowed."""
     duplicate: bool = True
     """A pair that occurred before; case and spaces do not count."""
+    near_duplicate: bool = False
+    """A pair with the letters of an earlier one, on both sides, that differs in digits or punctuation; `data check`
+    counts these with `duplicate`."""
     leakage: bool = True
-    """A training pair whose source is in the validation or test text."""
+    """A training pair whose source, or a near-duplicate of it, is in the validation or test text."""
 
 
 class MixedCorpus(CorpusConfig):

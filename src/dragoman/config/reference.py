@@ -102,7 +102,13 @@ def _describe(annotation: Any, metadata: Any = ()) -> str:
     if annotation in (int, float):
         words = ("whole number" if annotation is int else "number") + _bounds(metadata)
         return words.replace("whole number above 0", "whole number from 1")
-    names: dict[Any, str] = {bool: "true | false", str: "text", Path: "path", CorpusConfig: "corpus", MixedCorpus: "corpus"}
+    names: dict[Any, str] = {
+        bool: "true | false",
+        str: "text",
+        Path: "path",
+        CorpusConfig: "corpus",
+        MixedCorpus: "corpus",
+    }
     return names[annotation]
 
 

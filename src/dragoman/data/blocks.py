@@ -90,26 +90,28 @@ class BlockReader:
             if not size:
                 break
             taken = [side.take(size) for side in sides]
-            yield self._block(taken, first)
+            yield block_of(self.corpus, taken, first)
             first += size
         for side in sides:  # what has no partner is counted
             while side.waiting:
                 side.take(len(side.waiting))
                 side.fill()
 
-    def _block(self, taken: list[list[str]], first: int) -> Block:
-        if len(taken) == 2:
-            return Block(taken[0], taken[1], first)
-        read = _from_tsv if self.corpus.single_file == "tsv" else _from_json
-        source, target, malformed = [], [], {}
-        for index, line in enumerate(taken[0]):
-            try:
-                pair = read(line, self.corpus.fields)
-            except (ValueError, RecursionError) as error:
-                pair, malformed[index] = ("", ""), str(error)
-            source.append(pair[0])
-            target.append(pair[1])
-        return Block(source, target, first, malformed)
+
+def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> Block:
+    """The block of these lines of each file of `corpus`, of which the first is line `first`."""
+    if len(taken) == 2:
+        return Block(taken[0], taken[1], first)
+    read = _from_tsv if corpus.single_file == "tsv" else _from_json
+    source, target, malformed = [], [], {}
+    for index, line in enumerate(taken[0]):
+        try:
+            pair = read(line, corpus.fields)
+        except (ValueError, RecursionError) as error:
+            pair, malformed[index] = ("", ""), str(error)
+        source.append(pair[0])
+        target.append(pair[1])
+    return Block(source, target, first, malformed)
 
 
 class _Lines:
@@ -142,12 +144,12 @@ class _Lines:
             while chunk := file.read(CHUNK):
                 head, newline, tail = chunk.rpartition(b"\n")
                 if newline:
-                    yield _decode(b"".join([*parts, head, newline]), not started)[:-1]
+                    yield decode(b"".join([*parts, head, newline]), not started)[:-1]
                     parts, started = [], True
                 if tail:
                     parts.append(tail)
             if parts:
-                yield _decode(b"".join([*parts, b"\n"]), not started)[:-1]
+                yield decode(b"".join([*parts, b"\n"]), not started)[:-1]
             while raw.read(CHUNK):  # what a decompressor left
                 pass
         except FileNotFoundError:
@@ -176,7 +178,7 @@ class _Hashed(io.FileIO):
         return False
 
 
-def _decode(text: bytes, beginning: bool) -> list[str]:
+def decode(text: bytes, beginning: bool) -> list[str]:
     """Lines without line ends, and an empty string after the last newline."""
     if beginning:
         text = text.removeprefix(b"\xef\xbb\xbf")

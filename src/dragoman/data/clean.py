@@ -5,7 +5,7 @@ the blocks in order and finds the duplicates. What is kept depends only on the t
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +17,8 @@ from dragoman.data.rules import RULES, Context, active_rules, log_ratios
 from dragoman.data.seen import SeenHashes
 from dragoman.data.sides import in_other_language, languages_of
 
-DUPLICATE, LANGUAGE, LEAKAGE = "duplicate", "language", "leakage"
+DUPLICATE, NEAR_DUPLICATE, LANGUAGE = "duplicate", "near_duplicate", "language"
+LEAKAGE, NEAR_LEAKAGE = "leakage", "near_leakage"
 # What cannot be written as lines of UTF-8 is removed whatever the configuration says.
 UNWRITABLE = "bad_bytes"
 # Logarithms of length ratios are counted in bins of this width, from -RANGE to RANGE: the median in constant memory.
@@ -32,28 +33,29 @@ class Verdict:
 
     rules: tuple[str, ...]
     faults: Lines
-    hashes: Hashes
-    """[L] Equal for pairs that are duplicates; empty if they are allowed."""
+    hashes: dict[str, Hashes]
+    """[L] Equal for pairs that are duplicates, and for near-duplicates, if these are not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
     """The source sentences of validation and test, which training text must not hold."""
 
-    letters: Hashes
+    texts: Hashes
     near: NearIndex
 
-    def contain(self, sources: list[str]) -> Lines:
-        """Whether each sentence, or a near-duplicate of it, is held out."""
-        return np.isin(letter_hashes(sources), self.letters) | (self.near.find(signatures(sources)) >= 0)
+    def faults(self, sources: Sequence[str]) -> dict[str, Lines]:
+        """Whether each sentence is held out, and whether a near-duplicate of it is."""
+        exact = np.isin(text_hashes(sources), self.texts)
+        return {LEAKAGE: exact, NEAR_LEAKAGE: (self.near.find(signatures(sources)) >= 0) & ~exact}
 
 
 def held_out(blocks: Iterable[Block]) -> HeldOut:
     """The source sentences of these blocks."""
     found, near = [np.zeros(0, np.uint64)], NearIndex()
     for block in blocks:
-        sources = list(block.source.lines)
-        found.append(letter_hashes(sources))
+        sources = block.source.lines
+        found.append(text_hashes(sources))
         near.add(signatures(sources), np.arange(len(near), len(near) + len(sources)))
     return HeldOut(np.unique(np.concatenate(found)), near)
 
@@ -69,16 +71,22 @@ class Judge:
         """The faults of every pair of `block`."""
         rules = {UNWRITABLE: RULES[UNWRITABLE], **active_rules(self.context)}
         faults = {name: rule(block, self.context) for name, rule in rules.items()}
-        if self.context.clean.language:
-            faults[LANGUAGE] = in_other_language(languages_of(block, self.context), self.context)
-        if self.held_out and self.context.clean.leakage:
-            faults[LEAKAGE] = self.held_out.contain(list(block.source.lines))
-        hashes = _pair_hashes(block) if self.context.clean.duplicate else np.zeros(0, np.uint64)
+        clean = self.context.clean
+        if clean.language:
+            other = in_other_language(languages_of(block, self.context), self.context)
+            faults[LANGUAGE] = other & ~faults["script"] if "script" in faults else other
+        if self.held_out and clean.leakage:
+            faults |= self.held_out.faults(block.source.lines)
+        hashes = {}
+        if clean.duplicate:
+            hashes[DUPLICATE] = _pair_hashes(block, text_hashes)
+        if clean.near_duplicate:
+            hashes[NEAR_DUPLICATE] = _pair_hashes(block, letter_hashes)
         return Verdict(tuple(faults), np.stack(list(faults.values())), hashes)
 
 
-def _pair_hashes(block: Block) -> Hashes:
-    return mixed(text_hashes(block.source.lines) * np.uint64(3) + text_hashes(block.target.lines))
+def _pair_hashes(block: Block, side: Callable[[Sequence[str]], Hashes]) -> Hashes:
+    return mixed(side(block.source.lines) * np.uint64(3) + side(block.target.lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class Kept:
 class Cleaner:
     """The duplicates of a corpus, block after block, and the counts."""
 
-    seen: SeenHashes = field(default_factory=SeenHashes)
+    seen: dict[str, SeenHashes] = field(default_factory=dict)
     pairs: int = 0
     kept: int = 0
     removed: Counter[str] = field(default_factory=Counter)
@@ -102,19 +110,24 @@ class Cleaner:
 
     def decide(self, block: Block, verdict: Verdict) -> Kept:
         """Which pairs of the next block are kept."""
-        kept = ~verdict.faults.any(axis=0)
+        kept: Lines = np.logical_not(np.any(verdict.faults, axis=0))
         reasons: dict[int, list[str]] = {}
         for rule, row in zip(*np.nonzero(verdict.faults), strict=True):
             reasons.setdefault(int(row), []).append(verdict.rules[rule])
-        if len(verdict.hashes):
+        for kind, hashes in verdict.hashes.items():
             candidates = np.flatnonzero(kept)
-            repeated = candidates[self.seen.add(verdict.hashes[candidates])]
+            repeated = candidates[self.seen.setdefault(kind, SeenHashes()).add(hashes[candidates])]
             kept[repeated] = False
-            reasons |= {int(row): [DUPLICATE] for row in repeated}
+            reasons |= {int(row): [kind] for row in repeated}
         self.pairs += len(block)
         self.kept += int(kept.sum())
         self.removed.update(reason for found in reasons.values() for reason in found)
         return Kept(block, kept, dict(sorted(reasons.items())))
+
+    def close(self) -> None:
+        """Remove temporary files."""
+        for seen in self.seen.values():
+            seen.close()
 
 
 def with_usual_ratio(context: Context, blocks: Iterable[Block]) -> Context:
@@ -127,4 +140,3 @@ def with_usual_ratio(context: Context, blocks: Iterable[Block]) -> Context:
         return context
     middle = int(np.searchsorted(np.cumsum(counts), (total + 1) // 2))
     return replace(context, ratio=float(np.exp((middle + 0.5) * _BIN - _RANGE)))
-

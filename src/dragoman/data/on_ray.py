@@ -67,7 +67,7 @@ def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Blo
     context.enable_progress_bars = False
     tasks = ray.data.from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
     for row in tasks.map(work).iter_rows():
-        block, verdict = pickle.loads(row["result"])  # noqa: S301 - from our own task
+        block, verdict = pickle.loads(row["result"])  # from our own task
         yield Block(*block), verdict
 
 

@@ -36,9 +36,7 @@ def judged(blocks: Iterable[Block], judge: Judge, workers: int) -> Iterator[tupl
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _in_order(
-    blocks: Iterable[Block], pool: ProcessPoolExecutor, on_the_way: int
-) -> Iterator[tuple[Block, Verdict]]:
+def _in_order(blocks: Iterable[Block], pool: ProcessPoolExecutor, on_the_way: int) -> Iterator[tuple[Block, Verdict]]:
     waiting: deque[tuple[Block, Future[Verdict]]] = deque()
     for block in blocks:
         task: Callable[..., Verdict] = _work

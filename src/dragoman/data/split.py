@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config import CorpusConfig
-from dragoman.data.block import Block
 from dragoman.data.blocks import BlockReader
 from dragoman.data.corpus import describe_unequal, read_pairs
 from dragoman.data.near import Hashes, NearIndex, letter_hashes, mixed, signatures, text_hashes
@@ -58,9 +57,9 @@ def split_corpus(
 ) -> dict[str, int]:
     """Write the pairs of a corpus called `name` to the two files of each part; returns the number of pairs of each.
 
-    What `blocks` drops is written to `rejects`, if given, and counted as "dropped". `parts` has "train" and "valid" or "test" or both, which get exactly `options.held_out` pairs each. Raises
-    ConfigError if a file exists, is for both sides or is named twice, DataError if the corpus is too small or cannot be
-    read; no file is written then.
+    What `blocks` drops is written to `rejects`, if given, and counted as "dropped". `parts` has "train" and "valid" or
+    "test" or both, which get exactly `options.held_out` pairs each. Raises ConfigError if a file exists, is for both
+    sides or is named twice, DataError if the corpus is too small or cannot be read; no file is written then.
     """
     files = {part: _two_files(corpus) for part, corpus in parts.items()}
     paths = [path for pair in files.values() for path in pair] + ([rejects] if rejects else [])

@@ -26,7 +26,7 @@ from dragoman.data.output import (
 )
 from dragoman.data.parallel import judged
 from dragoman.data.rules import Context
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, checked_path
 from dragoman.workflows.data import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -66,23 +66,22 @@ def clean_data(
     """
     config = config if isinstance(config, RunConfig) else load_config(config)
     corpus = corpus_of(source, target)
+    folder = checked_path("output", output)
     refuse_pipes(corpus.files)
     if ray:
         refuse_without_ray(corpus)
-    files = _output_files(corpus, Path(output), force)
+    files = _output_files(corpus, folder, force)
     listener = Listeners(listeners)
     judge, total = _prepare(config, corpus, listener)
     with ExitStack() as stack:
         cleaner = Cleaner()
-        stack.callback(cleaner.seen.close)
-        out = stack.enter_context(new_text_files([*files, Path(output) / REJECTS]))
+        stack.callback(cleaner.close)
+        out = stack.enter_context(new_text_files([*files, folder / REJECTS]))
         for block, verdict in _judged(corpus, judge, workers, ray):
             _write(cleaner.decide(block, verdict), out, corpus)
             listener.on_progress(Progress("cleaning", cleaner.pairs, total, "pairs"))
     removed = dict(cleaner.removed.most_common())
-    return CleanResult(
-        cleaner.pairs, cleaner.kept, removed, files, Path(output) / REJECTS, round(judge.context.ratio, 4)
-    )
+    return CleanResult(cleaner.pairs, cleaner.kept, removed, files, folder / REJECTS, round(judge.context.ratio, 4))
 
 
 def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""Mixing corpora: the first corpus of data.train from those of [data.mix], and a file that names the origin of lines."""
+"""Mixing corpora: the corpus of data.train from those of [data.mix], and a file that names the origin of each line."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
