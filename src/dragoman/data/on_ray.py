@@ -5,7 +5,6 @@ has, uncompressed. Duplicates are found where the results are collected, as with
 """
 
 import logging
-import pickle
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -59,25 +58,42 @@ def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Blo
         return
     shared = ray.put((corpus, judge))
 
-    def work(row: dict[str, Any]) -> dict[str, bytes]:
-        return {"result": pickle.dumps(_judge_range(row["block"], row["bytes"].tolist(), *ray.get(shared)))}
+    def work(row: dict[str, Any]) -> dict[str, Any]:
+        corpus, judge = ray.get(shared)
+        return _packed(judge(_block(corpus, row)))
 
     context = ray.data.DataContext.get_current()
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
     tasks = ray.data.from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
-    for row in tasks.map(work).iter_rows():
-        block, verdict = pickle.loads(row["result"])  # from our own task
-        yield Block(*block), verdict
+    for given, found in zip(ranges, tasks.map(work).iter_rows(), strict=True):
+        block = _block(corpus, given)
+        yield block, _unpacked(found, len(block))
 
 
-def _judge_range(
-    number: int, sides: list[tuple[int, int]], corpus: CorpusConfig, judge: Judge
-) -> tuple[tuple[list[str], list[str], int, dict[int, str]], Verdict]:
-    """In a task: read a block, and judge it."""
-    lines = [_read(path, *side, first=not number) for path, side in zip(corpus.files, sides, strict=True)]
-    block = block_of(corpus, lines, number * BLOCK_LINES + 1)
-    return (list(block.source.lines), list(block.target.lines), block.first, dict(block.malformed)), judge(block)
+def _block(corpus: CorpusConfig, row: dict[str, Any]) -> Block:
+    """Read a block; a task and the parent each do, so that only verdicts travel."""
+    number, sides = row["block"], row["bytes"].tolist()
+    lines = [_read(path, start, end, not number) for path, (start, end) in zip(corpus.files, sides, strict=True)]
+    return block_of(corpus, lines, number * BLOCK_LINES + 1)
+
+
+def _packed(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as columns of a table."""
+    hashes = [np.zeros(0, np.uint64), *verdict.hashes.values()]
+    return {
+        "rules": " ".join(verdict.rules),
+        "kinds": " ".join(verdict.hashes),
+        "faults": verdict.faults.tobytes(),
+        "hashes": np.concatenate(hashes).tobytes(),
+    }
+
+
+def _unpacked(row: dict[str, Any], pairs: int) -> Verdict:
+    rules, kinds = row["rules"].split(), row["kinds"].split()
+    faults = np.frombuffer(row["faults"], bool).reshape(len(rules), pairs)
+    hashes = np.frombuffer(row["hashes"], np.uint64).reshape(len(kinds), pairs)
+    return Verdict(tuple(rules), faults, dict(zip(kinds, hashes, strict=True)))
 
 
 def _read(path: Path, start: int, end: int, first: bool) -> list[str]:

@@ -1,0 +1,71 @@
+"""`dragoman data clean`, `data mix` and `data split --drop`: tables, JSON, refusals."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def text(project: Path) -> list[Path]:
+    """The training text of the toy project, with an empty line and a number of its own."""
+    files = []
+    for name, third in (("train.en", "the dog likes 77 birds"), ("train.de", "der hund mag 78 vogel")):
+        lines = (project / "data" / name).read_text(encoding="utf-8").splitlines()
+        lines[2] = third
+        lines[4] = "" if name.endswith("de") else lines[4]
+        path = project / f"all{Path(name).suffix}"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        files.append(path)
+    return files
+
+
+KEYS = ("data.clean.language=0", "data.clean.leakage=false", "data.clean.duplicate=false", "data.clean.length_ratio=0")
+
+
+def test_clean_reports_what_it_removed(dragoman: Any, project: Path, text: list[Path]) -> None:
+    command = ["data", "clean", project / "run.toml", *text, "-o", project / "clean", *KEYS]
+    done = dragoman(*command)
+    assert done.code == 0, done.err
+    assert done.out == ""
+    rows = [line.split() for line in done.err.splitlines()]
+    total = len(text[0].read_text(encoding="utf-8").splitlines())
+    assert rows[0] == ["read", f"{total:,}"]
+    assert sorted(row[:2] for row in rows[1:3]) == [["empty", "1"], ["numbers", "1"]]
+    assert rows[3][:2] == ["removed", "2"]
+    assert rows[4][:2] == ["kept", f"{total - 2:,}"]
+    assert all(len(line) <= 80 for line in done.err.replace(str(project), "legal").splitlines()[:5])
+    assert "exists already; give --force" in dragoman(*command).refused(2)
+    found = json.loads(dragoman(*command, "--force", "--json").out)
+    assert (found["schema"], found["pairs"], found["kept"]) == ("dragoman.data.clean/1", total, total - 2)
+    assert found["removed"] == {"empty": 1, "numbers": 1}
+
+
+def test_split_drops_what_is_no_pair_on_request(dragoman: Any, project: Path, text: list[Path]) -> None:
+    config = (project / "run.toml").read_text(encoding="utf-8").replace('"data/', '"parts/')
+    (project / "run.toml").write_text(config, encoding="utf-8")
+    command = ["data", "split", project / "run.toml", *text, "--held-out", "5", "--no-near"]
+    assert "empty line" in dragoman(*command).refused(3)
+    done = dragoman(*command, "--drop", "--json")
+    found = json.loads(done.out)
+    assert found["dropped"] == 1
+    assert [found["parts"][part]["pairs"] for part in ("valid", "test")] == [5, 5]
+    assert len((project / "parts/rejects.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_mix_reports_how_much_of_each_corpus_there_is(dragoman: Any, project: Path) -> None:
+    (project / "one.tsv").write_text("a dog\tein hund\na cat\tein kater\n", encoding="utf-8")
+    (project / "two.tsv").write_text("a bird\tein vogel\n", encoding="utf-8")
+    config = (project / "run.toml").read_text(encoding="utf-8").replace('"data/train.', '"mixed/train.')
+    corpora = '[data.mix]\ncorpora = [{source = "one.tsv", tag = "<zoo>"}, {source = "two.tsv", weight = 2}]\n'
+    config = config.replace("[tokenizer]\n", f'{corpora}\n[tokenizer]\nuser_defined_symbols = ["<zoo>"]\n')
+    (project / "run.toml").write_text(config, encoding="utf-8")
+    done = dragoman("data", "mix", project / "run.toml")
+    assert done.code == 0, done.err
+    assert [line.split()[0] for line in done.err.splitlines()[:3]] == ["2", "2", "4"]
+    found = json.loads(dragoman("data", "mix", project / "run.toml", "--force", "--json").out)
+    assert found["pairs"] == 4
+    assert [corpus["domain"] for corpus in found["corpora"]] == ["zoo", "two.tsv"]
+    lines = (project / "mixed/train.en").read_text(encoding="utf-8").splitlines()
+    assert sorted(lines) == ["<zoo> a cat", "<zoo> a dog", "a bird", "a bird"]
