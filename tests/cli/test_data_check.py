@@ -30,7 +30,7 @@ def test_all_faults_are_in_one_table_and_the_exit_code_is_that_of_bad_data(drago
     for name in ("empty sides", "bytes that are not UTF-8", "HTML entities", "placeholders that differ"):
         assert re.search(rf"^train\[0\] +1 .* {name} .*:\d+$", said.err, re.MULTILINE), name
     complaint = said.err.splitlines()[-1]
-    assert re.search(r"train\.en:6: not UTF-8; .*\(and 1 more: listed above\)$", complaint)
+    assert re.search(r"train\.en:6: not UTF-8 \(byte 0xe9\); .*\(and 1 more: listed above\)$", complaint)
     assert "Next:" not in said.err
 
 

@@ -228,13 +228,13 @@ def test_the_vocabulary_that_fits_is_told_and_does_fit(dragoman: Any, project: P
     [
         pytest.param(
             lambda data: (data / "train.de").write_text((data / "train.de").read_text() + "mehr\n"),
-            "train.en: 300 lines, but {data}/train.de: 301; the files appear to diverge near line ",
+            "train.en: 300 lines, but {data}/train.de: 301; they correspond up to about line 300: ",
             id="unequal lines",
         ),
         pytest.param(lambda data: (data / "train.de").unlink(), "train.de: no such file; check the path", id="missing"),
         pytest.param(
             lambda data: (data / "train.en").write_bytes(b"\xff" + (data / "train.en").read_bytes()),
-            "train.en:1: not UTF-8 at byte 0 of the text (0xff)",
+            "train.en:1: not UTF-8 (byte 0xff)",
             id="not UTF-8",
         ),
         pytest.param(

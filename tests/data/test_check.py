@@ -92,7 +92,7 @@ def test_all_faults_are_counted_in_one_run_and_training_is_refused_with_the_firs
     assert (found["bad_bytes"].count, found["bad_bytes"].first) == (2, f"{tmp_path}/train.tsv:9")
     assert [example.detail for example in found["bad_bytes"].examples] == [
         "1 column; a line is source, one tab, target",
-        "",
+        "not UTF-8 (byte 0xdf); convert the file to UTF-8, with iconv for example",
     ]
     assert not reports[-1].usable
     with pytest.raises(

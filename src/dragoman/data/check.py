@@ -214,7 +214,15 @@ def _is_of_target(kind: str, block: Block, index: int) -> bool:
 
 def _example(location: str, block: Block, index: int) -> Example:
     source, target = (_excerpt(side.lines[index]) for side in (block.source, block.target))
-    return Example(location, source, target, block.malformed.get(index, ""))
+    return Example(location, source, target, block.malformed.get(index, "") or _bad_byte(block, index))
+
+
+def _bad_byte(block: Block, index: int) -> str:
+    """The first byte of a pair that is not UTF-8 (PEP 383), and what to do; "" if there is none."""
+    for text in (block.source.lines[index], block.target.lines[index]):
+        if found := next((character for character in text if "\udc80" <= character <= "\udcff"), None):
+            return f"not UTF-8 (byte 0x{ord(found) & 0xFF:02x}); convert the file to UTF-8, with iconv for example"
+    return ""
 
 
 def _excerpt(text: str) -> str:

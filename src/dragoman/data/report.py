@@ -13,7 +13,7 @@ EXCERPT = 200
 # Kinds with which training is impossible, with what is wrong on a line and what to do.
 UNUSABLE = {
     "bad_bytes": "not UTF-8; convert the file to UTF-8, with iconv for example",
-    "empty": "empty line; each line must translate the same line of the other side: fill it or remove the pair",
+    "empty": "empty line; each line must translate {partner}: fill it or remove the pair",
 }
 # Shares from which a finding says that the whole corpus is wrong rather than some lines.
 ALARMING = {
@@ -127,8 +127,10 @@ def _reasons(report: CorpusReport) -> Iterator[str]:
     for kind, remedy in UNUSABLE.items():
         if finding := report.findings.get(kind):
             count = f" ({finding.count:,} such lines; `dragoman data clean` removes them)" if finding.count > 1 else ""
+            others = [Path(name).name for name in report.files if not finding.first.startswith(f"{name}:")]
+            partner = f"the same line of {others[0]}" if others else "the other side"
             detail = finding.examples[0].detail if finding.examples else ""
-            yield f"{finding.first}: {detail or remedy}{count}"
+            yield f"{finding.first}: {detail or remedy.format(partner=partner)}{count}"
 
 
 def summary(reports: Sequence[CorpusReport]) -> list[dict[str, object]]:
