@@ -32,7 +32,7 @@ def test_glossary_and_shortlist_take_the_model_with_m(
     dragoman: Any, copy: Path, test_set: list[Path], tmp_path: Path
 ) -> None:
     (tmp_path / "terms.tsv").write_text("dog\thund\n", encoding="utf-8")
-    assert "attached a glossary of 1 terms" in dragoman("model", "glossary", "-m", copy, tmp_path / "terms.tsv").err
+    assert "attached a glossary of 1 term\n" in dragoman("model", "glossary", "-m", copy, tmp_path / "terms.tsv").err
     assert (copy / "glossary.tsv").exists()
     assert dragoman("model", "shortlist", "-m", copy, *test_set, "--json").code == 0
     assert (copy / "shortlist.txt").exists()

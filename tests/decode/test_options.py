@@ -176,7 +176,7 @@ def test_a_group_too_large_for_memory_is_halved(build: Build, sentences: Draw, m
     for hypotheses, expected in zip(found(engine, sources), whole, strict=True):
         assert_same(hypotheses, expected)
     most = 0
-    with pytest.raises(ResourceError, match="1 sentences of"):
+    with pytest.raises(ResourceError, match="1 sentence of"):
         found(engine, sources)
 
 

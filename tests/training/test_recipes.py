@@ -238,7 +238,7 @@ def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: Make
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.gradient.summed_loss = Smaller(trainer.gradient, rows=0)  # type: ignore[assignment]
     with pytest.raises(
-        ResourceError, match=r"out of memory on 1 pairs of .*; set train\.recompute=true, with --resume "
+        ResourceError, match=r"out of memory on 1 pair of .*; set train\.recompute=true, with --resume "
     ):
         trainer.fit()
 
