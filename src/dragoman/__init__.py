@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dragoman.bundle import Bundle, open_bundle
     from dragoman.config import DecodeConfig, RunConfig
     from dragoman.config.file import load_config
+    from dragoman.control.alignment import pharaoh
     from dragoman.errors import (
         ConfigError,
         DataError,
@@ -52,6 +53,7 @@ _MODULES = {
     "bundle": ("Bundle", "open_bundle"),
     "config": ("DecodeConfig", "RunConfig"),
     "config.file": ("load_config",),
+    "control.alignment": ("pharaoh",),
     "errors": (
         "ConfigError",
         "DataError",
@@ -117,6 +119,7 @@ __all__ = [
     "load_config",
     "mix_data",
     "open_bundle",
+    "pharaoh",
     "split_data",
     "train",
 ]

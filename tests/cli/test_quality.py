@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Translator
+from dragoman import Translator, pharaoh
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
 from dragoman.config import DecodeConfig
@@ -87,8 +87,22 @@ def test_json_has_the_confidence_and_only_if_asked(dragoman: Any, learned: Path)
     found = [json.loads(line) for line in dragoman(*asked, "decode.confidence=true").out.splitlines()]
     assert 0 < found[0]["confidence"] < 1
     assert "confidence" not in found[1]
-    said = dragoman("translate", "-m", "en-ko", LINE, "decode.confidence=true")
+    said = dragoman("translate", "-m", "en-ko", LINE, "--confidence")
     assert "dragoman model confidence" in said.refused(2)
+
+
+def test_the_confidence_is_a_column_behind_the_translation(dragoman: Any, learned: Path) -> None:
+    asked = ("translate", "-m", learned, LINE, "")
+    [plain, _] = dragoman(*asked).out.splitlines()
+    [record, _] = map(json.loads, dragoman(*asked, "--confidence", "--json").out.splitlines())
+    confidence = f"{record['confidence']:.3f}"
+    assert dragoman(*asked, "--confidence").out == f"{plain}\t{confidence}\n\t\n"
+    rows = dragoman(*asked, "--confidence", "--alignment", "--n-best", 2).out.splitlines()
+    assert [row.split("\t")[3:] for row in rows] == [[confidence, record_alignment(learned)], ["", ""], ["", ""]]
+
+
+def record_alignment(model: Path) -> str:
+    return pharaoh(Translator.load(model).translate(LINE, alignment=True))
 
 
 def test_a_line_alone_has_the_confidence_that_it_has_in_a_batch(learned: Path, pairs: list[tuple[str, str]]) -> None:

@@ -97,6 +97,25 @@ def test_n_best_lists_line_score_and_text_best_first(dragoman: Any, model: Path)
     assert [row for row in rows if row[0] == "2"] == [["2", "0.0000", ""]]
 
 
+def test_alignment_is_a_column_and_a_field(dragoman: Any, model: Path) -> None:
+    lines = ["the red dog", "", "a cat"]
+    plain = texts(dragoman("translate", "-m", model, *lines))
+    rows = [line.split("\t") for line in texts(dragoman("translate", "-m", model, "--alignment", *lines))]
+    assert [row[0] for row in rows] == plain
+    assert rows[1] == ["", ""]
+    for source, (target, links) in zip(lines, rows, strict=True):
+        pairs = [tuple(map(int, link.split("-"))) for link in links.split()]
+        assert all(pair[0] < len(source.split()) and pair[1] < len(target.split()) for pair in pairs)
+    assert rows[0][1]
+    records = [json.loads(line) for line in texts(dragoman("translate", "-m", model, "--alignment", "--json", *lines))]
+    assert [record.get("alignment", "") for record in records] == [row[1] for row in rows]
+
+
+def test_a_line_that_is_left_as_it_is_adds_no_column(dragoman: Any) -> None:
+    rows = dragoman("translate", "--alignment", "Save the file.", "Ж\tЖ").out.splitlines()
+    assert rows[1] == "Ж Ж\t"
+
+
 def test_a_wider_beam_than_trained_with_is_taken_for_more_translations(dragoman: Any, model: Path) -> None:
     [record] = [json.loads(line) for line in texts(dragoman("translate", "-m", model, "--n-best", 5, "--json", "dog"))]
     assert len(record["translations"]) == 5

@@ -47,6 +47,14 @@ def translate(
     length_penalty: Penalty = None,
     glossary: Annotated[Path | None, typer.Option(help=GLOSSARY_HELP)] = None,
     target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = "",
+    confidence: Annotated[
+        bool,
+        typer.Option("--confidence", help="Add a column: the probability that a person would accept the translation."),
+    ] = False,
+    alignment: Annotated[
+        bool,
+        typer.Option("--alignment", help="Add a column: which source word each word comes from, as 0-0 1-2."),
+    ] = False,
     options: Options = None,
     engine: Engine = "auto",
     device: Device = "auto",
@@ -82,11 +90,18 @@ def translate(
         target_prefix,
         choice,
         as_json,
-        jsonl=jsonl,
-        resume=resume,
-        force=force,
+        jsonl,
+        resume,
+        force,
     )
-    given = changes([*keys, *(options or ())], beam=beam, n_best=n_best, length_penalty=length_penalty)
+    given = changes(
+        [*keys, *(options or ())],
+        beam=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        confidence=confidence or None,
+        alignment=alignment or None,
+    )
     run_translate(request, given)
 
 

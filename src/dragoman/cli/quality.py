@@ -35,7 +35,7 @@ def run_confidence(
         one = fitted.calibration
         ranking = f"area under the ROC curve {one.auc:.3f}"
         print(f"{name:20} calibration error {one.ece:.3f}, Brier {one.brier:.3f}, {ranking}")
-    say(f"{found.path} is written; `translate decode.confidence=true --json` uses it")
+    say(f"{found.path} is written; `translate --confidence` uses it")
 
 
 def run_suite(

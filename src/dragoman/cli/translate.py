@@ -1,6 +1,7 @@
 """`dragoman translate`: translate lines, one output line for each input line, in the same order."""
 
 import hashlib
+import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ from dragoman.cli.console import console, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.output import STDOUT, LineOutput, is_stdout, line_output, refuse_output
 from dragoman.cli.progress import LINE_EVERY, Display
+from dragoman.config import DecodeConfig
+from dragoman.control.alignment import pharaoh
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError
 from dragoman.runtime import sigterm_interrupts
@@ -116,8 +119,7 @@ def _run(
                 display.on_progress(Progress("translating", done, total, "lines"))
         translations = translate_requests(chunk, choose)
         numbered = list(zip(range(done + 1, done + len(chunk) + 1), chunk, translations, strict=True))
-        n_best = translators.options.n_best
-        output.write(raw, "".join(part for row in numbered for part in _render(*row, n_best, request.as_json)))
+        output.write(raw, "".join(_render(*row, translators.options, request.as_json) for row in numbered))
         for number, _, translation in numbered:
             _warn(number, translation)
             if number % REPORT_EVERY == 0:
@@ -202,25 +204,34 @@ def _lines(request: Request) -> Iterable[str]:
     return decode_lines(sys.stdin.buffer, "stdin")
 
 
-def _render(number: int, request: LineRequest, translation: Translation, n_best: int, as_json: bool) -> Iterator[str]:
-    import json
-
+def _render(number: int, request: LineRequest, translation: Translation, options: DecodeConfig, as_json: bool) -> str:
+    """The output for one line of the input: a record of JSON, or lines of text with columns separated by tabs."""
     if as_json:
-        candidates = [
-            {"text": c.text, "score": c.score, "log_prob": c.log_prob}
-            | ({"log_probs": c.log_probs} if c.log_probs else {})
-            for c in translation.candidates
-        ]
-        warnings = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
-        record = {"line": number, **request.identity, "source": translation.source, "translations": candidates}
-        record["warnings"] = warnings
-        if translation.confidence is not None:
-            record["confidence"] = translation.confidence
-        if translation.terms:
-            record["terms"] = [asdict(term) for term in translation.terms]
-        yield json.dumps(record, ensure_ascii=False) + "\n"
-    elif n_best == 1:
-        yield translation.text + "\n"
-    else:
-        for candidate in translation.candidates:
-            yield f"{number}\t{candidate.score:.4f}\t{candidate.text}\n"
+        return json.dumps(_record(number, request, translation), ensure_ascii=False) + "\n"
+    confidence = "" if translation.confidence is None else f"{translation.confidence:.3f}"
+    best = ([confidence] if options.confidence else []) + ([pharaoh(translation)] if options.alignment else [])
+    rows = [[candidate.text] for candidate in translation.candidates]
+    if options.n_best > 1:
+        rows = [[f"{number}", f"{c.score:.4f}", c.text] for c in translation.candidates]
+    others = [[""] * len(best)] * (len(rows) - 1)  # as many columns in every row
+    rows = [row + more for row, more in zip(rows, [best, *others], strict=True)]
+    if len(rows[0]) > 1:  # a line that no bundled model reads is left as it is, with its tabs
+        rows = [[cell.replace("\t", " ") for cell in row] for row in rows]
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def _record(number: int, request: LineRequest, translation: Translation) -> dict[str, Any]:
+    """What --json has of one line: optional fields only where there is something in them."""
+    candidates = [
+        {"text": c.text, "score": c.score, "log_prob": c.log_prob} | ({"log_probs": c.log_probs} if c.log_probs else {})
+        for c in translation.candidates
+    ]
+    record = {"line": number, **request.identity, "source": translation.source, "translations": candidates}
+    record["warnings"] = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
+    if translation.confidence is not None:
+        record["confidence"] = translation.confidence
+    if translation.alignment:
+        record["alignment"] = pharaoh(translation)
+    if translation.terms:
+        record["terms"] = [asdict(term) for term in translation.terms]
+    return record

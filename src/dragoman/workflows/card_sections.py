@@ -26,7 +26,7 @@ def confidence_section(learned: Confidence) -> str:
         rows.append((f"with the agreement of {learned.samples} samples", learned.sampled))
     share = 100 * learned.accepted
     return f"""\
-With `decode.confidence=true` each translation has a confidence: the probability that a person would accept it.
+With `translate --confidence` each translation has a confidence: the probability that a person would accept it.
 No person judged the lines that it was learned from. "Accepted" is a proxy: sentence-level chrF of at least
 {learned.accept:g} against the reference. Lines: {learned.lines:,} of the validation text, {share:.1f} % accepted;
 measured by {FOLDS}-fold cross-validation, with {BINS} bins.
