@@ -69,3 +69,17 @@ def test_mix_reports_how_much_of_each_corpus_there_is(dragoman: Any, project: Pa
     assert [corpus["domain"] for corpus in found["corpora"]] == ["zoo", "two.tsv"]
     lines = (project / "mixed/train.en").read_text(encoding="utf-8").splitlines()
     assert sorted(lines) == ["<zoo> a cat", "<zoo> a dog", "a bird", "a bird"]
+
+
+def test_split_shows_paths_from_the_current_folder(
+    dragoman: Any, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for side in ("de", "en"):
+        words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+        lines = "".join(f"{a} {b} {side}\n" for a in words for b in words)
+        (tmp_path / f"all.{side}").write_text(lines, encoding="utf-8")
+    assert dragoman("init", "mine", "--pair", "de-en").code == 0
+    said = dragoman("data", "split", "mine/run.toml", "all.de", "all.en", "--held-out", 5).err
+    assert str(tmp_path) not in said
+    assert "mine/data/train.de" in said

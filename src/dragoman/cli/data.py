@@ -1,4 +1,4 @@
-"""`dragoman data check | split`: report on the text of a run, and split a corpus for it."""
+"""`dragoman data check | clean | split | mix`: report on the text of a run, repair it, split or mix it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -7,13 +7,13 @@ from pathlib import Path
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.costs import as_json_object, estimated, preset_table
 from dragoman.cli.progress import Display
-from dragoman.cli.reports import say_reports, shown
+from dragoman.cli.reports import percent, say_reports, shown
 from dragoman.config.file import load_config, read_config
 from dragoman.data.report import problems, require_usable
 from dragoman.errors import DataError
 from dragoman.storage import storage_error
 from dragoman.workflows.check_page import write_page
-from dragoman.workflows.clean import CleanResult, clean_data
+from dragoman.workflows.clean import clean_data
 from dragoman.workflows.data import REJECTS, check_data, split_data
 from dragoman.workflows.mix import mix_data
 
@@ -79,7 +79,7 @@ def split(
     for name, count in counts.items():
         corpus = corpora.get(name)
         path = corpus.source if corpus else run.data.train[0].source.with_name(REJECTS)
-        say(f"{name:7} {count:>10,} pair{' ' if count == 1 else 's'}  {path}")
+        say(f"{name:7} {count:>10,} pair{' ' if count == 1 else 's'}  {shown(str(path))}")
     say(f"Next: {program()} data check {config}")
 
 
@@ -112,15 +112,11 @@ def clean(
         return
     say(f"{'read':14} {result.pairs:>12,}")
     for rule, count in result.removed.items():
-        say(f"  {rule:12} {count:>12,}  {100 * count / result.pairs:5.1f} %")
+        say(f"  {rule:12} {count:>12,}  {percent(count / result.pairs):>7}")
     removed = result.pairs - result.kept
-    say(f"{'removed':14} {removed:>12,}  {_share(removed, result)} {result.rejects}")
-    say(f"{'kept':14} {result.kept:>12,}  {_share(result.kept, result)} {result.files[0]}")
+    for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.kept, result.files[0])):
+        say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
     say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
-
-
-def _share(count: int, result: CleanResult) -> str:
-    return f"{100 * count / max(result.pairs, 1):5.1f} % "
 
 
 def mix(config: Path, overrides: Sequence[str], as_json: bool, *, force: bool) -> None:

@@ -18,7 +18,7 @@ def say_reports(reports: Sequence[CorpusReport]) -> None:
         say(f"{report.name:9} {report.pairs:>11,} {'pair ' if report.pairs == 1 else 'pairs'}  {names}")
         for side in ("source", "target"):
             unseen = [
-                f"{_percent(share)} of its {kind.removeprefix(side + '_')}"
+                f"{percent(share)} of its {kind.removeprefix(side + '_')}"
                 for kind, share in report.unseen.items()
                 if kind.startswith(side)
             ]
@@ -31,7 +31,7 @@ def say_reports(reports: Sequence[CorpusReport]) -> None:
     if found:
         say(f"\n{'':9} {'pairs':>11}  {'share':>7}  fault")
     for report, kind, finding in found:
-        line = f"{report.name:9} {finding.count:>11,}  {_percent(finding.share):>7}  {kind_name(kind)}"
+        line = f"{report.name:9} {finding.count:>11,}  {percent(finding.share):>7}  {kind_name(kind)}"
         location = _fitting(shown(finding.first), 78 - len(line))
         alarming = kind in UNUSABLE or is_alarming(kind, finding)
         say(f"{line}  {location}", style="bold red" if alarming else "yellow")
@@ -44,7 +44,8 @@ def shown(text: str) -> str:
     return text.replace(f"{os.getcwd()}{os.sep}", "")
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share for a table, small ones as less than a tenth of a percent."""
     if not share:
         return "0 %"
     return f"{100 * share:.1f} %" if share >= 0.001 else "< 0.1 %"
