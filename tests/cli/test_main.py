@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import dragoman as package
+from dragoman.cli import arguments as command_line
 from dragoman.cli import main as main_module
 from dragoman.errors import ConfigError, DataError, DistributedError, DivergenceError, Interrupted, ModelError
 
@@ -79,6 +81,16 @@ def test_a_wrong_command_line_is_told_in_a_line(dragoman: Any, arguments: list[s
     assert complaint.startswith(message)
     assert complaint.endswith("; see `dragoman --help`")
     assert ".;" not in complaint
+
+
+def test_help_lists_every_verb_once_in_80_columns(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command: Any = typer.main.get_command(command_line.app)
+    assert sorted(name for names in command_line.VERBS.values() for name in names) == sorted(command.commands)
+    for verb in ((), ("data",), ("model",)):
+        listed = dragoman(*verb, "--help").out
+        assert "...\n" not in listed.partition("ARGS]...\n")[2]  # a summary that was cut
+        assert max(map(len, listed.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("verb", ["model show", "data check", "train"])

@@ -6,15 +6,35 @@ In every verb `-m` is a model, `-o` an output, and KEY=VALUE after the other arg
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dragoman import __version__
 from dragoman.errors import ConfigError
 
+# The verbs by what they are for, in the order of a project.
+VERBS = {
+    "Begin": ("demo", "doctor", "init", "config"),
+    "Train": ("data", "train", "distill"),
+    "Use a model": ("translate", "evaluate", "look", "export", "model"),
+}
+
+
+class Verbs(TyperGroup):
+    """The verbs of `dragoman --help`, in groups."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """A section for each group."""
+        for title, names in VERBS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(64)) for name in names])
+
+
 app = typer.Typer(
     name="dragoman",
+    cls=Verbs,
     help="Turn two files of parallel text into a Transformer translation system of your own.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -22,8 +42,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-data_app = typer.Typer(help="Check and split parallel corpora.", no_args_is_help=True)
-model_app = typer.Typer(help="Show and change trained models.", no_args_is_help=True)
+data_app = typer.Typer(help="Check, clean, split and mix parallel text.", no_args_is_help=True)
+model_app = typer.Typer(help="Show a trained model, or add something to it.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(model_app, name="model")
 

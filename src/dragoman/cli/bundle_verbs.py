@@ -14,7 +14,10 @@ def model_glossary(
     arguments: Annotated[list[str], typer.Argument(help=GLOSSARY_HELP, metavar="GLOSSARY")],
     model: OptionalModel = None,
 ) -> None:
-    """Attach a glossary to a model, for every line it translates; an empty file removes it."""
+    """Attach a glossary to a model.
+
+    It applies to every line that the model translates; an empty file removes it.
+    """
     from dragoman.cli.model import attach_glossary
 
     folder, rest = model_first(model, arguments)
@@ -56,9 +59,10 @@ def model_shortlist(
     device: Device = "auto",
     as_json: Json = False,
 ) -> None:
-    """Learn which target pieces a source may need, for faster translation.
+    """Learn a shortlist, for faster translation.
 
-    It learns from pairs that the model was trained on, and writes shortlist.txt into the model.
+    It lists the target pieces that a source may need. It is learned from pairs that the model was trained on, and
+    written into the model as shortlist.txt.
     """
     from dragoman.cli.shortlist import run_shortlist
 
@@ -95,9 +99,9 @@ def model_confidence(
     lines: Annotated[int, typer.Option(min=1, help="Maximum number of lines to learn from.")] = 2000,
     as_json: Json = False,
 ) -> None:
-    """Learn how probable it is that a translation would be accepted.
+    """Learn how probable it is that a person accepts a translation.
 
-    From text that the model was not trained on; writes confidence.json into the model, and a section into its card.
+    Needs text that the model was not trained on; writes confidence.json into the model, and a section into its card.
     """
     from dragoman.cli.quality import run_confidence
 

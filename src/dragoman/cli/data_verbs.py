@@ -1,4 +1,4 @@
-"""The verbs that make training text: `data clean` and `data mix`, their arguments and help."""
+"""`dragoman data …`: the arguments and help of the verbs about text. Heavy imports happen inside them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,26 @@ TargetAndKeys = Annotated[
     typer.Argument(help="Their translations, line by line; then configuration keys.", metavar="TARGET KEY=VALUE"),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+
+
+@data_app.command("check")
+def data_check(
+    config: Config,
+    overrides: Overrides = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Time a few updates of each preset: what training would cost.")
+    ] = False,
+    as_json: Json = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page with histograms and examples.")] = None,
+) -> None:
+    """Count the faults in the text of a run.
+
+    All of them are counted in one run, each with its share and first location; nothing is changed. Thresholds are those
+    of [data.clean], which `data clean` uses too.
+    """
+    from dragoman.cli.data import check
+
+    check(config, overrides or [], as_json, html, estimate)
 
 
 @data_app.command("clean")
@@ -34,11 +54,31 @@ def data_clean(
     """
     from dragoman.cli.data import clean
 
-    target, keys = split_keys(rest)
-    if len(target) > 1:
-        raise ConfigError(f"{target[1]}: too many arguments; a corpus is one file or two")
-    second = Path(target[0]) if target else None
-    clean(config, source, second, keys, as_json, output=output, workers=workers, ray=ray, force=force)
+    target, keys = _target_and_keys(rest)
+    clean(config, source, target, keys, as_json, output=output, workers=workers, ray=ray, force=force)
+
+
+@data_app.command("split")
+def data_split(
+    config: Config,
+    source: Source,
+    rest: TargetAndKeys = None,
+    held_out: Annotated[int | None, typer.Option(min=1, help="Exact number of pairs for each of valid, test.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pairs.")] = 1,
+    near: Annotated[bool, typer.Option("--near/--no-near", help="Keep near-duplicates of a sentence together.")] = True,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Drop lines with an empty side or bad bytes, and count.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Split a corpus into train, valid and test.
+
+    The files are those that the configuration names. Repeats of a sentence stay together, near-duplicates too.
+    """
+    from dragoman.cli.data import split
+
+    target, keys = _target_and_keys(rest)
+    split(config, source, target, keys, as_json, held_out=held_out, seed=seed, near=near, drop=drop)
 
 
 @data_app.command("mix")
@@ -50,3 +90,11 @@ def data_mix(config: Config, overrides: Overrides = None, force: Force = False, 
     from dragoman.cli.data import mix
 
     mix(config, overrides or [], as_json, force=force)
+
+
+def _target_and_keys(rest: list[str] | None) -> tuple[Path | None, list[str]]:
+    """The file of the other side, if one is given, and the configuration keys."""
+    target, keys = split_keys(rest)
+    if len(target) > 1:
+        raise ConfigError(f"{target[1]}: too many arguments; a corpus is one file or two")
+    return (Path(target[0]) if target else None), keys

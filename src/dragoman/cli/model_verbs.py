@@ -125,7 +125,7 @@ def look(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Inspect a translation: every step of the paper on your own sentence.
+    """Show how a model translates your sentence, step by step.
 
     Prints the probability of each piece and its alternatives; --html shows every quantity behind them.
     """
@@ -233,9 +233,10 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Export a model to CTranslate2: faster, and usable without torch.
+    """Export a model to CTranslate2, which needs no torch.
 
-    The export is verified before it is written: float32 against the model's own log P and translations, int8 by BLEU.
+    An export translates faster. It is verified before it is written: float32 against the model's own log P and
+    translations, int8 by BLEU.
     """
     from dragoman.cli.export import run_export
 

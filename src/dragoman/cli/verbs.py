@@ -5,16 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.arguments import (
-    Config,
-    Json,
-    OptionalModel,
-    Overrides,
-    app,
-    data_app,
-    model_first,
-    split_keys,
-)
+from dragoman.cli.arguments import Config, Json, OptionalModel, Overrides, app, model_first
 from dragoman.errors import ConfigError
 
 
@@ -58,55 +49,13 @@ def config(
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Report what this machine has, what is missing, and the command that provides it."""
+    """Report what this machine has and what is missing.
+
+    Processor, memory, GPU, versions, models; for what is missing, the command that provides it.
+    """
     from dragoman.cli.doctor import run_doctor
 
     run_doctor(as_json)
-
-
-@data_app.command("check")
-def data_check(
-    config: Config,
-    overrides: Overrides = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Time a few updates of each preset: what training would cost.")
-    ] = False,
-    as_json: Json = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page with histograms and examples.")] = None,
-) -> None:
-    """Count the faults in the text of a run, all of them, each with its first location."""
-    from dragoman.cli.data import check
-
-    check(config, overrides or [], as_json, html, estimate)
-
-
-@data_app.command("split")
-def data_split(
-    config: Config,
-    source: Annotated[Path, typer.Argument(help="Source sentences (or one .tsv or .jsonl file of both sides).")],
-    rest: Annotated[
-        list[str] | None,
-        typer.Argument(help="Their translations, line by line; then configuration keys.", metavar="TARGET KEY=VALUE"),
-    ] = None,
-    held_out: Annotated[int | None, typer.Option(min=1, help="Exact number of pairs for each of valid, test.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other pairs.")] = 1,
-    near: Annotated[bool, typer.Option("--near/--no-near", help="Keep near-duplicates of a sentence together.")] = True,
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Drop lines with an empty side or bad bytes, and count.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Split a corpus into train, valid and test.
-
-    The files are those that the configuration names. Repeats of a sentence stay together, near-duplicates too.
-    """
-    from dragoman.cli.data import split
-
-    target, keys = split_keys(rest)
-    if len(target) > 1:
-        raise ConfigError(f"{target[1]}: too many arguments; a corpus is one file or two")
-    second = Path(target[0]) if target else None
-    split(config, source, second, keys, as_json, held_out=held_out, seed=seed, near=near, drop=drop)
 
 
 @app.command()
