@@ -27,7 +27,7 @@ def faulty(project: Path) -> Path:
 def test_all_faults_are_in_one_table_and_the_exit_code_is_that_of_bad_data(dragoman: Any, faulty: Path) -> None:
     said = dragoman("data", "check", faulty / "run.toml")
     assert (said.code, said.out) == (3, "")
-    for name in ("empty sides", "bytes that are not UTF-8", "HTML entities", "placeholders that differ"):
+    for name in ("empty sides", "not UTF-8, or no pair", "HTML entities", "placeholders that differ"):
         assert re.search(rf"^train\[0\] +1 .* {name} .*:\d+$", said.err, re.MULTILINE), name
     complaint = said.err.splitlines()[-1]
     assert re.search(r"train\.en:6: not UTF-8 \(byte 0xe9\); .*\(and 1 more: listed above\)$", complaint)
@@ -119,3 +119,21 @@ def test_every_kind_has_a_name_and_a_remedy_in_both_languages() -> None:
     assert english["kinds"].keys() == korean["kinds"].keys() >= {*RULES, *UNUSABLE, *ALARMING}
     assert english["labels"].keys() == korean["labels"].keys()
     assert all(len(one["kinds"][kind]) == 2 for one in (english, korean) for kind in one["kinds"])
+
+
+@pytest.mark.parametrize("name", ["data/train.en", "run.toml"])
+def test_a_page_replaces_no_file_that_is_no_page(dragoman: Any, project: Path, name: str) -> None:
+    before = (project / name).read_bytes()
+    complaint = dragoman("data", "check", project / "run.toml", "--html", project / name).refused(2)
+    assert f"{name}: exists already and is no HTML page" in " ".join(complaint.split())
+    assert (project / name).read_bytes() == before
+    for _ in range(2):  # a page may be written again
+        assert dragoman("data", "check", project / "run.toml", "--html", project / "page.html").code == 0
+
+
+def test_an_unusable_corpus_is_not_called_free_of_problems(dragoman: Any, project: Path) -> None:
+    for side in ("en", "de"):
+        (project / f"data/train.{side}").write_text("")
+    said = dragoman("data", "check", project / "run.toml")
+    assert said.code == 3
+    assert "no problems found" not in said.err

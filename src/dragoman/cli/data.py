@@ -11,8 +11,8 @@ from dragoman.cli.reports import percent, say_reports, shown
 from dragoman.config.file import load_config, read_config
 from dragoman.data.report import problems, require_usable
 from dragoman.errors import DataError
-from dragoman.storage import storage_error
-from dragoman.workflows.check_page import write_page
+from dragoman.storage import refuse_unwritable_file, storage_error
+from dragoman.workflows.check_page import refuse_other_file, write_page
 from dragoman.workflows.clean import clean_data
 from dragoman.workflows.data import REJECTS, check_data, split_data
 from dragoman.workflows.mix import mix_data
@@ -26,6 +26,9 @@ def check(
     Raises DataError at the end if training is impossible.
     """
     run, given = read_config(config, overrides)
+    if page:
+        refuse_other_file(page)
+        refuse_unwritable_file(page)
     with Display() as display:
         reports = check_data(run, [display])
     if page:
@@ -40,7 +43,7 @@ def check(
         print_json({"schema": "dragoman.data.check/2", "usable": usable, "corpora": reports, **costs})
     else:
         say_reports(reports)
-        if not list(problems(reports)):
+        if usable and not list(problems(reports)):
             say("no problems found")
         for line in preset_table(presets) if presets else ():
             say(line)

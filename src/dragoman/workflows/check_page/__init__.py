@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.data.report import CorpusReport, Example, Finding, is_alarming, problems
+from dragoman.errors import ConfigError
 from dragoman.storage import write_text_atomically
 
 LANGUAGES = ("ko", "en")
 _BAR, _HEIGHT = 26, 90
+_BEGINNING = b"<!doctype html>"
 
 
 @cache
@@ -32,6 +34,17 @@ def write_page(path: Path, name: str, reports: Sequence[CorpusReport]) -> None:
     corpora = "\n".join(map(_corpus, reports))
     page = template.replace("{{name}}", html.escape(name)).replace("{{title}}", _both(lambda t: t["title"]))
     write_text_atomically(path, page.replace("{{corpora}}", corpora))
+
+
+def refuse_other_file(path: Path) -> None:
+    """Raise ConfigError if the page would replace something that is no page: a corpus or a configuration."""
+    try:
+        with path.open("rb") as file:
+            is_page = path.is_file() and file.read(len(_BEGINNING)).lower() == _BEGINNING
+    except OSError:
+        return  # it does not exist, or writing will tell why not
+    if path.is_file() and not is_page:
+        raise ConfigError(f"{path}: exists already and is no HTML page; choose another name for the page")
 
 
 def _both(pick: Any) -> str:
