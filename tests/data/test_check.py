@@ -110,7 +110,7 @@ def test_lines_that_are_no_objects_are_counted_with_the_reason(tmp_path: Path) -
     assert (finding.count, finding.first) == (5, f"{tmp_path}/train.jsonl:2")
     assert [example.detail for example in finding.examples][1:] == [
         "not an object",
-        "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "not JSON: expecting property name enclosed in double quotes",
         'no text under "target"',
         'no text under "source"',
     ]
@@ -333,3 +333,19 @@ def test_blocks_hold_the_lines_of_the_files_in_order(tmp_path: Path, size: int, 
     assert list(read) == lines
     assert reader.lines == [size, size]
     assert reader.sha256 == tuple(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
+
+
+@pytest.mark.parametrize("count", [50, 200])
+def test_text_sorted_by_length_is_not_taken_for_shuffled(tmp_path: Path, count: int) -> None:
+    draw = random.Random(count)
+    sources = [("haus " * 8)[: draw.randint(18, 30)].strip() + f" {_name(n)}" for n in range(count)]
+    sorted_by_target = [(source, f"{_name(7 * n)} equally long text") for n, source in enumerate(sources)]
+    assert "shuffled" not in counts(data_of(tmp_path, sorted_by_target))
+
+
+def test_swapped_sides_are_seen_where_each_line_is_too_short_to_be_sure_of(tmp_path: Path) -> None:
+    german = "Ich bin müde. Er ist jung. Wir gehen heim. Das ist gut. Sie kommt nicht. Wer bist du?".split(". ")
+    english = "I am tired. He is young. We go home. That is good. She won't come. Who are you?".split(". ")
+    pairs = list(zip(german, english, strict=True)) * 10
+    assert counts(data_of(tmp_path, pairs), "en", "de")["swapped"][0] == len(pairs)
+    assert "swapped" not in counts(data_of(tmp_path, pairs), "de", "en")

@@ -20,9 +20,11 @@ MAX_SHIFT = 20
 WINDOW, OVERLAP = 1 << 16, 1 << 12
 # Sums of log-likelihood ratios (nats) from which a run is reported, and the fewest pairs that say anything.
 SHIFTED, UNRELATED = 30.0, 60.0
-FEWEST, SHORTEST_RUN = 100, 12
+FEWEST, SHORTEST_RUN = 50, 12
 # Lengths of translations correlate by 0.7 to 0.95; below this they are as good as unrelated.
 CORRELATED = 0.25
+# Standard deviation of the logarithms of the lengths below which they say nothing: text sorted by length is so.
+VARIED = 0.2
 
 _ENDS = {
     end: kind
@@ -114,12 +116,15 @@ class _Window:
         """The shift at which the lengths of most lines correlate: 0, unless a line is missing at the beginning."""
         by_shift = {shift: self._correlation(shift) for shift in self.shifts}
         best = max(by_shift, key=by_shift.__getitem__)
-        return best if by_shift[best] > by_shift[0] + 0.1 else 0
+        chance = 4 / np.sqrt(self.size)  # four standard errors: the best of many shifts of unrelated lines stays below
+        return best if by_shift[best] > max(by_shift[0] + 0.1, chance) else 0
 
     @cached_property
     def is_shuffled(self) -> bool:
         """Whether the pairs of no shift have more in common than unrelated ones."""
         if self._correlation(self.reference) >= CORRELATED:
+            return False
+        if min(self.source.lengths.std(), self.target.lengths.std()) < VARIED:
             return False
         overlap = self._overlap(self.reference)
         control = self._overlap(self.reference + 2 * MAX_SHIFT)
@@ -143,7 +148,7 @@ class _Window:
                 yield first, last, shift
         unrelated = np.where(taken, -10.0, -aligned)
         for _, first, last in best_runs(unrelated, UNRELATED):
-            if last - first + 1 >= FEWEST // 2 and self._is_unrelated(first, last, aligned):
+            if last - first + 1 >= FEWEST and self._is_unrelated(first, last, aligned):
                 yield first, last, None
 
     def _is_unrelated(self, first: int, last: int, aligned: Scores) -> bool:

