@@ -101,4 +101,6 @@ def checked_path(name: str, value: object) -> Path:
     """The path that an argument gives. Raises ConfigError that names the argument if it is none."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
         raise ConfigError(f"{name}: give a path, a str or os.PathLike, not {describe_type(value)}")
+    if not os.fspath(value) or "\0" in os.fspath(value):
+        raise ConfigError(f"{name}: give a path that is not empty and has no null character, not {os.fspath(value)!r}")
     return Path(value)

@@ -22,6 +22,8 @@ TYPES = {
     "a valid string": "text in quotes",
     "a valid tuple": "a list",
     "a valid list": "a list",
+    "Unable to parse input string as an integer": "input should be a whole number",
+    "Tuple should have at least 1 item": "input should have at least 1 item",
 }
 
 

@@ -267,6 +267,12 @@ EXTRA: list[tuple[str, str, str]] = [
     ("layer for layers", "[model]\nlayer = 5\n", "model.layer: unknown key; did you mean model.layers?"),
     ("nothing like it", "[decode]\nzzz = 5\n", "decode.zzz: unknown key; known here: method, beam, length_penalty, "),
     ("a wrong type", '[train]\nseed = "many"\n', "train.seed: input should be a whole number"),
+    (
+        "a huge number",
+        "[data.clean]\ntoo_long = 1e99\n",
+        "data.clean.too_long: input should be a whole number, not 1e+99",
+    ),
+    ("a factor below 1", "[data.clean]\nlength_ratio = 0.5\n", "data.clean.length_ratio: give a factor of at least 1"),
     ("too small", "[train]\naccumulate = 0\n", "train.accumulate: input should be greater than 0, not 0"),
     ("not a number", "[train]\nlearning_rate = nan\n", "train.learning_rate: input should be a finite number"),
     ("no such choice", '[model]\npreset = "huge"\n', "model.preset: input should be 'paper-base', 'paper-big', 'tiny'"),
@@ -307,6 +313,7 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
         ("train.max_step=5", "train.max_step: unknown key; did you mean train.max_steps?"),
         ("trian.max_steps=5", "trian: unknown key; did you mean train?"),
         ("train.max_steps=many", 'train.max_steps: input should be a whole number above 0, or "auto"'),
+        ("data.train=[]", "data.train: input should have at least 1 item, not []"),
         ("version=2", "version: input should be 1, not 2"),
         ("project.name=a b", "project.name: "),
         *(

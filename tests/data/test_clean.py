@@ -15,7 +15,7 @@ from dragoman.data import block as block_module
 from dragoman.data import blocks as blocks_module
 from dragoman.data import clean as clean_module
 from dragoman.data.seen import SeenHashes
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.text.normalise import folded
 
 WORDS = "ship harbour captain letter river market winter bridge garden window doctor island".split()
@@ -51,6 +51,7 @@ def pairs(count: int = 300) -> list[tuple[Any, Any]]:
 
 
 def project(folder: Path, lines: list[tuple[Any, Any]]) -> tuple[Path, Path, Path]:
+    folder.mkdir(exist_ok=True)
     for side, name in enumerate(("all.de", "all.en")):
         texts = (line[side] if isinstance(line[side], bytes) else line[side].encode() for line in lines)
         (folder / name).write_bytes(b"".join(text + b"\n" for text in texts))
@@ -232,3 +233,33 @@ def test_a_local_cluster_gives_the_same_bytes(tmp_path: Path) -> None:
         path.read_bytes() for path in (*cluster.files, cluster.rejects)
     ]
     assert local.removed == cluster.removed
+
+
+def test_a_loop_of_links_is_an_error_of_its_file(tmp_path: Path) -> None:
+    given = project(tmp_path, pairs(5))
+    given[1].unlink()
+    given[1].symlink_to(given[1].name)
+    with pytest.raises(DataError, match=r"all\.de: cannot be read"):
+        clean(tmp_path, given)
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(DragomanError, match="loop: cannot be written"):
+        clean(tmp_path, project(tmp_path / "b", pairs(5)), out="loop")
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "2", None])
+def test_a_number_of_processes_is_a_whole_number_above_0(tmp_path: Path, workers: Any) -> None:
+    with pytest.raises(ConfigError, match="workers: give a whole number above 0"):
+        clean(tmp_path, project(tmp_path, pairs(5)), workers=workers)
+
+
+def test_a_corpus_without_lines_is_not_cleaned(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"all\.de: no lines; there is nothing to clean"):
+        clean(tmp_path, project(tmp_path, []))
+
+
+@pytest.mark.parametrize("path", ["", "a\0b"])
+def test_a_path_has_characters_but_no_null_character(tmp_path: Path, path: str) -> None:
+    config, source, target = project(tmp_path, pairs(5))
+    for arguments in ({"source": path}, {"output": path}):
+        with pytest.raises(ConfigError, match=f"{next(iter(arguments))}: give a path that is not empty"):
+            dragoman.clean_data(config, **{"source": source, "target": target, "output": tmp_path, **arguments})

@@ -97,7 +97,8 @@ def test_a_tag_is_put_before_the_source_and_names_the_domain(tmp_path: Path) -> 
         ('{source = "none.tsv"}', "", "none.tsv: no such file"),
         ('{source = "empty.tsv"}', "", "empty.tsv: no lines; a corpus to mix needs text"),
         ('{source = "data/train.en", target = "data/train.de"}', "", "train.en: is both mixed and written"),
-        ('{source = "small.tsv", tag = "bible"}', "", "data.mix.corpora.*tag"),
+        ('{source = "small.tsv", tag = "bible"}', "", "tag: give a name in angle brackets"),
+        ('{source = "small.tsv", weight = 1e-300}', "", "the weights ask for no pair"),
     ],
 )
 def test_what_cannot_be_mixed_is_refused_in_one_line(tmp_path: Path, corpora: str, keys: str, message: str) -> None:
@@ -113,3 +114,10 @@ def test_files_that_exist_are_replaced_on_request_only(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="exists already; give --force"):
         dragoman.mix_data(config)
     dragoman.mix_data(config, force=True)
+
+
+def test_a_tab_of_the_text_does_not_become_a_column(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"source": "a\\tb", "target": "c\\td"}\n', encoding="utf-8")
+    config = dragoman.load_config(project(tmp_path, corpora='{source = "a.jsonl"}'), ['data.train=["out.tsv"]'])
+    dragoman.mix_data(config)
+    assert (tmp_path / "out.tsv").read_text(encoding="utf-8") == "a b\tc d\n"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import dragoman
 from dragoman.config import CorpusConfig
 from dragoman.data import split as split_module
 from dragoman.data.corpus import Pair, read_pairs
@@ -262,3 +263,15 @@ def test_what_is_no_pair_is_dropped_counted_and_kept_with_its_reason(tmp_path: P
     ]
     with pytest.raises(ConfigError, match="exists already"):
         split_blocks(lambda: usable_pairs(whole), "all", parts(tmp_path / "other"), SplitOptions(100), rejects)
+
+
+@pytest.mark.parametrize("given", [{"seed": -1}, {"seed": 1 << 64}, {"seed": 1.5}, {"held_out": 0}, {"held_out": "9"}])
+def test_numbers_that_are_none_are_refused(tmp_path: Path, given: dict[str, Any]) -> None:
+    whole = corpus(tmp_path, [(sentence(n), sentence(-n)) for n in range(40)])
+    config = tmp_path / "run.toml"
+    config.write_text(
+        'project = {name = "a", source = "ko", target = "en"}\n[data]\ntrain = [{source = "t.ko", target = "t.en"}]\n'
+        'valid = {source = "v.ko", target = "v.en"}\n'
+    )
+    with pytest.raises(ConfigError, match=f"{next(iter(given))}: give a whole number"):
+        dragoman.split_data(config, whole.source, whole.target, **given)

@@ -25,6 +25,8 @@ class Section(BaseModel):
 def _not_empty(given: Any) -> Any:
     if given == "":  # Path would read it as the current folder
         raise PydanticCustomError("path_type", "Input should be a path")
+    if "\0" in str(given):
+        raise PydanticCustomError("null_character", "input should be a path without a null character")
     return given
 
 

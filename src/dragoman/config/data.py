@@ -1,5 +1,6 @@
 """The keys of [data]: the corpora for training, validation and test."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -82,7 +83,7 @@ class CleanConfig(Section):
     copies: bool = True
     """A target that repeats the source, if that holds a letter."""
     length_ratio: Annotated[float, Field(ge=0, le=1000)] = 4.0
-    """A ratio of the lengths that differs by more than this factor from the median of the corpus."""
+    """A ratio of the lengths that differs by more than this factor, at least 1, from the median of the corpus."""
     too_long: NonNegative = 2000
     """A side of more characters than this."""
     numbers: bool = True
@@ -107,12 +108,24 @@ class CleanConfig(Section):
     leakage: bool = True
     """A training pair whose source, or a near-duplicate of it, is in the validation or test text."""
 
+    @model_validator(mode="after")
+    def _factor(self) -> Self:
+        if 0 < self.length_ratio < 1:
+            raise ValueError(f"length_ratio: give a factor of at least 1, or 0 for no rule, not {self.length_ratio:g}")
+        return self
+
 
 class MixedCorpus(CorpusConfig):
     """A corpus to mix, with a tag for its domain."""
 
-    tag: Annotated[str, Field(pattern=r"^(<[^<>\s]+>)?$")] = ""
+    tag: str = ""
     """Put before each source sentence, e.g. `<bible>`; must be one of `tokenizer.user_defined_symbols`."""
+
+    @model_validator(mode="after")
+    def _tag(self) -> Self:
+        if self.tag and not re.fullmatch(r"<[^<>\s]+>", self.tag):
+            raise ValueError(f"tag: give a name in angle brackets without spaces, such as <bible>, not {self.tag!r}")
+        return self
 
 
 class MixConfig(Section):

@@ -15,7 +15,7 @@ from typing import IO
 
 from dragoman.config import MixConfig, MixedCorpus
 from dragoman.data.corpus import read_lines, read_pairs
-from dragoman.errors import DataError
+from dragoman.errors import ConfigError, DataError
 from dragoman.storage import storage_error
 
 # Bytes of text sorted in memory at once, and temporary files at most.
@@ -38,6 +38,8 @@ def sizes(counts: Sequence[int], config: MixConfig) -> list[int]:
     ]
     whole = sum(corpus.weight * count for corpus, count in zip(config.corpora, counts, strict=True))
     total = config.size or round(whole)
+    if not total:
+        raise ConfigError("data.mix: the weights ask for no pair at all; raise them, or give data.mix.size")
     exact = [total * weight / sum(weights) for weight in weights]
     found = [int(share) for share in exact]
     order = sorted(range(len(exact)), key=lambda index: (found[index] - exact[index], index))

@@ -51,8 +51,8 @@ def judged_by_ray(corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, V
 
 
 def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, Verdict]]:
-    target = corpus.target and corpus.target.resolve()
-    corpus = corpus.model_copy(update={"source": corpus.source.resolve(), "target": target})
+    target = corpus.target and corpus.target.absolute()
+    corpus = corpus.model_copy(update={"source": corpus.source.absolute(), "target": target})
     ranges = [{"block": number, "bytes": np.array(sides)} for number, sides in enumerate(_byte_ranges(corpus))]
     if not ranges:
         return

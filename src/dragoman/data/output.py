@@ -1,6 +1,7 @@
 """New text files that appear together: lines in, files (compressed as their names ask) out, or none of them."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import IO
 from dragoman.config import CorpusConfig
 from dragoman.data.block import Block
 from dragoman.data.corpus import compressed_writer
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DragomanError
 from dragoman.storage import atomic_new_files, storage_error
 
 
@@ -56,6 +57,8 @@ def new_text_files(paths: Sequence[Path]) -> Iterator[TextFiles]:
             yield files
             files.finish()
     except OSError as error:
+        if isinstance(error.__context__, DragomanError):  # closing a file that cannot be written fails as well
+            raise error.__context__ from None
         raise storage_error(Path(error.filename) if error.filename else paths[0].parent, error) from None
 
 
@@ -66,19 +69,24 @@ def refuse_existing(paths: Iterable[Path], remedy: str) -> None:
             raise ConfigError(f"{path}: exists already; {remedy}")
 
 
+def real_path(path: Path) -> str:
+    """Equal for paths of the same file, through links too; a loop of links, which cannot be opened, stays as it is."""
+    return os.path.realpath(path)  # Path.resolve() raises RuntimeError for a loop, before Python 3.13
+
+
 def refuse_same(paths: Iterable[Path], remedy: str) -> None:
     """Raise ConfigError if two of the paths are one file."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
-        if path.resolve() in seen:
+        if real_path(path) in seen:
             raise ConfigError(f"{path}: named twice; {remedy}")
-        seen.add(path.resolve())
+        seen.add(real_path(path))
 
 
 def refuse_pipes(paths: Iterable[Path]) -> None:
     """Raise ConfigError for standard input, pipes and devices: the text is read more than once."""
     for path in paths:
-        if str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+        if str(path) == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)):
             name = "standard input" if str(path) == "-" else str(path)
             raise ConfigError(f"{name}: is read twice, which a pipe does not allow; write the text to a file first")
 
@@ -97,7 +105,7 @@ def reject_line(block: Block, row: int, reasons: Sequence[str]) -> str:
 
 
 def corpus_line(corpus: CorpusConfig, source: str, target: str) -> str:
-    """A line of a file of both sides, `.tsv` or `.jsonl`."""
+    """A line of a file of both sides, `.tsv` or `.jsonl`; in a `.tsv` file a tab of the text becomes a space."""
     if corpus.single_file == "tsv":
-        return f"{source}\t{target}"
+        return "\t".join(text.replace("\t", " ") for text in (source, target))
     return json.dumps(dict(zip(corpus.fields, (source, target), strict=True)), ensure_ascii=False)

@@ -19,6 +19,7 @@ from dragoman.data.output import (
     TextFiles,
     corpus_line,
     new_text_files,
+    real_path,
     refuse_existing,
     refuse_pipes,
     refuse_same,
@@ -26,7 +27,7 @@ from dragoman.data.output import (
 )
 from dragoman.data.parallel import judged
 from dragoman.data.rules import Context
-from dragoman.errors import ConfigError, DataError, checked_path
+from dragoman.errors import ConfigError, DataError, check_count, checked_path
 from dragoman.workflows.data import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -67,6 +68,7 @@ def clean_data(
     config = config if isinstance(config, RunConfig) else load_config(config)
     corpus = corpus_of(source, target)
     folder = checked_path("output", output)
+    check_count("workers", workers)
     refuse_pipes(corpus.files)
     if ray:
         refuse_without_ray(corpus)
@@ -89,7 +91,7 @@ def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path
     files = tuple(folder / path.name for path in corpus.files)
     written = [*files, folder / REJECTS]
     for path in corpus.files:
-        if path.resolve() in [other.resolve() for other in written]:
+        if real_path(path) in map(real_path, written):
             raise ConfigError(f"{path}: would be replaced by its cleaned copy; choose another folder with -o")
     refuse_same(written, "give the files of the two sides different names")
     if not force:
@@ -112,6 +114,8 @@ def _prepare(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> tu
     context = with_usual_ratio(context, blocks())
     if reader.surplus:
         raise DataError(describe_unequal(corpus))
+    if not total:
+        raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
     return Judge(context, _held_out(config, corpus, listener)), total
 
 
@@ -119,10 +123,10 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
     """The validation and test text, if it exists and is not what is cleaned."""
     if not config.data.clean.leakage:
         return None
-    given = {path.resolve() for path in corpus.files}
+    given = set(map(real_path, corpus.files))
     compared = []
     for part in (config.data.valid, config.data.test):
-        if part is None or given & {path.resolve() for path in part.files}:
+        if part is None or given & set(map(real_path, part.files)):
             continue
         if all(path.exists() for path in part.files):
             compared.append(part)

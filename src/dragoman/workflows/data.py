@@ -9,7 +9,7 @@ from dragoman.data.check import check_data as check_corpora
 from dragoman.data.output import refuse_pipes
 from dragoman.data.report import CorpusReport
 from dragoman.data.split import SplitOptions, corpus_name, split_corpus, usable_pairs, whole_pairs
-from dragoman.errors import ConfigError, checked_path
+from dragoman.errors import ConfigError, check_count, checked_path
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
 # What was dropped, and why.
@@ -62,6 +62,10 @@ def split_data(
     """
     if not isinstance(config, RunConfig):
         config = load_config(config)
+    if held_out is not None:
+        check_count("held_out", held_out)
+    if not isinstance(seed, int) or not 0 <= seed < 1 << 63:
+        raise ConfigError(f"seed: give a whole number from 0 to 2^63 - 1, not {seed!r}")
     data = config.data
     if len(data.train) != 1:
         raise ConfigError(f"data.train: names {len(data.train)} corpora, but a split fills one; name one")

@@ -20,7 +20,7 @@ from typing import Literal
 from dragoman import machine
 from dragoman.bundle import open_bundle
 from dragoman.bundled import bundled_models
-from dragoman.errors import DragomanError
+from dragoman.errors import DragomanError, counted
 
 State = Literal["ok", "note", "fault"]
 CPUINFO = Path("/proc/cpuinfo")
@@ -145,7 +145,8 @@ def _torch() -> Iterator[Finding]:
     try:
         import torch
 
-        yield Finding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads")
+        threads = counted(torch.get_num_threads(), "thread")
+        yield Finding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {threads}")
         if torch.cuda.is_available():
             for number in range(torch.cuda.device_count()):
                 properties = torch.cuda.get_device_properties(number)

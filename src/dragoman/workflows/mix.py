@@ -9,7 +9,7 @@ from pathlib import Path
 from dragoman.config import CorpusConfig, MixedCorpus, RunConfig
 from dragoman.config.file import load_config
 from dragoman.data.mix import count_pairs, mixture, sizes
-from dragoman.data.output import corpus_line, new_text_files, refuse_existing, refuse_pipes, refuse_same
+from dragoman.data.output import corpus_line, new_text_files, real_path, refuse_existing, refuse_pipes, refuse_same
 from dragoman.errors import ConfigError
 from dragoman.workflows.listener import Listener, Listeners
 
@@ -81,8 +81,8 @@ def _output_files(config: RunConfig, force: bool) -> list[Path]:
         _refuse_unknown_tag(corpus, config)
     written = [*train[0].files, _domain_file(train[0])]
     refuse_same(written, "give each side its own file in data.train")
-    read = {path.resolve() for corpus in corpora for path in corpus.files}
-    if overlap := next((path for path in written if path.resolve() in read), None):
+    read = {real_path(path) for corpus in corpora for path in corpus.files}
+    if overlap := next((path for path in written if real_path(path) in read), None):
         raise ConfigError(f"{overlap}: is both mixed and written; name other files in data.train")
     if not force:
         refuse_existing(written, "give --force to replace it, or name another file in data.train")
