@@ -23,7 +23,7 @@ TYPES = {
     "a valid tuple": "a list",
     "a valid list": "a list",
     "Unable to parse input string as an integer": "input should be a whole number",
-    "Tuple should have at least 1 item": "input should have at least 1 item",
+    "Tuple should have at least 1 item after validation": "input should have at least 1 item",
 }
 
 

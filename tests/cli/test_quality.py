@@ -244,7 +244,7 @@ def test_a_test_set_without_text_costs_no_finished_model_its_bundle(project: Pat
 def test_a_trained_model_has_its_robustness_on_the_card(dragoman: Any, project: Path) -> None:
     said = dragoman("train", project / "run.toml", "train.card_lines=400", "train.max_steps=4")
     assert said.code == 0, said.err
-    assert "no confidence is learned from the validation text: confidence: 12 lines" in said.err
+    assert "no confidence is learned from the validation text: 12 lines" in said.err
     card = (project / "runs/toy/model/README.md").read_text(encoding="utf-8")
     assert "## Robustness\n" in card
     assert "## Confidence" not in card

@@ -176,7 +176,7 @@ def test_more_text_means_more_pieces() -> None:
 
 
 def test_no_text_is_a_data_error() -> None:
-    with pytest.raises(DataError, match="both sides of the training text is empty"):
+    with pytest.raises(DataError, match="both sides of the training text: no line of text shorter than 65,536 bytes"):
         learn([], config())
 
 

@@ -27,6 +27,8 @@ SPECIAL_TOKENS = {"<pad>", "<unk>", "<s>", "</s>"}
 # Maximum number of pairs → size of the vocabulary, unless a size is set.
 USUAL_SIZES = {10_000: 2000, 50_000: 4000, 250_000: 8000, 999_999: 16_000}
 LARGEST_USUAL_SIZE = 32_000
+# Longer lines teach the tokenizer nothing.
+LONGEST_LINE = 1 << 16
 
 Side = Literal["source", "target"]
 
@@ -182,7 +184,7 @@ def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str)
             unk_id=UNK,
             bos_id=BOS,
             eos_id=EOS,
-            max_sentence_length=1 << 16,
+            max_sentence_length=LONGEST_LINE,
             num_threads=4,  # fixed, because the pieces must not depend on the machine
             minloglevel=2,
         )
@@ -202,7 +204,10 @@ def _cannot_learn(message: str, size: int, which: str) -> ConfigError | DataErro
         # More than the number of characters, so that there are also pieces of several characters.
         return _Unfit(f"{key} pieces cannot hold every character of {which}; set more than {least}", least * 5 // 4)
     if "sentences" in message and "empty" in message:
-        return DataError(f"{which} of the training text is empty; there is nothing to learn pieces from")
+        return DataError(
+            f"{which} of the training text: no line of text shorter than {LONGEST_LINE:,} bytes, so there is "
+            "nothing to learn pieces from; divide the lines into sentences"
+        )
     return ConfigError(f"{key}: SentencePiece cannot learn from {which}: {message.splitlines()[-1]}")
 
 

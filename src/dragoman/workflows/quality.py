@@ -41,7 +41,7 @@ def measure_quality(
     try:
         learned = calibrate(translator, pairs, listener=listener)
     except DataError as why:  # too little text: a model without confidence is a model too
-        listener.notice(f"no confidence is learned from the validation text: {why}")
+        listener.notice(f"no confidence is learned from the validation text: {str(why).removeprefix('confidence: ')}")
     else:
         found = learned.plain.calibration
         listener.notice(
