@@ -16,7 +16,7 @@ from dragoman.data.rules import LANGUAGE_LETTERS, SCRIPT_LETTERS, Context
 from dragoman.text.language import detect_language, identify, is_known_language, primary_language
 from dragoman.text.script import scripts_of_language
 
-# Short lines are looked at in groups of so many; the probability from which the language of a group is believed.
+# Lines in a group of short lines, and the probability from which the language of a group is believed.
 GROUP, SURE_TOGETHER = 25, 0.8
 # Languages that a small model confuses; text in one of them is not taken to be in another.
 _ALIKE = (

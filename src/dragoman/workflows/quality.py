@@ -58,6 +58,9 @@ def measure_quality(
     except DataError as why:
         listener.notice(f"robustness is not measured: {why}")
         return quality
+    if not robustness.rows:
+        listener.notice("robustness is not measured: chrF of the translations is 0")
+        return quality
     listener.notice(f"  robustness {robustness.score:.2f} (share of chrF kept, {len(robustness.rows)} changes)")
     quality.facts["robustness"] = {"score": robustness.score, **asdict(robustness)}
     quality.sections["Robustness"] = robustness_section(robustness)
