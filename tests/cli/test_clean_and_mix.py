@@ -36,7 +36,7 @@ def test_clean_reports_what_it_removed(dragoman: Any, project: Path, text: list[
     assert rows[3][:2] == ["removed", "2"]
     assert rows[4][:2] == ["kept", f"{total - 2:,}"]
     assert all(len(line) <= 80 for line in done.err.replace(str(project), "legal").splitlines()[:5])
-    assert "exists already; give --force" in dragoman(*command).refused(2)
+    assert "already exists; give --force" in dragoman(*command).refused(2)
     found = json.loads(dragoman(*command, "--force", "--json").out)
     assert (found["schema"], found["pairs"], found["kept"]) == ("dragoman.data.clean/1", total, total - 2)
     assert found["removed"] == {"empty": 1, "numbers": 1}

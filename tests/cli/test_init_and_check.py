@@ -33,7 +33,7 @@ def test_init_never_overwrites(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/run.toml").write_text("my work")
     complaint = dragoman("init", tmp_path / "mine").refused(2)
-    assert complaint == f"{tmp_path}/mine/run.toml: exists already; edit it, or choose another name"
+    assert complaint == f"{tmp_path}/mine/run.toml: already exists; edit it, or choose another name"
     assert (tmp_path / "mine/run.toml").read_text() == "my work"
 
 

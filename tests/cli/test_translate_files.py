@@ -244,9 +244,9 @@ def test_json_lines_have_options_of_their_own(dragoman: Any, model: Path, tmp_pa
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("{", "not JSON (Expecting property name enclosed in double quotes); write one object per line"),
-        ("", "not JSON (Expecting value); write one object per line"),
-        ("[" * 100_000, "not JSON ("),
+        ("{", "not JSON: expecting property name enclosed in double quotes; write one object per line"),
+        ("", "not JSON: expecting value; write one object per line"),
+        ("[" * 100_000, "not JSON: its brackets are nested too deeply; "),
         ('"a"', 'a value of type str; write an object, as in {"text": "…"}'),
         ("{}", '"text": missing; give a string'),
         ('{"text": null}', '"text": None; give a string'),

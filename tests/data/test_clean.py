@@ -179,7 +179,7 @@ def test_training_text_without_held_out_sentences(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "message"), [("all.de", "exists already; give --force"), ("rejects.jsonl", "exists al")]
+    ("file", "message"), [("all.de", "already exists; give --force"), ("rejects.jsonl", "already exists")]
 )
 def test_files_that_exist_are_replaced_on_request_only(tmp_path: Path, file: str, message: str) -> None:
     given = project(tmp_path, pairs())

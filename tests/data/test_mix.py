@@ -111,7 +111,7 @@ def test_what_cannot_be_mixed_is_refused_in_one_line(tmp_path: Path, corpora: st
 def test_files_that_exist_are_replaced_on_request_only(tmp_path: Path) -> None:
     config = project(tmp_path)
     dragoman.mix_data(config)
-    with pytest.raises(ConfigError, match="exists already; give --force"):
+    with pytest.raises(ConfigError, match="already exists; give --force"):
         dragoman.mix_data(config)
     dragoman.mix_data(config, force=True)
 

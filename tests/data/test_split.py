@@ -76,7 +76,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     named = parts(tmp_path / "data")
     split_corpus(corpus(tmp_path, PAIRS), named, held_out=100)
     before = sides(named["train"])
-    with pytest.raises(ConfigError, match="exists already"):
+    with pytest.raises(ConfigError, match="already exists"):
         split_corpus(corpus(tmp_path, PAIRS[:500]), named, held_out=50)
     assert sides(named["train"]) == before
 
@@ -261,7 +261,7 @@ def test_what_is_no_pair_is_dropped_counted_and_kept_with_its_reason(tmp_path: P
         (7, ["bad_bytes"], PAIRS[6][1]),
         (10, ["empty"], PAIRS[9][1]),
     ]
-    with pytest.raises(ConfigError, match="exists already"):
+    with pytest.raises(ConfigError, match="already exists"):
         split_blocks(lambda: usable_pairs(whole), "all", parts(tmp_path / "other"), SplitOptions(100), rejects)
 
 

@@ -7,6 +7,7 @@ from dragoman.cli.console import say
 from dragoman.cli.eta import duration, memory_size
 from dragoman.config import RunConfig
 from dragoman.data.report import CorpusReport
+from dragoman.errors import counted
 from dragoman.training.estimate import Estimate
 
 if TYPE_CHECKING:  # it loads torch
@@ -20,7 +21,7 @@ def estimate_lines(estimate: Estimate) -> Iterator[str]:
     """How fast, how long, when the first score comes, how much memory; at most 80 characters each."""
     yield (
         f"about {estimate.tokens_per_second:,.0f} tokens/s, {_seconds(estimate.step_seconds)} per step; "
-        f"an epoch is {max(1, round(estimate.steps_per_epoch)):,} {_plural('step', estimate.steps_per_epoch)}"
+        f"an epoch is {counted(max(1, round(estimate.steps_per_epoch)), 'step')}"
     )
     yield f"about {duration(estimate.seconds)} to step {estimate.steps:,}, {_epochs(estimate.epochs)}"
     if estimate.max_minutes is None and (minutes := _suggestion(estimate)):
@@ -79,7 +80,3 @@ def _epochs(epochs: float) -> str:
 
 def _seconds(seconds: float) -> str:
     return f"{1000 * seconds:.0f} ms" if seconds < 0.1 else f"{seconds:.2g} s"
-
-
-def _plural(noun: str, count: float) -> str:
-    return noun if round(count) <= 1 else f"{noun}s"

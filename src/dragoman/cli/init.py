@@ -77,7 +77,7 @@ def write_project(folder: Path, pair: str) -> None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         (folder / "data").mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise ConfigError(f"{error.filename}: exists already; edit it, or choose another name") from None
+        raise ConfigError(f"{error.filename}: already exists; edit it, or choose another name") from None
     except OSError as error:
         raise storage_error(path, error) from None
     write_text_atomically(path, text)

@@ -13,6 +13,7 @@ from dragoman.cli.course import Course
 from dragoman.cli.eta import Clock, EtaColumn, duration
 from dragoman.cli.reports import say_reports
 from dragoman.data.report import CorpusReport
+from dragoman.errors import counted
 from dragoman.training.estimate import Estimate
 from dragoman.training.reports import StepReport, ValidationReport
 from dragoman.workflows.listener import Listener, Progress
@@ -79,8 +80,10 @@ class Display(Listener):
         """A line with the scores, and a sample translation; once, the number of skipped pairs."""
         if report.skipped > self.skipped:
             self.skipped = report.skipped
-            pairs = "1 pair" if self.skipped == 1 else f"{self.skipped:,} pairs"
-            say(f"{pairs} over data.max_length skipped, the first at {report.first_skipped}", style="yellow")
+            say(
+                f"{counted(self.skipped, 'pair')} over data.max_length skipped, the first at {report.first_skipped}",
+                style="yellow",
+            )
         line = f"step {report.step:,}  {report.seconds / 60:.1f} min  valid loss {report.loss:.3f}"
         if scores := report.translations:
             line += f"  BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"

@@ -19,7 +19,7 @@ from dragoman.cli.progress import LINE_EVERY, Display
 from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
 from dragoman.data.corpus import decode_lines, read_lines
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, counted
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import sha256
 from dragoman.text.glossary import Glossary
@@ -169,8 +169,7 @@ def _identity(request: Request, translators: Translator | BundledTranslators) ->
 def _summarise(request: Request, lines: int, seconds: float) -> None:
     """One line at the end of work that a person may have waited for."""
     if request.destination != STDOUT or console().is_terminal or seconds > LINE_EVERY:
-        count = "1 line" if lines == 1 else f"{lines:,} lines"
-        say(f"{count} in {seconds:,.1f} s, {lines / max(seconds, 1e-9):,.0f} lines/s")
+        say(f"{counted(lines, 'line')} in {seconds:,.1f} s, {lines / max(seconds, 1e-9):,.0f} lines/s")
 
 
 def _warn(number: int, translation: Translation) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from dragoman.config import DecodeConfig
 from dragoman.control.calibration import Calibration, Logistic, calibration, cross_validated, fit_logistic
 from dragoman.errors import ConfigError, DataError, ModelError, counted
+from dragoman.parsing import parse_json
 from dragoman.translation import Translation
 
 NAME = "confidence.json"
@@ -74,7 +75,7 @@ class Confidence:
         """Read what `text` gave. Raises ModelError for a malformed file."""
         remedy = "learn it again with `dragoman model confidence`"
         try:
-            tree = json.loads(path.read_text(encoding="utf-8"))
+            tree = parse_json(path.read_bytes())
             if (version := tree.pop("format")) != FORMAT:
                 raise ModelError(f"{path}: format {version}, this version reads {FORMAT}; {remedy}")
             sampled = _fitted(tree["sampled"]) if tree["sampled"] else None

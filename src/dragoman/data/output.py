@@ -33,6 +33,15 @@ class TextFiles:
             except OSError as error:
                 raise storage_error(self.paths[index], error) from None
 
+    def write_pairs(self, corpus: CorpusConfig, pairs: Iterable[tuple[str, str]]) -> None:
+        """Append pairs to the file or the two files of `corpus`, which are the first ones here."""
+        if corpus.target:
+            both = list(pairs)
+            self.write(0, (source for source, _ in both))
+            self.write(1, (target for _, target in both))
+        else:
+            self.write(0, (_line_of_both(corpus, *pair) for pair in pairs))
+
     def finish(self) -> None:
         """Write what compressors and buffers still hold."""
         for path, file, stack in zip(self.paths, self._files, self._stacks, strict=True):
@@ -66,7 +75,7 @@ def refuse_existing(paths: Iterable[Path], remedy: str) -> None:
     """Raise ConfigError if a file exists."""
     for path in paths:
         if path.exists():
-            raise ConfigError(f"{path}: exists already; {remedy}")
+            raise ConfigError(f"{path}: already exists; {remedy}")
 
 
 def real_path(path: Path) -> str:
@@ -104,7 +113,7 @@ def reject_line(block: Block, row: int, reasons: Sequence[str]) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def corpus_line(corpus: CorpusConfig, source: str, target: str) -> str:
+def _line_of_both(corpus: CorpusConfig, source: str, target: str) -> str:
     """A line of a file of both sides, `.tsv` or `.jsonl`; in a `.tsv` file a tab of the text becomes a space."""
     if corpus.single_file == "tsv":
         return "\t".join(text.replace("\t", " ") for text in (source, target))

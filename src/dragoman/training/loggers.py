@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, counted
 from dragoman.parsing import parse_json
 from dragoman.storage import storage_error, write_text_atomically
 from dragoman.training.reports import Listener, StepReport, ValidationReport
@@ -99,7 +99,7 @@ def _fault(content: bytes, recorded: Mapping[str, Any] | None, step: int) -> str
     if len(before) < size:
         return f"damaged: of the {size:,} bytes written up to step {step:,}, {len(before):,} are left"
     torn = sum(1 for line in before.split(b"\n")[:-1] if _step_of(line) > step)
-    lines = "1 unreadable line is" if torn == 1 else f"{torn:,} unreadable lines are"
+    lines = f"{counted(torn, 'unreadable line')} {'is' if torn == 1 else 'are'}"
     return f"damaged: it differs from what was written up to step {step:,}; {lines} removed, others may be wrong"
 
 

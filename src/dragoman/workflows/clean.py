@@ -17,7 +17,6 @@ from dragoman.data.corpus import describe_unequal
 from dragoman.data.on_ray import judged_by_ray, refuse_without_ray
 from dragoman.data.output import (
     TextFiles,
-    corpus_line,
     new_text_files,
     real_path,
     refuse_existing,
@@ -147,9 +146,5 @@ def _write(found: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
     """Append what is kept of a block to the files, and the rest to the rejects."""
     source, target = found.block.source.lines, found.block.target.lines
     rows = np.flatnonzero(found.kept).tolist()
-    if corpus.target:
-        out.write(0, (source[row] for row in rows))
-        out.write(1, (target[row] for row in rows))
-    else:
-        out.write(0, (corpus_line(corpus, source[row], target[row]) for row in rows))
+    out.write_pairs(corpus, ((source[row], target[row]) for row in rows))
     out.write(len(corpus.files), (reject_line(found.block, row, why) for row, why in found.reasons.items()))

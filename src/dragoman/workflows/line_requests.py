@@ -19,6 +19,7 @@ from typing import Any
 from dragoman.config import DecodeConfig
 from dragoman.control.request import change_options
 from dragoman.errors import DataError, DragomanError, describe_type
+from dragoman.parsing import Malformed, parse_json
 from dragoman.text.glossary import Glossary
 from dragoman.text.normalise import is_text
 from dragoman.translation import Translation
@@ -59,11 +60,9 @@ def parse_lines(
     for number, line in enumerate(lines, 1):
         location = f"{name}:{number}"
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(
-                f"{location}: not JSON ({getattr(error, 'msg', error)}); write one object per line"
-            ) from None
+            record = parse_json(line)
+        except Malformed as error:
+            raise DataError(f"{location}: {error}; write one object per line") from None
         try:
             yield _request(record, line, location, options, target_prefix, has_glossary)
         except DragomanError as error:

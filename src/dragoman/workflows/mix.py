@@ -9,7 +9,7 @@ from pathlib import Path
 from dragoman.config import CorpusConfig, MixedCorpus, RunConfig
 from dragoman.config.file import load_config
 from dragoman.data.mix import count_pairs, mixture, sizes
-from dragoman.data.output import corpus_line, new_text_files, real_path, refuse_existing, refuse_pipes, refuse_same
+from dragoman.data.output import new_text_files, real_path, refuse_existing, refuse_pipes, refuse_same
 from dragoman.errors import ConfigError
 from dragoman.workflows.listener import Listener, Listeners
 
@@ -59,11 +59,7 @@ def mix_data(
     pairs = mixture(mix, counts, wanted, progress)
     with new_text_files(written) as out:
         while chunk := list(islice(pairs, CHUNK)):
-            if train.target:
-                out.write(0, (pair.source for pair in chunk))
-                out.write(1, (pair.target for pair in chunk))
-            else:
-                out.write(0, (corpus_line(train, pair.source, pair.target) for pair in chunk))
+            out.write_pairs(train, ((pair.source, pair.target) for pair in chunk))
             out.write(len(train.files), (domains[pair.corpus] for pair in chunk))
     parts = tuple(map(MixedFrom, domains, counts, wanted))
     return MixResult(sum(wanted), parts, train.files, written[-1])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.errors import ConfigError, DataError, DragomanError, Interrupted, ResumeError
+from dragoman.errors import ConfigError, DataError, DragomanError, Interrupted, ResumeError, counted
 from dragoman.storage import refuse_unwritable_file, storage_error
 
 SCHEMA = "dragoman.partial/1"
@@ -84,8 +84,9 @@ class PartialOutput:
 
     def _refuse_other_input(self) -> None:
         if (self._lines_seen, self._source.hexdigest()) != (self.resumed_at.lines, self.resumed_at.source):
+            lines = counted(self.resumed_at.lines, "line")
             raise ResumeError(
-                f"{partial_of(self.output)}: the first {_count(self.resumed_at.lines)} of the input are not those it "
+                f"{partial_of(self.output)}: the first {lines} of the input are not those it "
                 "was made from; restore the input, or start again with --force"
             )
 
@@ -124,8 +125,8 @@ def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
     lines = _last(record)[0].lines if partial.exists() else 0
     if lines and not (resume or force):
         raise ConfigError(
-            f"{output}: an interrupted translation has {_count(lines)} in {partial.name}; continue with --resume, or "
-            "start again with --force"
+            f"{output}: an interrupted translation has {counted(lines, 'line')} in {partial.name}; continue with "
+            "--resume, or start again with --force"
         )
     if output.exists() and not (force or (resume and lines and _header(record)["replaces"])):
         raise ConfigError(f"{output}: already exists; --force replaces it")
@@ -207,10 +208,6 @@ def _with_remedy(error: BaseException, lines: int) -> BaseException:
     if isinstance(error, DragomanError):
         return type(error)(f"{error}; saved up to line {lines:,}, continue with --resume")
     return error
-
-
-def _count(lines: int) -> str:
-    return "1 line" if lines == 1 else f"{lines:,} lines"
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.data.corpus import sample_pairs
-from dragoman.errors import DataError
+from dragoman.errors import DataError, counted
 from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -48,8 +48,9 @@ def learn_model_shortlist(
     sample = sample_pairs([corpus], pairs, bundle.config.train.seed)
     listener.on_progress(Progress("reading", len(sample), len(sample), "pairs"))
     if len(sample) < 2:
-        count = "1 pair" if sample else "0 pairs"
-        raise DataError(f"{source}: {count}; a shortlist is learned from some pairs and measured on others")
+        raise DataError(
+            f"{source}: {counted(len(sample), 'pair')}; a shortlist is learned from some pairs and measured on others"
+        )
     shortlist, found = _learn(bundle, sample, per_piece, frequent, device, str(source), listener)
     sizes = {"per_piece": per_piece, "frequent": frequent, "pairs": len(sample) - found.pairs}
     facts = {**sizes, "measured": asdict(found)}
