@@ -20,13 +20,13 @@ test-all: $(VENV)/.installed
 
 # What depends on the order and the width of sums, as processors with less than this one compute it. More threads than
 # free cores wait for each other; passively, that costs little.
-ARITHMETIC := tests/paper tests/model tests/decode tests/inspection tests/shortlist tests/test_learn.py \
+ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspection tests/shortlist tests/test_learn.py \
 	tests/training/test_threads.py tests/training/test_recipes.py tests/training/test_precision.py \
-	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py search.py)
-AT_LEVEL = $(PYTEST) -q -m "not gpu" -k "not site and not compiled and not two_thousand" $(ARITHMETIC)
+	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py parity_options.py search.py)
+AT_LEVEL = $(PYTEST) -q -m "not gpu" -k "not site and not compiled and not two_thousand and not same_with_a_trained_model and not forgets" $(ARITHMETIC)
 test-levels: $(VENV)/.installed
-	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 $(AT_LEVEL)
-	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 $(AT_LEVEL)
+	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 CT2_FORCE_CPU_ISA=GENERIC $(AT_LEVEL)
+	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 CT2_FORCE_CPU_ISA=AVX2 $(AT_LEVEL)
 	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE $(AT_LEVEL)
 
 install: $(VENV)/.installed
