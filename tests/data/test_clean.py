@@ -4,6 +4,9 @@ import gzip
 import json
 import os
 import random
+import subprocess
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -263,3 +266,40 @@ def test_a_path_has_characters_but_no_null_character(tmp_path: Path, path: str) 
     for arguments in ({"source": path}, {"output": path}):
         with pytest.raises(ConfigError, match=f"{next(iter(arguments))}: give a path that is not empty"):
             dragoman.clean_data(config, **{"source": source, "target": target, "output": tmp_path, **arguments})
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import multiprocessing, time\n"
+        "from dragoman.data.block import Block\n"
+        "from dragoman.data.clean import Judge\n"
+        "from dragoman.data.parallel import judged\n"
+        "from dragoman.data.rules import Context\n"
+        "def blocks():\n"
+        "    while True:\n"
+        "        yield Block(['eins'], ['one'], 1)\n"
+        "if __name__ == '__main__':\n"
+        "    found = judged(blocks(), Judge(Context('de', 'en')), 2)\n"
+        "    next(found)\n"
+        "    print(*(child.pid for child in multiprocessing.active_children()), flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        children = [Path(f"/proc/{pid}") for pid in parent.stdout.readline().split()]
+        parent.kill()
+    assert children
+    end = time.monotonic() + 30
+    while alive := [child for child in children if _runs(child)]:
+        assert time.monotonic() < end, alive
+        time.sleep(0.05)
+
+
+def _runs(process: Path) -> bool:
+    """Whether a process exists and is not only waiting to be collected."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,7 +1,9 @@
 """A function over blocks in several processes: results in order, and never more than a few blocks on the way."""
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -50,10 +52,17 @@ def _in_order(blocks: Iterable[Block], pool: ProcessPoolExecutor, on_the_way: in
 
 
 def _begin(judge: Judge) -> None:
-    """In a new process: Ctrl-C is for the parent, which ends this one."""
+    """In a new process: Ctrl-C is for the parent, which ends this one; if the parent is killed, this one ends too."""
     global _judge
     _judge = judge
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)  # it waits for work that nobody sends
 
 
 def _work(source: list[str], target: list[str], first: int, malformed: dict[int, str]) -> Verdict:
