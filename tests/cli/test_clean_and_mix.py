@@ -1,6 +1,10 @@
 """`dragoman data clean`, `data mix` and `data split --drop`: tables, JSON, refusals."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +87,19 @@ def test_split_shows_paths_from_the_current_folder(
     said = dragoman("data", "split", "mine/run.toml", "all.de", "all.en", "--held-out", 5).err
     assert str(tmp_path) not in said
     assert "mine/data/train.de" in said
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+def test_a_cleaning_that_is_stopped_leaves_nothing(tmp_path: Path, signal_number: int) -> None:
+    (tmp_path / "run.toml").write_text(
+        'project = {name = "a", source = "de", target = "en"}\n[data]\nvalid = "v.tsv"\ntrain = ["t.tsv"]\n'
+    )
+    (tmp_path / "all.tsv").write_text("".join(f"Satz {n} von vielen\tsentence {n} of many\n" for n in range(300_000)))
+    command = [sys.executable, "-m", "dragoman", "data", "clean", "run.toml", "all.tsv", "-o", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not list(tmp_path.glob("out/.*")):
+            time.sleep(0.01)
+        process.send_signal(signal_number)
+        said = process.communicate()[1]
+    assert (process.returncode, list(tmp_path.glob("out/*")), list(tmp_path.glob("out/.*"))) == (130, [], [])
+    assert said.splitlines()[-1] == "dragoman: interrupted"

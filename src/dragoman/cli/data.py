@@ -11,6 +11,7 @@ from dragoman.cli.reports import percent, say_reports, shown
 from dragoman.config.file import load_config, read_config
 from dragoman.data.report import problems, require_usable
 from dragoman.errors import DataError
+from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import refuse_unwritable_file, storage_error
 from dragoman.workflows.check_page import refuse_other_file, write_page
 from dragoman.workflows.clean import clean_data
@@ -71,7 +72,8 @@ def split(
 ) -> None:
     """Split a corpus into the files that the run names, and report their sizes."""
     run = load_config(config, overrides)
-    counts = split_data(run, source, target, held_out, seed=seed, near=near, drop=drop)
+    with sigterm_interrupts():
+        counts = split_data(run, source, target, held_out, seed=seed, near=near, drop=drop)
     corpora = {"valid": run.data.valid, "test": run.data.test, "train": run.data.train[0]}
     if as_json:
         files = {name: [str(path) for path in corpus.files] for name, corpus in corpora.items() if corpus}
@@ -99,7 +101,7 @@ def clean(
     force: bool,
 ) -> None:
     """Write what breaks no rule to a folder, and report what was removed."""
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         result = clean_data(
             load_config(config, overrides),
             source,
@@ -124,7 +126,7 @@ def clean(
 
 def mix(config: Path, overrides: Sequence[str], as_json: bool, *, force: bool) -> None:
     """Mix the corpora of [data.mix] and report how many pairs of each there are."""
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         result = mix_data(load_config(config, overrides), force=force, listeners=[display])
     if as_json:
         print_json({"schema": "dragoman.data.mix/1", **asdict(result)})
