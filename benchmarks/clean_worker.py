@@ -2,8 +2,8 @@
 
     python benchmarks/clean_worker.py SOURCE TARGET FOLDER TAGS [--languages]
 
-TAGS are the languages, e.g. ko,en; with --languages they are detected too. Prints one JSON object: seconds, pairs kept
-and peak memory.
+TAGS are the languages, e.g. ko,en; with --languages they are detected too. Prints one JSON object: seconds, CPU
+seconds, pairs kept and peak memory.
 """
 
 import json
@@ -21,9 +21,10 @@ config.write_text(
     'train = [{source = "none.a", target = "none.b"}]\nvalid = {source = "none.c", target = "none.d"}\n'
 )
 keys = [] if "--languages" in sys.argv else ["data.clean.language=0"]
-begin = time.perf_counter()
+begin, spent = time.perf_counter(), time.process_time()
 result = dragoman.clean_data(dragoman.load_config(config, keys), source, target, output=folder, force=True)
-seconds = time.perf_counter() - begin
+seconds, spent = time.perf_counter() - begin, time.process_time() - spent
 status = Path("/proc/self/status").read_text().splitlines()
 peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-print(json.dumps({"seconds": seconds, "kept": result.kept, "peak_mb": peak, "removed": result.removed}))
+found = {"kept": result.kept, "peak_mb": peak, "removed": result.removed}
+print(json.dumps({"seconds": seconds, "cpu_seconds": spent, **found}))

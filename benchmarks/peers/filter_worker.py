@@ -2,7 +2,8 @@
 
     ENVIRONMENT/bin/python filter_worker.py SOURCE TARGET FOLDER SCRIPTS
 
-SCRIPTS are those of both sides, e.g. Hangul,Latin. Prints one JSON object: seconds, pairs kept and peak memory.
+SCRIPTS are those of both sides, e.g. Hangul,Latin. Prints one JSON object: seconds, CPU seconds, pairs kept and
+peak memory.
 """
 
 import json
@@ -32,10 +33,10 @@ steps = [
     {"type": "filter", "parameters": {**names, "filters": FILTERS}},
     {"type": "remove_duplicates", "parameters": {**kept, "lowercase": True}},
 ]
-begin = time.perf_counter()
+begin, spent = time.perf_counter(), time.process_time()
 OpusFilter({"common": {"output_directory": folder, "default_n_jobs": 1}, "steps": steps}).execute_steps(overwrite=True)
-seconds = time.perf_counter() - begin
+seconds, spent = time.perf_counter() - begin, time.process_time() - spent
 status = Path("/proc/self/status").read_text().splitlines()
 peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 with Path(folder, "kept.source").open("rb") as file:
-    print(json.dumps({"seconds": seconds, "kept": sum(1 for _ in file), "peak_mb": peak}))
+    print(json.dumps({"seconds": seconds, "cpu_seconds": spent, "kept": sum(1 for _ in file), "peak_mb": peak}))

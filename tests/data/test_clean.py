@@ -17,6 +17,7 @@ import dragoman
 from dragoman.data import block as block_module
 from dragoman.data import blocks as blocks_module
 from dragoman.data import clean as clean_module
+from dragoman.data.check import check_data
 from dragoman.data.seen import SeenHashes
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.text.normalise import folded
@@ -210,14 +211,43 @@ def test_what_cannot_be_cleaned_is_refused_and_leaves_nothing(tmp_path: Path) ->
     assert not (tmp_path / "clean").exists()
 
 
-def test_the_median_needs_no_list_of_all_ratios(tmp_path: Path) -> None:
-    from dragoman.data.rules import Context, usual_ratio
+def test_the_usual_ratio_is_that_of_the_beginning_and_no_block_is_lost() -> None:
+    from dragoman.data.rules import RATIO_PAIRS, RATIO_TEXT, Context, usual_ratio, with_usual_ratio
 
     draw = random.Random(1)
-    sides = [["x" * draw.randrange(15, 200) for _ in range(999)] for _ in range(2)]
-    block = block_module.Block(*sides)
-    found = clean_module.with_usual_ratio(Context("de", "en"), [block, block]).ratio
-    assert found == pytest.approx(usual_ratio([block]), rel=2e-3)
+    sides = [["x" * draw.randrange(15, 200) for _ in range(RATIO_PAIRS // 12)] for _ in range(2)]
+    beginning, after = block_module.Block(*sides), block_module.Block(["x" * 90], ["x"])
+    found, blocks = with_usual_ratio(Context("de", "en"), iter([beginning] * 12 + [after] * 20))
+    assert found.ratio == usual_ratio([beginning])
+    assert list(blocks) == [beginning] * 12 + [after] * 20
+    long = block_module.Block(["x" * 3], ["x" * RATIO_TEXT])
+    found, blocks = with_usual_ratio(Context("de", "en"), iter([long, beginning]))
+    assert found.ratio == usual_ratio([long]), "what stays in memory is bounded"
+    assert list(blocks) == [long, beginning]
+
+
+def test_clean_removes_what_check_names(tmp_path: Path) -> None:
+    lines = pairs()
+    lines[40:40] = [(lines[3][0] + "\u200b", lines[3][1]), lines[4], tuple(text + " 12" for text in lines[5])]
+    lines += [(fault[0], fault[1]) for fault in FAULTS.values()]  # again: no duplicates, because the first are removed
+    config, source, target = project(tmp_path, lines)
+    held_out = [line for line in lines if str(line[0]).startswith("Der ")][100:103]
+    (tmp_path / "valid.de").write_text("".join(f"{each[0].upper()}\n" for each in held_out), encoding="utf-8")
+    (tmp_path / "valid.en").write_text("".join(f"{each[1]}\n" for each in held_out), encoding="utf-8")
+    keys = ["data.clean.too_long=300", "data.clean.near_duplicate=true"]
+    result = clean(tmp_path, (config, source, target), keys)
+    loaded = dragoman.load_config(config, keys)
+    corpus = loaded.data.train[0].model_copy(update={"source": source, "target": target})
+    data = loaded.data.model_copy(update={"train": (corpus,)})
+    *_, report = check_data(data, "de", "en", examples=len(lines))
+    named: dict[int, set[str]] = {}
+    for kind, finding in report.findings.items():
+        assert len(finding.examples) == finding.count
+        for example in finding.examples:
+            if kind not in ("swapped", "tokenised", "shift", "shuffled"):  # of these no rule removes
+                named.setdefault(int(example.location.rpartition(":")[2]), set()).add(kind)
+    assert named == {each["line"]: set(each["reasons"]) for each in rejects(result)}
+    assert {"duplicate", "near_duplicate", "leakage", "length_ratio", "zero_width"} <= set().union(*named.values())
 
 
 def test_compressed_files_are_refused_under_ray(tmp_path: Path) -> None:

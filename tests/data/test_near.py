@@ -7,6 +7,7 @@ import unicodedata
 import numpy as np
 import pytest
 
+from dragoman.data import near
 from dragoman.data.near import (
     NGRAM,
     NearIndex,
@@ -59,6 +60,21 @@ def letters(text: str) -> str:
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     kept = "".join(c for c in text if unicodedata.category(c)[0] in "LM" and not 0x300 <= ord(c) <= 0x36F)
     return kept or re.sub("[\u200b]", "", text)
+
+
+def test_a_table_folds_lines_as_normalisation_does() -> None:
+    draw = random.Random(3)
+    everything = [chr(code) for code in range(0x20000) if chr(code) != "\n"]
+    odd = [
+        *"aZ ß İſﬁ가ᄀ\u1161\u11a8각\u0301\u0345é\u200b\u00a0\u2000\t\r\x00\x01\x02Å\u0958\u09c7\u09beΣς",
+        "\ud800",
+        "𝒜",
+        "👍",
+    ]
+    texts = [f"x{one} {one}" for one in everything]
+    texts += ["".join(draw.choices(odd, k=draw.randrange(8))) for _ in range(5000)]
+    assert text_hashes(texts).tolist() == near._slow_text_hashes(texts).tolist()
+    assert text_hashes(["a\nb", "c"]).tolist() == near._slow_text_hashes(["a b", "c"]).tolist()
 
 
 def test_hashes_are_equal_exactly_where_the_folded_texts_are() -> None:

@@ -83,7 +83,7 @@ class CleanConfig(Section):
     copies: bool = True
     """A target that repeats the source, if that holds a letter."""
     length_ratio: Annotated[float, Field(ge=0, le=1000)] = 4.0
-    """A ratio of the lengths that differs by more than this factor, at least 1, from the median of the corpus."""
+    """A ratio of lengths more than this factor, at least 1, away from the median of the first 49,152 pairs."""
     too_long: NonNegative = 2000
     """A side of more characters than this."""
     numbers: bool = True

@@ -107,6 +107,25 @@ class Side:
         line = np.searchsorted(self.starts, at[first], "right") - 1
         return mixed(np.add.reduceat(parts, first)), line, ascii_only
 
+    @cached_property
+    def digits(self) -> NDArray[np.uint64]:
+        """[L] A hash of the digits and of what is between them: equal for the same numbers in the same order."""
+        found = np.zeros(len(self.lines), np.uint64)
+        at = np.flatnonzero(self.classes & DIGIT)
+        if not len(at):
+            return found
+        line = np.searchsorted(self.starts, at, "right") - 1
+        begins = np.ones(len(at), bool)
+        begins[1:] = line[1:] != line[:-1]
+        first = np.flatnonzero(begins)
+        position = np.arange(len(at)) - np.repeat(first, np.diff(first, append=len(at)))
+        gap = np.diff(at, prepend=0)
+        between = np.where(gap == 2, self.codes[at - 1], np.where(gap == 1, 0, 1))  # one character, none, several
+        between[first] = 1
+        sequence = position.astype(np.uint64) << np.uint64(42) | between.astype(np.uint64) << np.uint64(21)
+        found[line[first]] = np.add.reduceat(mixed(sequence | self.codes[at]), first)
+        return found
+
     def has(self, flag: int) -> Lines:
         """[L] Whether a character of each line has this property."""
         return (self.flags & flag) != 0

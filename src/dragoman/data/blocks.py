@@ -182,7 +182,9 @@ def decode(text: bytes, beginning: bool) -> list[str]:
     """Lines without line ends, and an empty string after the last newline."""
     if beginning:
         text = text.removeprefix(b"\xef\xbb\xbf")
-    return text.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape").split("\n")
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    return text.decode("utf-8", "surrogateescape").split("\n")
 
 
 def _from_tsv(line: str, fields: tuple[str, str]) -> tuple[str, str]:

@@ -6,26 +6,23 @@ here is what needs the corpus: repeats, leakage, alignment, swapped sides, vocab
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.alignment import Alignment, Misaligned
-from dragoman.data.block import BLOCK_LINES, Block, Lines
+from dragoman.data.block import Block, Lines
 from dragoman.data.blocks import BlockReader, Reading
 from dragoman.data.corpus import describe_unequal
 from dragoman.data.coverage import Coverage
 from dragoman.data.near import Hashes, NearIndex, letter_hashes, signatures, text_hashes
 from dragoman.data.report import EXAMPLES, EXCERPT, CorpusReport, Example, Finding
-from dragoman.data.rules import Context, active_rules, usual_ratio
+from dragoman.data.rules import Context, active_rules, with_usual_ratio
 from dragoman.data.seen import SeenHashes
 from dragoman.data.sides import are_swapped, in_other_language, languages_of
 from dragoman.text.normalise import is_text
 
-# Pairs from which the usual ratio of lengths is taken: the first of the training text.
-RATIO_PAIRS = 12 * BLOCK_LINES
 # Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
 TOKENISED = "tokenised"
 HELD_OUT = ("valid", "test")
@@ -91,9 +88,7 @@ class _Check:
             f"train[{number}]": BlockReader(corpus, self.reading) for number, corpus in enumerate(self.data.train)
         }
         blocks = {name: iter(reader) for name, reader in readers.items()}
-        beginning = list(islice(blocks["train[0]"], RATIO_PAIRS // BLOCK_LINES))
-        self.context = replace(self.context, ratio=usual_ratio(beginning))
-        blocks["train[0]"] = chain(beginning, blocks["train[0]"])
+        self.context, blocks["train[0]"] = with_usual_ratio(self.context, blocks["train[0]"])
         held_out = [("valid", self.data.valid), *([("test", self.data.test)] if self.data.test else [])]
         for name, corpus in held_out:
             reader = BlockReader(corpus, self.reading)
@@ -132,17 +127,18 @@ class _Check:
         found = {kind: rule(block, context) for kind, rule in active_rules(context).items()}
         languages = languages_of(block, context)
         found["language"] = in_other_language(languages, context) & ~found.get("script", none)
-        found["swapped"] = are_swapped(block, languages, context)
-        found[TOKENISED] = np.fromiter(
-            (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in _texts(block)), bool, len(block)
-        )
-        usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
         sources = text_hashes(block.source.lines)
         if name in HELD_OUT:
             self._hold_out(block, sources)
         else:
-            found |= self._repeats(block, sources, usable)
+            usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
+            found |= self._leakage(block, sources, usable)
+            found |= self._repeats(block, sources, ~np.any(list(found.values()), axis=0))
             self.coverage.add_training(block)
+        found["swapped"] = are_swapped(block, languages, context)
+        found[TOKENISED] = np.fromiter(
+            (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in _texts(block)), bool, len(block)
+        )
         return found
 
     def _hold_out(self, block: Block, sources: Hashes) -> None:
@@ -154,24 +150,30 @@ class _Check:
             part.examples.setdefault(number, _example(location, block, index))
         self.coverage.add_held_out(part.report.name, block)
 
-    def _repeats(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
-        """Training pairs that occurred before, exactly or nearly, and those whose source is held out."""
-        found: dict[str, Lines] = {}
-        if self.context.clean.duplicate:
-            exact = self.seen.add(sources * np.uint64(3) + text_hashes(block.target.lines)) & usable
-            letters = (letter_hashes(side.lines) for side in (block.source, block.target))
-            near = self.seen_letters.add(next(letters) * np.uint64(3) + next(letters)) & usable
-            found = {"duplicate": exact, "near_duplicate": near & ~exact}
-        if self.context.clean.leakage:
-            signed = signatures(block.source.lines)
-            exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
-            for part in self.held_out:
-                hit = np.isin(sources, part.texts) & usable
-                part.found.update(sources[hit].tolist())
-                exact |= hit
-                near |= (part.near.find(signed) >= 0) & usable
-            found |= {"leakage": exact, "near_leakage": near & ~exact}
-        return found
+    def _repeats(self, block: Block, sources: Hashes, sound: Lines) -> dict[str, Lines]:
+        """Training pairs that occurred before, exactly or nearly, among those without another fault."""
+        if not self.context.clean.duplicate:
+            return {}
+        exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
+        rows = np.flatnonzero(sound)
+        exact[rows] = self.seen.add((sources * np.uint64(3) + text_hashes(block.target.lines))[rows])
+        rows = np.flatnonzero(sound & ~exact)
+        letters = [letter_hashes(side.lines) for side in (block.source, block.target)]
+        near[rows] = self.seen_letters.add((letters[0] * np.uint64(3) + letters[1])[rows])
+        return {"duplicate": exact, "near_duplicate": near}
+
+    def _leakage(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+        """Training pairs whose source is held out, exactly or nearly."""
+        if not self.context.clean.leakage:
+            return {}
+        signed = signatures(block.source.lines)
+        exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
+        for part in self.held_out:
+            hit = np.isin(sources, part.texts) & usable
+            part.found.update(sources[hit].tolist())
+            exact |= hit
+            near |= (part.near.find(signed) >= 0) & usable
+        return {"leakage": exact, "near_leakage": near & ~exact}
 
 
 def _measure(report: CorpusReport, block: Block) -> None:

@@ -6,14 +6,14 @@ the blocks in order and finds the duplicates. What is kept depends only on the t
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.block import Block
 from dragoman.data.near import Hashes, NearIndex, letter_hashes, mixed, signatures, text_hashes
-from dragoman.data.rules import RULES, Context, active_rules, log_ratios
+from dragoman.data.rules import RULES, Context, active_rules
 from dragoman.data.seen import SeenHashes
 from dragoman.data.sides import in_other_language, languages_of
 
@@ -21,8 +21,6 @@ DUPLICATE, NEAR_DUPLICATE, LANGUAGE = "duplicate", "near_duplicate", "language"
 LEAKAGE, NEAR_LEAKAGE = "leakage", "near_leakage"
 # What cannot be written as lines of UTF-8 is removed whatever the configuration says.
 UNWRITABLE = "bad_bytes"
-# Logarithms of length ratios are counted in bins of this width, from -RANGE to RANGE: the median in constant memory.
-_BIN, _RANGE = 1e-3, 12.0
 
 Lines = NDArray[np.bool_]
 
@@ -76,7 +74,8 @@ class Judge:
             other = in_other_language(languages_of(block, self.context), self.context)
             faults[LANGUAGE] = other & ~faults["script"] if "script" in faults else other
         if self.held_out and clean.leakage:
-            faults |= self.held_out.faults(block.source.lines)
+            unusable = np.any([faults[name] for name in (UNWRITABLE, "empty") if name in faults], axis=0)
+            faults |= {name: found & ~unusable for name, found in self.held_out.faults(block.source.lines).items()}
         hashes = {}
         if clean.duplicate:
             hashes[DUPLICATE] = _pair_hashes(block, text_hashes)
@@ -128,15 +127,3 @@ class Cleaner:
         """Remove temporary files."""
         for seen in self.seen.values():
             seen.close()
-
-
-def with_usual_ratio(context: Context, blocks: Iterable[Block]) -> Context:
-    """`context` with the median ratio of the lengths of these blocks."""
-    counts = np.zeros(round(2 * _RANGE / _BIN), np.int64)
-    for block in blocks:
-        bins = ((log_ratios(block) + _RANGE) / _BIN).astype(np.int64)
-        counts += np.bincount(np.clip(bins, 0, len(counts) - 1), minlength=len(counts))
-    if not (total := counts.sum()):
-        return context
-    middle = int(np.searchsorted(np.cumsum(counts), (total + 1) // 2))
-    return replace(context, ratio=float(np.exp((middle + 0.5) * _BIN - _RANGE)))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.folding import folded_lines
 from dragoman.text.normalise import INVISIBLE
 
 Hashes = NDArray[np.uint64]
@@ -44,6 +45,24 @@ def mixed(values: Hashes) -> Hashes:
 
 def text_hashes(texts: Sequence[str]) -> Hashes:
     """Equal for texts that differ only in case, spaces, invisible characters or Unicode composition."""
+    if not len(texts):
+        return np.zeros(0, np.uint64)
+    codes, bound = folded_lines(texts)
+    ends = np.flatnonzero(codes == 10)
+    lengths = np.diff(ends, prepend=-1)
+    starts = ends + 1 - lengths
+    with np.errstate(over="ignore"):
+        position = (np.arange(len(codes)) - np.repeat(starts, lengths)).astype(np.uint64)
+        parts = mixed((position << np.uint64(21) | codes) * _GOLDEN)
+        parts[ends] = 0
+        found = mixed(np.add.reduceat(parts, starts))
+    if len(bound):
+        found[bound] = _slow_text_hashes([texts[line] for line in bound.tolist()])
+    return found
+
+
+def _slow_text_hashes(texts: Sequence[str]) -> Hashes:
+    """The same for lines that need a full normalisation."""
     codes, line = _characters("NFC", texts)
     space = _classes()[codes] & _SPACE > 0
     kept = ~space

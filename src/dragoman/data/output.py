@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -27,7 +27,7 @@ class TextFiles:
 
     def write(self, index: int, lines: Iterable[str]) -> None:
         """Append lines to the file number `index`; an unpaired surrogate, which is a bad byte, becomes "?"."""
-        if text := "".join(f"{line}\n" for line in lines):
+        if text := "\n".join([*lines, ""]):
             try:
                 self._writers[index].write(text.encode("utf-8", "replace"))
             except OSError as error:
@@ -55,11 +55,16 @@ class TextFiles:
 @contextmanager
 def new_text_files(paths: Sequence[Path]) -> Iterator[TextFiles]:
     """Files that do not exist yet, which get their names when the block ends well. Raises DragomanError."""
-    for path in paths:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise storage_error(path.parent, error) from None
+    with ExitStack() as made:
+        for path in paths:
+            _make_folder(path.parent, made)
+        with _opened(paths) as files:
+            yield files
+        made.pop_all()  # they stay
+
+
+@contextmanager
+def _opened(paths: Sequence[Path]) -> Iterator[TextFiles]:
     try:
         with atomic_new_files(paths) as opened:
             files = TextFiles(paths, opened)
@@ -69,6 +74,22 @@ def new_text_files(paths: Sequence[Path]) -> Iterator[TextFiles]:
         if isinstance(error.__context__, DragomanError):  # closing a file that cannot be written fails as well
             raise error.__context__ from None
         raise storage_error(Path(error.filename) if error.filename else paths[0].parent, error) from None
+
+
+def _make_folder(folder: Path, made: ExitStack) -> None:
+    """Make a folder and those above it; `made` removes what was made, if it is empty then."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    for path in reversed(missing):
+        made.callback(_remove_if_empty, path)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def refuse_existing(paths: Iterable[Path], remedy: str) -> None:

@@ -4,8 +4,9 @@
 expression has to be tried; `dragoman.data.pairs` says what differs on those.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dragoman.data.block import (
     ADDRESS,
     AMPERSAND,
     BAD_BYTE,
+    BLOCK_LINES,
     CONTROL,
     DIGIT,
     LETTER,
@@ -32,6 +34,8 @@ from dragoman.text.script import scripts_of_language
 SCRIPT_LETTERS, LANGUAGE_LETTERS = 4, 20
 # Characters of both sides together below which lengths say nothing.
 RATIO_CHARACTERS = 20
+# Pairs, or characters if that is fewer, from which the usual ratio of lengths is taken: the first of a corpus.
+RATIO_PAIRS, RATIO_TEXT = 12 * BLOCK_LINES, 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,8 @@ def too_long(block: Block, context: Context) -> Lines:
 
 def numbers(block: Block, context: Context) -> Lines:
     """Numbers that the other side lacks."""
-    return _try_on(block, _have(block, DIGIT), numbers_differ)
+    chosen = _have(block, DIGIT) & (block.source.digits != block.target.digits)
+    return _try_on(block, chosen, numbers_differ)
 
 
 def urls(block: Block, context: Context) -> Lines:
@@ -161,6 +166,27 @@ def usual_ratio(blocks: Iterable[Block]) -> float:
     """The median of target characters per source character: a few absurd lines do not move it."""
     ratios = np.concatenate([np.zeros(0), *map(log_ratios, blocks)])
     return float(np.exp(np.median(ratios))) if ratios.size else 1.0
+
+
+def with_usual_ratio(context: Context, blocks: Iterator[Block]) -> tuple[Context, Iterator[Block]]:
+    """`context` with the usual ratio of the beginning of these blocks, and all of them again.
+
+    The beginning has RATIO_PAIRS pairs, fewer if they are long: it stays in memory until it is known.
+    """
+    beginning: deque[Block] = deque()
+    pairs = characters = 0
+    while pairs < RATIO_PAIRS and characters < RATIO_TEXT and (block := next(blocks, None)):
+        beginning.append(block)
+        pairs += len(block)
+        characters += int(block.source.lengths.sum() + block.target.lengths.sum())
+    context = replace(context, ratio=usual_ratio(beginning))
+
+    def everything() -> Iterator[Block]:
+        while beginning:  # whose arrays are not kept
+            yield beginning.popleft()
+        yield from blocks
+
+    return context, everything()
 
 
 def _is_empty(side: Side) -> Lines:

@@ -1,18 +1,16 @@
 """Cleaning a corpus: files of the same names without the pairs that break a rule, and a file of those pairs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import load_config
-from dragoman.data.block import Block
-from dragoman.data.blocks import BlockReader
-from dragoman.data.clean import Cleaner, HeldOut, Judge, Kept, Verdict, held_out, with_usual_ratio
+from dragoman.data.blocks import BlockReader, Reading
+from dragoman.data.clean import Cleaner, HeldOut, Judge, Kept, held_out
 from dragoman.data.corpus import describe_unequal
 from dragoman.data.on_ray import judged_by_ray, refuse_without_ray
 from dragoman.data.output import (
@@ -25,7 +23,7 @@ from dragoman.data.output import (
     reject_line,
 )
 from dragoman.data.parallel import judged
-from dragoman.data.rules import Context
+from dragoman.data.rules import Context, with_usual_ratio
 from dragoman.errors import ConfigError, DataError, check_count, checked_path
 from dragoman.workflows.data import REJECTS, corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -73,14 +71,22 @@ def clean_data(
         refuse_without_ray(corpus)
     files = _output_files(corpus, folder, force)
     listener = Listeners(listeners)
-    judge, total = _prepare(config, corpus, listener)
+    reading = Reading([corpus])
+    reader = BlockReader(corpus, reading)
+    context = Context(config.project.source, config.project.target, config.data.clean)
+    context, blocks = with_usual_ratio(context, iter(reader))
+    judge = Judge(context, _held_out(config, corpus, listener))
     with ExitStack() as stack:
         cleaner = Cleaner()
         stack.callback(cleaner.close)
         out = stack.enter_context(new_text_files([*files, folder / REJECTS]))
-        for block, verdict in _judged(corpus, judge, workers, ray):
+        for block, verdict in judged_by_ray(corpus, judge) if ray else judged(blocks, judge, workers):
             _write(cleaner.decide(block, verdict), out, corpus)
-            listener.on_progress(Progress("cleaning", cleaner.pairs, total, "pairs"))
+            listener.on_progress(Progress("cleaning", cleaner.pairs, reading.expected(cleaner.pairs), "pairs"))
+        if reader.surplus:
+            raise DataError(describe_unequal(corpus))
+        if not cleaner.pairs:
+            raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
     removed = dict(cleaner.removed.most_common())
     return CleanResult(cleaner.pairs, cleaner.kept, removed, files, folder / REJECTS, round(judge.context.ratio, 4))
 
@@ -96,26 +102,6 @@ def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path
     if not force:
         refuse_existing(written, "give --force to replace it, or another folder with -o")
     return files
-
-
-def _prepare(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> tuple[Judge, int]:
-    """The rules for this corpus, after a first look at its lengths, and the number of its pairs."""
-    context = Context(config.project.source, config.project.target, config.data.clean)
-    reader, total = BlockReader(corpus), 0
-
-    def blocks() -> Iterator[Block]:
-        nonlocal total
-        for block in reader:
-            total += len(block)
-            listener.on_progress(Progress("reading", total, None, "pairs"))
-            yield block
-
-    context = with_usual_ratio(context, blocks())
-    if reader.surplus:
-        raise DataError(describe_unequal(corpus))
-    if not total:
-        raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
-    return Judge(context, _held_out(config, corpus, listener)), total
 
 
 def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> HeldOut | None:
@@ -136,15 +122,8 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
     return held_out(block for part in compared for block in BlockReader(part))
 
 
-def _judged(corpus: CorpusConfig, judge: Judge, workers: int, ray: bool) -> Iterator[tuple[Block, Verdict]]:
-    if ray:
-        return judged_by_ray(corpus, judge)
-    return judged(BlockReader(corpus), judge, workers)
-
-
 def _write(found: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
     """Append what is kept of a block to the files, and the rest to the rejects."""
-    source, target = found.block.source.lines, found.block.target.lines
-    rows = np.flatnonzero(found.kept).tolist()
-    out.write_pairs(corpus, ((source[row], target[row]) for row in rows))
+    source, target = (compress(side.lines, found.kept.tolist()) for side in (found.block.source, found.block.target))
+    out.write_pairs(corpus, zip(source, target, strict=True))
     out.write(len(corpus.files), (reject_line(found.block, row, why) for row, why in found.reasons.items()))
