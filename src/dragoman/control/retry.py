@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from dragoman.config import DecodeConfig
+from dragoman.config.decode import RetryOptions
 from dragoman.control.sentences import Sentence, join
 from dragoman.translation import Translation
 
@@ -30,8 +31,7 @@ def translate_with_retries(
         ]
 
     translations = translate(sentences, options)
-    size = min(options.no_repeat_ngram or RETRY_NO_REPEAT_NGRAM, RETRY_NO_REPEAT_NGRAM)
-    retry_options = options.model_copy(update={"no_repeat_ngram": size, "min_length": _more_than_nothing(options)})
+    retry_options = _retry_options(options)
     for retry in (translate, in_parts):
         flagged = [index for index, translation in enumerate(translations) if translation.warnings]
         retried = retry([sentences[index] for index in flagged], retry_options)
@@ -39,6 +39,15 @@ def translate_with_retries(
             if not translation.warnings:
                 translations[index] = translation
     return translations
+
+
+def _retry_options(options: DecodeConfig) -> DecodeConfig:
+    """Without repetitions and not empty; RetryOptions where the caller has asked for no rule and for no exactness."""
+    size = min(options.no_repeat_ngram or RETRY_NO_REPEAT_NGRAM, RETRY_NO_REPEAT_NGRAM)
+    rules = {"no_repeat_ngram": size, "min_length": _more_than_nothing(options)}
+    if options.no_repeat_ngram or options.min_length or options.exact:
+        return options.model_copy(update=rules)
+    return RetryOptions.model_construct(**{**dict(options), **rules})
 
 
 def _more_than_nothing(options: DecodeConfig) -> int:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dragoman.config import DecodeConfig
+from dragoman.config.decode import RetryOptions
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.engine.groups import balanced_groups, thread_tokens
@@ -34,6 +35,10 @@ SCORED_TOKENS = 2048
 ALONE = {"max_batch_size": 1, "batch_type": "examples"}
 # A stepwise search: the sentences that each thread searches together, and the tokens decoded ahead of a hypothesis.
 STEPWISE_SENTENCES, LOOKAHEAD = 16, 6
+# A translation of this many tokens, most of whose n-grams come again, is a loop.
+LOOP, LOOP_NGRAM = 40, 4
+# A score of this times those of the hypotheses at the limit is better than they can become by ending there.
+CLEARLY = 0.8
 
 
 class CTranslate2Engine:
@@ -75,10 +80,11 @@ class CTranslate2Engine:
         stepwise = self._differing(jobs, options)
         direct = [n for n in range(len(jobs)) if n not in stepwise]
         results = dict(zip(direct, self._search([jobs[n] for n in direct], options), strict=True))
-        if _is_greedy(options):
+        if _is_greedy(options) or isinstance(options, RetryOptions):
             results = {n: [result.cut(jobs[n].limit) for result in own] for n, own in results.items()}
         else:  # at its limit our search ends every hypothesis; CTranslate2 knows only those it has
-            full = {n for n, own in results.items() if any(len(result.tokens) >= jobs[n].limit for result in own)}
+            full = {n for n, own in results.items() if _ends_at_limit(own, jobs[n].limit, options)}
+            results = {n: [result.cut(jobs[n].limit) for result in own] for n, own in results.items()}
             direct, stepwise = [n for n in direct if n not in full], stepwise | full
         ours = sorted(stepwise)
         rescored = self._rescore([jobs[n] for n in direct], [results[n] for n in direct], options)
@@ -140,7 +146,7 @@ class CTranslate2Engine:
         found = {n for n, job in enumerate(jobs) if options.shortlist and job.target_prefix}
         if _is_greedy(options):
             return found
-        if options.min_length or options.no_repeat_ngram:
+        if (options.min_length or options.no_repeat_ngram) and not isinstance(options, RetryOptions):
             return set(range(len(jobs)))
         others = [n for n, job in enumerate(jobs) if n not in found and 0 < len(job.target_prefix) < job.limit]
         for group in _parts(others, self._together(options)):
@@ -224,6 +230,31 @@ def _hypotheses(
     if options.method == "beam":
         found.sort(key=lambda hypothesis: -hypothesis.score)
     return found[: options.n_best]
+
+
+def _ends_at_limit(results: Sequence[Result], limit: int, options: DecodeConfig) -> bool:
+    """Whether our own search must end hypotheses of a job, because they reach its limit.
+
+    It is slow, and most that reach the limit repeat themselves: where one translation is wanted, it is left out if one
+    that ended before is clearly better than these, or if the translation is a loop, for which control has a retry.
+    """
+    if isinstance(options, RetryOptions) or all(len(result.tokens) < limit for result in results):
+        return False
+    if options.n_best > 1 or options.exact:
+        return True
+    ended, others = list[float](), list[float]()
+    for result in results:
+        length = min(len(result.tokens), limit)
+        score = result.reported_log_prob / length_penalty(length + 1, options.length_penalty)
+        (ended if result.finished and length == len(result.tokens) else others).append(score)
+    clearly_better = bool(ended) and max(ended) >= CLEARLY * max(others, default=-np.inf)
+    return not clearly_better and not _loops(results[0].tokens[:limit])
+
+
+def _loops(tokens: Sequence[int]) -> bool:
+    """Whether most n-grams of a long translation occur more than once."""
+    grams = [tuple(tokens[start : start + LOOP_NGRAM]) for start in range(len(tokens) - LOOP_NGRAM + 1)]
+    return len(tokens) >= LOOP and 2 * len(set(grams)) < len(grams)
 
 
 def _is_greedy(options: DecodeConfig) -> bool:
