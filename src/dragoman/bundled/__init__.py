@@ -85,7 +85,8 @@ def bundled_model_for(text: str) -> BundledModel:
     letters = scripts(text)
     found = max(models, key=lambda model: model.log_likelihood(letters))
     if not found.knows(letters):
-        most = letters.most_common(1)[0][0].capitalize()
+        most = letters.most_common(1)[0][0]
+        most = most if most == "CJK" else most.capitalize()
         known = ", ".join(model.name for model in models)
         raise ConfigError(f"no bundled model ({known}) reads {most} letters; give one with -m MODEL")
     return found

@@ -73,9 +73,8 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     jsonl = request.jsonl or any(name.endswith(".jsonl") for name in names)
     request = replace(request, jsonl=jsonl, as_json=request.as_json or jsonl)
     lines = _lines(request)
-    refuse_output(
-        request.destination, [request.source] if request.source else [], resume=request.resume, force=request.force
-    )
+    inputs = [path for path in (request.source, request.glossary) if path]
+    refuse_output(request.destination, inputs, resume=request.resume, force=request.force)
     glossary = Glossary.read(request.glossary) if request.glossary else None
     translators: Translator | BundledTranslators
     if request.models:

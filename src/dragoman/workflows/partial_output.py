@@ -63,7 +63,8 @@ class PartialOutput:
             self._record.write(json.dumps(vars(done)).encode() + b"\n")
             _to_disk(self._record)
         except OSError as error:
-            raise storage_error(self.output, error) from None
+            kept = f"; saved up to line {self.done.lines:,}, continue with --resume" if self.done.lines else ""
+            raise storage_error(self.output, error, kept) from None
         self.done = done
 
     def check_text(self) -> None:
