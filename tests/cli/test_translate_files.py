@@ -256,8 +256,6 @@ def test_json_lines_have_options_of_their_own(dragoman: Any, model: Path, tmp_pa
         ('{"text": 5}', '"text": a value of type int; give a string'),
         ('{"text": "\\ud800"}', '"text": an unpaired surrogate (invalid Unicode); fix the encoding'),
         ('{"text": "a", "id": ["\\ud800"]}', '"id": an unpaired surrogate (invalid Unicode); fix the encoding'),
-        ('{"text": "a", "id": 1e999}', '"id": holds a number that JSON does not have'),
-        ('{"text": "a", "id": NaN}', '"id": holds a number that JSON does not have'),
         ('{"text": "a", "baem": 2}', '"baem": unknown key; did you mean beam?'),
         ('{"text": "a", "beam": 0}', "decode.beam: input should be greater than 0, not 0"),
         ('{"text": "a", "beam": 1, "n_best": 2}', "decode.n_best: 2 is more than beam = 1; widen the beam"),

@@ -86,7 +86,8 @@ def _request(
             raise DataError(f'"{name}": {missing}; give a string')
         if not is_text(value):
             raise DataError(f'"{name}": an unpaired surrogate (invalid Unicode); fix the encoding')
-    _refuse_unwritable_id(record.get("id"))
+    if not is_text(json.dumps(record.get("id"), ensure_ascii=False)):  # the output repeats it
+        raise DataError('"id": an unpaired surrogate (invalid Unicode); fix the encoding')
     if terms is not None and not isinstance(terms, dict):
         raise DataError(f'"glossary": {describe_type(terms)}; give an object, as in {{"term": "translation"}}')
     glossary = Glossary.of(terms, f"{location}: glossary") if terms else None
@@ -96,16 +97,6 @@ def _request(
     change_options(options, changes)
     identity = {"id": record["id"]} if "id" in record else {}
     return LineRequest(str(text), location, prefix, glossary, changes, identity, line)
-
-
-def _refuse_unwritable_id(value: object) -> None:
-    """The output repeats it; Python reads NaN and Infinity, which JSON does not have."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        raise DataError('"id": holds a number that JSON does not have (NaN or infinity); give another') from None
-    if not is_text(text):
-        raise DataError('"id": an unpaired surrogate (invalid Unicode); fix the encoding')
 
 
 def translate_requests(
