@@ -272,6 +272,11 @@ EXTRA: list[tuple[str, str, str]] = [
         "[data.clean]\ntoo_long = 1e99\n",
         "data.clean.too_long: input should be a whole number, not 1e+99",
     ),
+    (
+        "a million layers",
+        '[model]\npreset = "tiny"\nlayers = 1000000\n',
+        "model.encoder_layers: input should be less than or equal to 1000, not 1000000",
+    ),
     ("a factor below 1", "[data.clean]\nlength_ratio = 0.5\n", "data.clean.length_ratio: give a factor of at least 1"),
     ("too small", "[train]\naccumulate = 0\n", "train.accumulate: input should be greater than 0, not 0"),
     ("not a number", "[train]\nlearning_rate = nan\n", "train.learning_rate: input should be a finite number"),

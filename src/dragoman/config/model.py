@@ -1,13 +1,15 @@
 """The keys of [model]: the shape of the Transformer, in the names of section 3 and table 3 of the paper."""
 
 from collections.abc import Container
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from dragoman.config.base import Fraction, Positive, Section
 from dragoman.config.presets import MODEL_PRESETS
 
+# The deepest published Transformer has 1,000 layers on each side (Wang et al. 2022, DeepNet).
+LayerCount = Annotated[int, Field(gt=0, le=1000)]
 # Without a preset all of these must be set (both depths by `layers`); without any of them the preset is `small`.
 SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
 
@@ -19,11 +21,11 @@ class ModelConfig(Section):
     """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations.
     `auto` chooses among these by the amount of text and whether there is a GPU, and a higher `dropout` for little
     text."""
-    layers: Positive | None = None
+    layers: LayerCount | None = None
     """N, the number of layers of the encoder and of the decoder."""
-    encoder_layers: Positive
+    encoder_layers: LayerCount
     """Number of encoder layers; `layers` unless set."""
-    decoder_layers: Positive
+    decoder_layers: LayerCount
     """Number of decoder layers; `layers` unless set."""
     d_model: Positive
     """Width of the embeddings and of the output of every sub-layer."""
