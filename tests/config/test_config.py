@@ -275,7 +275,7 @@ EXTRA: list[tuple[str, str, str]] = [
     (
         "a million layers",
         '[model]\npreset = "tiny"\nlayers = 1000000\n',
-        "model.encoder_layers: input should be less than or equal to 1000, not 1000000",
+        "model.layers: input should be less than or equal to 1000, not 1000000",
     ),
     ("a factor below 1", "[data.clean]\nlength_ratio = 0.5\n", "data.clean.length_ratio: give a factor of at least 1"),
     ("too small", "[train]\naccumulate = 0\n", "train.accumulate: input should be greater than 0, not 0"),
