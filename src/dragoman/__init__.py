@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dragoman.translation import Translation
     from dragoman.translator import Translator
     from dragoman.workflows.clean import CleanResult, clean_data
-    from dragoman.workflows.confidence import learn_model_confidence
+    from dragoman.workflows.confidence import ConfidenceResult, learn_model_confidence
     from dragoman.workflows.data import check_data, split_data
     from dragoman.workflows.distil import distill
     from dragoman.workflows.evaluate import Evaluation, evaluate
@@ -70,7 +70,7 @@ _MODULES = {
     "translation": ("Translation",),
     "translator": ("Translator",),
     "workflows.clean": ("CleanResult", "clean_data"),
-    "workflows.confidence": ("learn_model_confidence",),
+    "workflows.confidence": ("ConfidenceResult", "learn_model_confidence"),
     "workflows.data": ("check_data", "split_data"),
     "workflows.distil": ("distill",),
     "workflows.evaluate": ("Evaluation", "evaluate"),
@@ -86,6 +86,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [
     "Bundle",
     "CleanResult",
+    "ConfidenceResult",
     "ConfigError",
     "DataError",
     "DecodeConfig",
