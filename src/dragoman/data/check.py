@@ -133,7 +133,7 @@ class _Check:
         else:
             usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
             found |= self._leakage(block, sources, usable)
-            found |= self._repeats(block, sources, ~np.any(list(found.values()), axis=0))
+            found |= self._repeats(block, sources, usable)
             self.coverage.add_training(block)
         found["swapped"] = are_swapped(block, languages, context)
         found[TOKENISED] = np.fromiter(
@@ -150,17 +150,14 @@ class _Check:
             part.examples.setdefault(number, _example(location, block, index))
         self.coverage.add_held_out(part.report.name, block)
 
-    def _repeats(self, block: Block, sources: Hashes, sound: Lines) -> dict[str, Lines]:
-        """Training pairs that occurred before, exactly or nearly, among those without another fault."""
+    def _repeats(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+        """Training pairs that occurred before, exactly or nearly."""
         if not self.context.clean.duplicate:
             return {}
-        exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
-        rows = np.flatnonzero(sound)
-        exact[rows] = self.seen.add((sources * np.uint64(3) + text_hashes(block.target.lines))[rows])
-        rows = np.flatnonzero(sound & ~exact)
+        exact = self.seen.add(sources * np.uint64(3) + text_hashes(block.target.lines)) & usable
         letters = [letter_hashes(side.lines) for side in (block.source, block.target)]
-        near[rows] = self.seen_letters.add((letters[0] * np.uint64(3) + letters[1])[rows])
-        return {"duplicate": exact, "near_duplicate": near}
+        near = self.seen_letters.add(letters[0] * np.uint64(3) + letters[1]) & usable
+        return {"duplicate": exact, "near_duplicate": near & ~exact}
 
     def _leakage(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
         """Training pairs whose source is held out, exactly or nearly."""
