@@ -35,10 +35,6 @@ SCORED_TOKENS = 2048
 ALONE = {"max_batch_size": 1, "batch_type": "examples"}
 # A stepwise search: the sentences that each thread searches together, and the tokens decoded ahead of a hypothesis.
 STEPWISE_SENTENCES, LOOKAHEAD = 16, 6
-# A translation of this many tokens, most of whose n-grams come again, is a loop.
-LOOP, LOOP_NGRAM = 40, 4
-# A score of this times those of the hypotheses at the limit is better than they can become by ending there.
-CLEARLY = 0.8
 
 
 class CTranslate2Engine:
@@ -233,28 +229,8 @@ def _hypotheses(
 
 
 def _ends_at_limit(results: Sequence[Result], limit: int, options: DecodeConfig) -> bool:
-    """Whether our own search must end hypotheses of a job, because they reach its limit.
-
-    It is slow, and most that reach the limit repeat themselves: where one translation is wanted, it is left out if one
-    that ended before is clearly better than these, or if the translation is a loop, for which control has a retry.
-    """
-    if isinstance(options, RetryOptions) or all(len(result.tokens) < limit for result in results):
-        return False
-    if options.n_best > 1 or options.exact:
-        return True
-    ended, others = list[float](), list[float]()
-    for result in results:
-        length = min(len(result.tokens), limit)
-        score = result.reported_log_prob / length_penalty(length + 1, options.length_penalty)
-        (ended if result.finished and length == len(result.tokens) else others).append(score)
-    clearly_better = bool(ended) and max(ended) >= CLEARLY * max(others, default=-np.inf)
-    return not clearly_better and not _loops(results[0].tokens[:limit])
-
-
-def _loops(tokens: Sequence[int]) -> bool:
-    """Whether most n-grams of a long translation occur more than once."""
-    grams = [tuple(tokens[start : start + LOOP_NGRAM]) for start in range(len(tokens) - LOOP_NGRAM + 1)]
-    return len(tokens) >= LOOP and 2 * len(set(grams)) < len(grams)
+    """Whether our own search must end hypotheses of a job, because they reach its limit; a retry goes without."""
+    return not isinstance(options, RetryOptions) and any(len(result.tokens) >= limit for result in results)
 
 
 def _is_greedy(options: DecodeConfig) -> bool:
