@@ -1,25 +1,47 @@
 """Where CTranslate2's own search stays although hypotheses reach the length limit, and in retries."""
 
+from collections.abc import Sequence
+
+import pytest
+
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import RetryOptions
 from dragoman.control.retry import _retry_options
-from dragoman.engine.ctranslate2 import _ends_at_limit
+from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.engine.limit import are_settled
 from dragoman.engine.network import Result
 
 LIMIT = 60
-ENDED = Result(tuple(range(10, 30)), -20.0, True)
-RUNAWAY = Result(tuple(range(100, 161)), -90.0, False)
+OPTIONS = DecodeConfig(beam=3)
+SURE, UNSURE = Result(tuple(range(20)), -5.0, True), Result(tuple(range(20)), -95.0, True)
+RUNAWAYS = [Result((*range(100, 159), last), -90.0 - last, False) for last in range(3)]
 
 
-def test_what_reaches_the_limit_is_searched_stepwise_but_not_in_a_retry() -> None:
-    assert not _ends_at_limit([ENDED], LIMIT, DecodeConfig())
-    assert _ends_at_limit([ENDED, RUNAWAY], LIMIT, DecodeConfig())
+def best(result: Result, end: float = 0.0) -> list[Hypothesis]:
+    """`result` as the best hypothesis, ended with EOS of log P `end`."""
+    log_prob = result.reported_log_prob + end
+    return [Hypothesis(result.tokens, log_prob, log_prob / length_penalty(len(result.tokens) + 1, 0.6))]
+
+
+@pytest.mark.parametrize(
+    ("found", "results", "settled"),
+    [
+        (best(RUNAWAYS[0], -3.0), RUNAWAYS, True),  # all unfinished hypotheses are known
+        (best(SURE), [SURE, *RUNAWAYS[:2]], True),
+        (best(UNSURE), [*RUNAWAYS[:2], UNSURE], False),  # one more of log P -95 may be missing
+        (best(RUNAWAYS[0], -9.0), [SURE, *RUNAWAYS[:2]], False),  # EOS made it less likely than a missing one
+        ([*best(SURE), *best(RUNAWAYS[0], -9.0)], [SURE, *RUNAWAYS[:2]], False),
+    ],
+)
+def test_a_search_at_its_limit_is_settled_if_no_missing_hypothesis_can_be_among_the_best(
+    found: Sequence[Hypothesis], results: Sequence[Result], settled: bool
+) -> None:
+    assert are_settled(found, results, LIMIT, OPTIONS) is settled
 
 
 def test_a_retry_leaves_the_rules_to_the_engine_unless_the_caller_has_some() -> None:
     free = _retry_options(DecodeConfig(beam=3))
     assert isinstance(free, RetryOptions)
     assert (free.beam, free.no_repeat_ngram, free.min_length) == (3, 4, 2)
-    assert not _ends_at_limit([RUNAWAY], LIMIT, free)
     for asked in (DecodeConfig(exact=True), DecodeConfig(min_length=3), DecodeConfig(no_repeat_ngram=5)):
         assert not isinstance(_retry_options(asked), RetryOptions)

@@ -19,6 +19,7 @@ from dragoman.config.decode import RetryOptions
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Ids
 from dragoman.engine.groups import balanced_groups, thread_tokens
+from dragoman.engine.limit import are_settled
 from dragoman.engine.memory import SearchSize, hypotheses, refuse_beyond_memory
 from dragoman.engine.network import Job, Network, Result
 from dragoman.engine.process import refuse_fork
@@ -76,16 +77,14 @@ class CTranslate2Engine:
         stepwise = self._differing(jobs, options)
         direct = [n for n in range(len(jobs)) if n not in stepwise]
         results = dict(zip(direct, self._search([jobs[n] for n in direct], options), strict=True))
-        if _is_greedy(options) or isinstance(options, RetryOptions):
-            results = {n: [result.cut(jobs[n].limit) for result in own] for n, own in results.items()}
-        else:  # at its limit our search ends every hypothesis; CTranslate2 knows only those it has
-            full = {n for n, own in results.items() if _ends_at_limit(own, jobs[n].limit, options)}
-            results = {n: [result.cut(jobs[n].limit) for result in own] for n, own in results.items()}
-            direct, stepwise = [n for n in direct if n not in full], stepwise | full
+        at_limit = {} if _is_greedy(options) or isinstance(options, RetryOptions) else self._at_limit(jobs, results)
+        settled = self._search_to_limit(at_limit, options)
+        direct = [n for n in direct if n not in at_limit]
+        stepwise |= at_limit.keys() - settled.keys()
+        cut = [[result.cut(jobs[n].limit) for result in results[n]] for n in direct]
+        found = dict(zip(direct, self._rescore([jobs[n] for n in direct], cut, options), strict=True)) | settled
         ours = sorted(stepwise)
-        rescored = self._rescore([jobs[n] for n in direct], [results[n] for n in direct], options)
-        searched = self._search_stepwise([jobs[n] for n in ours], options)
-        found = dict(zip([*direct, *ours], [*rescored, *searched], strict=True))
+        found.update(zip(ours, self._search_stepwise([jobs[n] for n in ours], options), strict=True))
         return [found[n] for n in range(len(jobs))]
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
@@ -110,6 +109,31 @@ class CTranslate2Engine:
         for group, several in zip(groups, found, strict=True):
             of_job.update(zip(group, several, strict=True))
         return [of_job[n] for n in range(len(jobs))]
+
+    def _at_limit(self, jobs: Sequence[Job], results: Mapping[int, Sequence[Result]]) -> dict[int, Job]:
+        """The jobs with results that reach their limit: our search ends all hypotheses there, not only these."""
+        return {n: jobs[n] for n, own in results.items() if any(len(it.tokens) >= jobs[n].limit for it in own)}
+
+    def _search_to_limit(self, jobs: Mapping[int, Job], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
+        """The hypotheses of those of these jobs whose best no search would find others than, see `engine.limit`."""
+        found: dict[int, list[Hypothesis]] = {}
+        for limit in {job.limit for job in jobs.values()}:
+            same = [n for n, job in jobs.items() if job.limit == limit and not job.target_prefix]
+            own = [jobs[n] for n in same]
+            groups = self._groups(own, options)
+            searched = self._network.search([[own[k] for k in group] for group in groups], options, beyond=0)
+            results = {
+                k: result
+                for group, several in zip(groups, searched, strict=True)
+                for k, result in zip(group, several, strict=True)
+            }
+            rescored = self._rescore(own, [results[k] for k in range(len(own))], options)
+            found |= {
+                n: best
+                for k, (n, best) in enumerate(zip(same, rescored, strict=True))
+                if are_settled(best, results[k], limit, options)
+            }
+        return found
 
     def _largest(self, jobs: Sequence[Job], options: DecodeConfig) -> int:
         """Bytes that the largest job needs."""
@@ -226,11 +250,6 @@ def _hypotheses(
     if options.method == "beam":
         found.sort(key=lambda hypothesis: -hypothesis.score)
     return found[: options.n_best]
-
-
-def _ends_at_limit(results: Sequence[Result], limit: int, options: DecodeConfig) -> bool:
-    """Whether our own search must end hypotheses of a job, because they reach its limit; a retry goes without."""
-    return not isinstance(options, RetryOptions) and any(len(result.tokens) >= limit for result in results)
 
 
 def _is_greedy(options: DecodeConfig) -> bool:

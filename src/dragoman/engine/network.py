@@ -72,10 +72,16 @@ class Network:
         """The number of target pieces."""
         return len(self._ids)
 
-    def search(self, groups: Iterable[Sequence[Job]], options: DecodeConfig) -> list[list[list[Result]]]:
-        """The results of each job of each group; the jobs of a group are searched together."""
+    def search(
+        self, groups: Iterable[Sequence[Job]], options: DecodeConfig, beyond: int = 1
+    ) -> list[list[list[Result]]]:
+        """The results of each job of each group; the jobs of a group are searched together.
+
+        Each group is searched up to the largest limit of its jobs and `beyond`: with 1, a search that reaches the limit
+        shows in its results.
+        """
         network = self._seeded(options.seed) if options.method == "sample" else self._loaded[0]
-        futures = [self._submit(network, group, options) for group in groups]
+        futures = [self._submit(network, group, options, beyond) for group in groups]
         with _within_positions():
             found = [[self._parse_result(future.result()) for future in group] for group in futures]
         times = options.n_best if _draws_one(options) else 1
@@ -120,7 +126,7 @@ class Network:
             for result in results
         ]
 
-    def _submit(self, network: Any, jobs: Sequence[Job], options: DecodeConfig) -> Any:
+    def _submit(self, network: Any, jobs: Sequence[Job], options: DecodeConfig, beyond: int) -> Any:
         """Futures of CTranslate2's results, one for each job."""
         sampling = options.method == "sample"
         sampled = {
@@ -137,7 +143,7 @@ class Network:
             length_penalty=STOP_AT_BEAM,
             no_repeat_ngram_size=options.no_repeat_ngram,
             min_decoding_length=options.min_length,
-            max_decoding_length=max(job.limit for job in jobs) + 1,  # so that a search that reaches its limit is seen
+            max_decoding_length=max(job.limit for job in jobs) + beyond,
             use_vmap=options.shortlist,
             return_scores=True,
             asynchronous=True,
