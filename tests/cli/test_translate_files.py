@@ -185,6 +185,17 @@ def test_an_input_is_never_replaced(dragoman: Any, model: Path, tmp_path: Path) 
     assert "is read too" in dragoman(*command).refused(2)
 
 
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="no /dev/stdin")
+def test_a_file_that_is_stdin_is_never_replaced(model: Path, tmp_path: Path) -> None:
+    source = write(tmp_path / "in", ["the dog"])
+    command = [sys.executable, "-m", "dragoman", "translate", "-m", str(model), "-o", str(source), "--force"]
+    with source.open("rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 2
+    assert "is read too" in done.stderr
+    assert source.read_text() == "the dog\n"
+
+
 @pytest.mark.parametrize("flag", ["--resume", "--force"])
 def test_flags_of_a_file_are_refused_where_there_is_none(dragoman: Any, model: Path, flag: str) -> None:
     for output in ([], ["-o", "-"], ["-o", "/dev/null"]):

@@ -29,6 +29,8 @@ from dragoman.translator import Translator
 from dragoman.workflows.line_requests import LineRequest, parse_lines, translate_requests
 from dragoman.workflows.listener import Progress
 
+# The file that stdin may be: `translate < FILE -o FILE` would replace it.
+STDIN = Path("/dev/stdin")
 # Lines between two reports of memory: they are at least a minute apart.
 REPORT_EVERY = 100_000
 # Lines translated together at first; twice as many each time, up to WINDOW.
@@ -73,7 +75,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     jsonl = request.jsonl or any(name.endswith(".jsonl") for name in names)
     request = replace(request, jsonl=jsonl, as_json=request.as_json or jsonl)
     lines = _lines(request)
-    inputs = [path for path in (request.source, request.glossary) if path]
+    inputs = [path for path in (request.source or STDIN, request.glossary) if path]
     refuse_output(request.destination, inputs, resume=request.resume, force=request.force)
     glossary = Glossary.read(request.glossary) if request.glossary else None
     translators: Translator | BundledTranslators
