@@ -44,6 +44,7 @@ PATTERNS = (
     # A cluster.
     r"data/test_clean\.py::test_a_local_cluster.*",
     # Long texts and long trainings.
+    r"cli/test_estimate\.py::test_what_a_run_chose_is_reported_stored_and_kept",
     r"cli/test_translate_in_the_long_run\.py::test_a_megabyte_on_a_line_is_a_line\[(?!'the red dog).*",
     r"text/test_segment\.py::test_a_megabyte_on_a_line_is_cut_in_seconds\[(?!'ab\. ').*",
     r"shortlist/test_shortlist\.py::test_a_trained_model_teaches_its_dictionary",
