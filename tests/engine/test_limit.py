@@ -26,7 +26,7 @@ def best(result: Result, end: float = 0.0) -> list[Hypothesis]:
 @pytest.mark.parametrize(
     ("found", "results", "settled"),
     [
-        (best(RUNAWAYS[0], -3.0), RUNAWAYS, True),  # all unfinished hypotheses are known
+        (best(RUNAWAYS[0], -3.0), RUNAWAYS, False),  # a finished one of log P -95 may be missing
         (best(SURE), [SURE, *RUNAWAYS[:2]], True),
         (best(UNSURE), [*RUNAWAYS[:2], UNSURE], False),  # one more of log P -95 may be missing
         (best(RUNAWAYS[0], -9.0), [SURE, *RUNAWAYS[:2]], False),  # EOS made it less likely than a missing one
@@ -36,7 +36,12 @@ def best(result: Result, end: float = 0.0) -> list[Hypothesis]:
 def test_a_search_at_its_limit_is_settled_if_no_missing_hypothesis_can_be_among_the_best(
     found: Sequence[Hypothesis], results: Sequence[Result], settled: bool
 ) -> None:
-    assert are_settled(found, results, LIMIT, OPTIONS) is settled
+    assert are_settled(found, results, 20, LIMIT, OPTIONS) is settled
+
+
+def test_a_translation_that_runs_away_is_taken_as_it_is() -> None:
+    assert are_settled(best(RUNAWAYS[0], -30.0), RUNAWAYS, LIMIT - 50, LIMIT, OPTIONS)
+    assert not are_settled(best(RUNAWAYS[0], -30.0), [UNSURE, *RUNAWAYS[:2]], LIMIT - 50, LIMIT, OPTIONS)
 
 
 def test_a_retry_leaves_the_rules_to_the_engine_unless_the_caller_has_some() -> None:

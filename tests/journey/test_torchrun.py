@@ -63,7 +63,7 @@ def test_bad_text_is_told_and_nobody_waits(project: Path) -> None:
     (project / "valid.tsv").write_text("no tab here\n")
     ended = torchrun("train", str(project / "run.toml"))
     assert ended.returncode != 0
-    assert "valid.tsv:1: 1 columns; a line is source, one tab, target" in ended.stderr
+    assert "valid.tsv:1: 1 column; a line is source, one tab, target" in ended.stderr
     assert "internal error" not in ended.stderr
 
 

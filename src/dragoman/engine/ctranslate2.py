@@ -131,7 +131,7 @@ class CTranslate2Engine:
             found |= {
                 n: best
                 for k, (n, best) in enumerate(zip(same, rescored, strict=True))
-                if are_settled(best, results[k], limit, options)
+                if are_settled(best, results[k], len(jobs[n].source_ids), limit, options)
             }
         return found
 
