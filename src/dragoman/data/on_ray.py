@@ -40,7 +40,7 @@ def judged_by_ray(corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, V
     log = logging.getLogger("ray.data")
     level = log.level
     if started:
-        ray.init(log_to_driver=False, logging_level="error")
+        ray.init(log_to_driver=False, logging_level=logging.ERROR)
     log.setLevel(logging.ERROR)
     try:
         yield from _results(ray, corpus, judge)
