@@ -99,3 +99,12 @@ def test_a_device_that_an_export_cannot_use_is_no_damage_of_the_model(dragoman: 
     found = dragoman("translate", "-m", "en-ko", ENGLISH, "--device", device)
     assert device in found.refused(5)
     assert "use --device cpu" in found.err
+
+
+@pytest.mark.parametrize("verb", ["glossary", "shortlist", "confidence"])
+def test_a_bundled_model_is_not_changed(dragoman: Any, tmp_path: Path, verb: str) -> None:
+    texts = [tmp_path / "a.en", tmp_path / "a.ko"]
+    for path in texts:
+        path.write_text("a\tb\n", encoding="utf-8")
+    given = texts[:1] if verb == "glossary" else texts
+    assert dragoman("model", verb, "-m", "en-ko", *given).refused(4).startswith("en-ko: a bundled model, which stays")

@@ -7,6 +7,7 @@ named here: a text is matched with the model whose source language is written in
 """
 
 import math
+import os
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -71,6 +72,16 @@ def resolve_model(model: Path | str) -> Path:
         return HOME / folder
     if close := get_close_matches(folder.name, [path.parent.name for path in HOME.glob("*/bundle.json")], 1, 0.75):
         raise ModelError(f"{model}: no such model folder; did you mean {close[0]}?")
+    return folder
+
+
+def changeable_model(model: str | os.PathLike[str]) -> Path:
+    """The folder `model`. Raises ModelError for the name of a bundled model, which belongs to the package."""
+    folder = resolve_model(Path(model))
+    if folder.parent == HOME:
+        raise ModelError(
+            f"{model}: a bundled model, which stays as it is; copy its folder {folder}, and change the copy"
+        )
     return folder
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle
-from dragoman.bundled import resolve_model
+from dragoman.bundled import changeable_model, resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.errors import ModelError, counted
 from dragoman.text.glossary import Glossary
@@ -27,7 +27,7 @@ def show(folder: Path, as_json: bool) -> None:
 
 def attach_glossary(folder: Path, glossary: Path) -> None:
     """Attach a glossary to the bundle. Raises DataError if the file is not a glossary."""
-    bundle = open_bundle(folder)
+    bundle = open_bundle(changeable_model(folder))
     entries = Glossary.read(glossary).entries  # once: it may be a pipe
     rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
     add_files(bundle, {GLOSSARY: "".join(rows)}, {})

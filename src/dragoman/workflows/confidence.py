@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import add_files, open_bundle
+from dragoman.bundled import changeable_model
 from dragoman.config import DecodeConfig
 from dragoman.control.confidence import ACCEPT, NAME, Confidence, draw, learn_confidence
 from dragoman.data.corpus import read_pairs
@@ -49,7 +50,7 @@ def learn_model_confidence(
         raise ConfigError(f"accept: {accept:g} is not above 0 and at most 100, a chrF")
     if samples < 0 or lines < 1:
         raise ConfigError(f"samples {samples}, lines {lines}: give at least 0 samples and 1 line")
-    bundle, listener = open_bundle(model), Listeners(listeners)
+    bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
     pairs = [(pair.source, pair.target) for pair in islice(read_pairs(corpus_of(source, reference)), lines)]
     learned = calibrate(Translator.of_bundle(bundle), pairs, accept=accept, samples=samples, listener=listener)
     files = {NAME: learned.text()}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.bundled import changeable_model
 from dragoman.data.corpus import sample_pairs
 from dragoman.errors import DataError, counted
 from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
@@ -43,7 +44,7 @@ def learn_model_shortlist(
     A source piece adds at most `per_piece` candidates; the `frequent` most frequent target pieces are always allowed.
     Raises DataError if there is too little text.
     """
-    corpus, bundle, listener = corpus_of(source, target), open_bundle(model), Listeners(listeners)
+    corpus, bundle, listener = corpus_of(source, target), open_bundle(changeable_model(model)), Listeners(listeners)
     listener.on_progress(Progress("reading", 0, None, "pairs"))
     sample = sample_pairs([corpus], pairs, bundle.config.train.seed)
     listener.on_progress(Progress("reading", len(sample), len(sample), "pairs"))
