@@ -318,7 +318,7 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
         ("train.max_step=5", "train.max_step: unknown key; did you mean train.max_steps?"),
         ("trian.max_steps=5", "trian: unknown key; did you mean train?"),
         ("train.max_steps=many", 'train.max_steps: input should be a whole number above 0, or "auto"'),
-        ("data.train=[]", "data.train: input should have at least 1 item, not []"),
+        ("data.train=[]", "data.train: missing; this key has no default"),
         ("version=2", "version: input should be 1, not 2"),
         ("project.name=a b", "project.name: "),
         *(

@@ -12,6 +12,8 @@ Positive = Annotated[int, Field(gt=0, le=INT32_MAX)]
 NonNegative = Annotated[int, Field(ge=0, le=INT32_MAX)]
 # Hypotheses of one sentence: each of them takes memory.
 HypothesisCount = Annotated[int, Field(gt=0, le=4096)]
+# Metadata of a key that has a default only for imported models, which have no text.
+REQUIRED = "required"
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import Fraction, NonNegative, Positive, Section, Share, Where
+from dragoman.config.base import REQUIRED, Fraction, NonNegative, Positive, Section, Share, Where
 
 
 class CorpusConfig(Section):
@@ -144,9 +144,9 @@ class MixConfig(Section):
 class DataConfig(Section):
     """The text for training, validation and test."""
 
-    train: Annotated[tuple[CorpusConfig, ...], Field(min_length=1)]
+    train: Annotated[tuple[CorpusConfig, ...], REQUIRED] = ()
     """One or more training corpora."""
-    valid: CorpusConfig
+    valid: Annotated[CorpusConfig | None, REQUIRED] = None
     """Held-out pairs for validation during training."""
     test: CorpusConfig | None = None
     """Held-out pairs for the scores on the model card, translated once after training."""
@@ -160,3 +160,17 @@ class DataConfig(Section):
     """What counts as a fault of a pair."""
     mix: MixConfig = MixConfig()
     """Several corpora as one training text, for `dragoman data mix`."""
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> Self:
+        if self.train and self.valid is None:
+            raise ValueError("valid: missing; this key has no default")
+        if not self.train and (self.valid or self.test):
+            raise ValueError("train: missing; this key has no default")
+        return self
+
+    @property
+    def validation(self) -> CorpusConfig:
+        """`valid` of a configuration that has text, see `dragoman.config.file.require_text`."""
+        assert self.valid is not None
+        return self.valid

@@ -41,7 +41,15 @@ def read_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> tup
     tree = _read_toml(path)
     for override in overrides:
         _apply(tree, override)
-    return build_config(tree, where=str(path), folder=path.parent), explicit_keys(tree)
+    config = build_config(tree, where=str(path), folder=path.parent)
+    require_text(config, str(path))
+    return config, explicit_keys(tree)
+
+
+def require_text(config: RunConfig, where: str = "configuration") -> None:
+    """Raise ConfigError, which starts with `where`, for a configuration without text, as imported models have it."""
+    if not config.data.train:
+        raise ConfigError(f"{where}: data.train: missing; this key has no default")
 
 
 def explicit_keys(tree: Mapping[str, Any]) -> frozenset[str]:
@@ -159,7 +167,7 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
     data, start = config.data, config.train.start_from
     corpora = {
         "train": tuple(moved(corpus) for corpus in data.train),
-        "valid": moved(data.valid),
+        "valid": None if data.valid is None else moved(data.valid),
         "test": None if data.test is None else moved(data.test),
         "mix": data.mix.model_copy(update={"corpora": tuple(moved(corpus) for corpus in data.mix.corpora)}),
     }

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, RunConfig, Section
-from dragoman.config.base import INT32_MAX
+from dragoman.config.base import INT32_MAX, REQUIRED
 from dragoman.errors import ConfigError
 
 
@@ -129,6 +129,8 @@ def _bounds(metadata: Any) -> str:
 
 def _default(section: type[Section], field: FieldInfo) -> str:
     """The default in TOML; `required` where there is none, `not set` where it follows from other keys."""
+    if REQUIRED in field.metadata:
+        return "required"
     if field.default is PydanticUndefined:
         return "by `preset`" if section is ModelConfig else "required"
     if field.default is None:

@@ -80,7 +80,7 @@ class _Check:
         self.held_out: list[_HeldOut] = []
         self.coverage = Coverage()
         self.pairs = 0
-        self.reading = Reading([data.valid, *([data.test] if data.test else []), *data.train])
+        self.reading = Reading([data.validation, *([data.test] if data.test else []), *data.train])
 
     def run(self) -> list[CorpusReport]:
         """The reports on all corpora."""
@@ -89,7 +89,7 @@ class _Check:
         }
         blocks = {name: iter(reader) for name, reader in readers.items()}
         self.context, blocks["train[0]"] = with_usual_ratio(self.context, blocks["train[0]"])
-        held_out = [("valid", self.data.valid), *([("test", self.data.test)] if self.data.test else [])]
+        held_out = [("valid", self.data.validation), *([("test", self.data.test)] if self.data.test else [])]
         for name, corpus in held_out:
             reader = BlockReader(corpus, self.reading)
             self._corpus(name, reader, iter(reader))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.config.file import load_config
+from dragoman.config.file import load_config, require_text
 from dragoman.data.check import check_data as check_corpora
 from dragoman.data.output import refuse_pipes
 from dragoman.data.report import CorpusReport
@@ -33,8 +33,9 @@ def check_with_progress(config: RunConfig, listener: Listeners) -> list[CorpusRe
     def report(pairs: int, expected: int | None) -> None:
         listener.on_progress(Progress("reading", pairs, expected, "pairs"))
 
+    require_text(config)
     data = config.data
-    corpora = [data.valid, *([data.test] if data.test else []), *data.train]
+    corpora = [data.validation, *([data.test] if data.test else []), *data.train]
     refuse_pipes(path for corpus in corpora for path in corpus.files)
     report(0, None)
     reports = check_corpora(data, config.project.source, config.project.target, report)
@@ -66,6 +67,7 @@ def split_data(
         check_count("held_out", held_out)
     if not isinstance(seed, int) or not 0 <= seed < 1 << 63:
         raise ConfigError(f"seed: give a whole number from 0 to 2^63 - 1, not {seed!r}")
+    require_text(config)
     data = config.data
     if len(data.train) != 1:
         raise ConfigError(f"data.train: names {len(data.train)} corpora, but a split fills one; name one")

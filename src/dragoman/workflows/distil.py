@@ -18,7 +18,7 @@ from pathlib import Path
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import resolve_model
 from dragoman.config import CorpusConfig, RunConfig
-from dragoman.config.file import build_config, changed_keys, differences, read_config
+from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
 from dragoman.data.report import CorpusReport, require_usable
 from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
 from dragoman.storage import storage_error
@@ -55,6 +55,7 @@ def distill(
     else:
         where = str(config)
         student_config, given = read_config(config)
+    require_text(student_config, where)
     bundle, listener = open_bundle(resolve_model(checked_path("teacher", teacher))), Listeners(listeners)
     _check_teacher(student_config, bundle, where)
     distilled_config = student_of(student_config, given, bundle, where, keep_original)

@@ -37,7 +37,7 @@ def measure_quality(
     quality, most = Quality(), config.train.card_lines
     if not most:
         return quality
-    pairs = [(pair.source, pair.target) for pair in islice(read_pairs(config.data.valid), most)]
+    pairs = [(pair.source, pair.target) for pair in islice(read_pairs(config.data.validation), most)]
     try:
         learned = calibrate(translator, pairs, listener=listener)
     except DataError as why:  # too little text: a model without confidence is a model too

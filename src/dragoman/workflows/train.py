@@ -18,7 +18,7 @@ import torch
 
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import RunConfig
-from dragoman.config.file import changed_keys, read_config
+from dragoman.config.file import changed_keys, read_config, require_text
 from dragoman.data.corpus import read_pairs, sample_pairs
 from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
@@ -96,6 +96,7 @@ def train(
     """
     if not isinstance(config, RunConfig):
         config, given = read_config(config)
+    require_text(config)
     given = changed_keys(config) if given is None else given
     folder = output_of(config)
     if config.train.start_from and config.model.preset == "auto":
@@ -192,7 +193,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     for score, copied in zip(scores, copying, strict=True):
         run.listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
     quality = measure_quality(translator, config, test_set, translations, run.listener)
-    watched = [pair.source for pair in islice(read_pairs(config.data.valid), GOLDEN)]
+    watched = [pair.source for pair in islice(read_pairs(config.data.validation), GOLDEN)]
     write_bundle(
         run.folder / "model",
         config=config,
@@ -223,7 +224,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
 
 def _test_set(config: RunConfig) -> TestSet:
     """The text that the finished model is scored on: test, or valid if there is no test."""
-    pairs = list(read_pairs(config.data.test or config.data.valid))
+    pairs = list(read_pairs(config.data.test or config.data.validation))
     return TestSet(tuple(pair.source for pair in pairs), tuple(pair.target for pair in pairs))
 
 

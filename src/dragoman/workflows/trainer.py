@@ -69,7 +69,7 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         few_shapes=config.train.compile,
     )
     valid, skipped = validation_batches(
-        config.data.valid,
+        config.data.validation,
         tokenizer,
         max_length=config.data.max_length,
         batch_tokens=tokens,
@@ -108,7 +108,7 @@ def validator(
     tokenizer: Tokenizer, config: RunConfig, device: torch.device
 ) -> Callable[[Transformer], TranslationScores] | None:
     """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines."""
-    pairs = list(islice(read_pairs(config.data.valid), config.train.translate_lines))
+    pairs = list(islice(read_pairs(config.data.validation), config.train.translate_lines))
     if not pairs:
         return None
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]

@@ -1,0 +1,9 @@
+"""Importing: a folder or a file of another toolkit → `Foreign`, which `workflows.import_model` verifies and writes.
+
+    kinds.py     which kind a path is, by its files, and the refusal of what cannot be imported
+    foreign.py   what a reader returns, and the configuration of a model that no run of Dragoman made
+    origin.py    licence, names, addresses and hashes of what was read
+
+Every other module reads one kind: `read_KIND(path, *, pair, scratch)`. A reader checks that every tensor is used, has
+the expected shape and is finite, and raises ModelError otherwise. Nothing here executes what a file holds.
+"""
