@@ -1,7 +1,7 @@
 """The keys of [model]: the shape of the Transformer, in the names of section 3 and table 3 of the paper."""
 
 from collections.abc import Container
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -45,10 +45,18 @@ class ModelConfig(Section):
     """`layer`: LayerNorm, the paper. `rms`: RMSNorm, Zhang and Sennrich 2019."""
     positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
     """`sinusoidal`: added to the embeddings, section 3.5. `rotary`: RoPE in self-attention, Su et al. 2021."""
-    feed_forward: Literal["relu", "swiglu"] = "relu"
-    """`relu`: Eq. (2). `swiglu`: a gated network of three matrices, Shazeer 2020."""
+    position_base: Annotated[float, Field(gt=1, allow_inf_nan=False)] = 10000.0
+    """Base of the wavelengths of sinusoidal positions, section 3.5; Marian and M2M-100 have
+    10000^((d/2) / (d/2 − 1)) with d = d_model."""
+    first_position: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Number of a sentence's first sinusoidal position; M2M-100 counts from 2."""
+    feed_forward: Literal["relu", "silu", "swiglu"] = "relu"
+    """`relu`: Eq. (2). `silu`: Eq. (2) with SiLU (Swish) instead of max(0, x), Elfwing et al. 2018. `swiglu`: a gated
+    network of three matrices, Shazeer 2020."""
     bias: bool = True
     """Whether the linear layers add a bias, as in Eq. (2)."""
+    output_bias: bool = False
+    """Whether the projection onto the vocabulary adds a bias to the logits, as Marian's does."""
     tie: Literal["all", "target", "none"] = "all"
     """`all`: source embedding, target embedding and output projection share one matrix (section 3.4). `target`: target
     embedding and output projection share one. `none`: three matrices."""
@@ -71,6 +79,15 @@ class ModelConfig(Section):
         else:
             filled.pop("layers", None)
         return _head_widths(filled.get("d_model"), filled.get("heads"), filled) | filled
+
+    @model_validator(mode="after")
+    def _sinusoidal_keys(self) -> Self:
+        for key in ("position_base", "first_position"):
+            if self.positions != "sinusoidal" and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(
+                    f'{key}: only sinusoidal positions have it; remove it, or set positions = "sinusoidal"'
+                )
+        return self
 
 
 def _with_depths(keys: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,10 @@ class EnsembleState:
         return EnsembleState(tuple(state.select(rows, sentences) for state in self.states))
 
 
+# A matrix (U, D) and, where the model has one, a bias (U).
+Projection = tuple[Tensor, Tensor | None]
+
+
 class Ensemble:
     """Models with the same source and target vocabulary; their shapes may differ."""
 
@@ -36,16 +40,15 @@ class Ensemble:
         """`Transformer.encode` in every model."""
         return EnsembleState(tuple(model.encode(src, src_mask) for model in self.models))
 
-    def projections(self, vocabulary: CandidateVocabulary) -> list[Float[Tensor, "U _"]]:
-        """Each model's rows of the projection matrix for these candidates, (U, D): gathered once per batch."""
-        ids = vocabulary.ids
-        return [model.projection if ids is None else model.projection[ids] for model in self.models]
+    def projections(self, vocabulary: CandidateVocabulary) -> list[Projection]:
+        """Each model's projection onto these candidates: gathered once per batch."""
+        return [_onto(vocabulary.ids, model) for model in self.models]
 
     def decode(
         self,
         tokens: Int[Tensor, "R T"],
         state: EnsembleState,
-        projections: Sequence[Float[Tensor, "U _"]],
+        projections: Sequence[Projection],
         disallowed: Bool[Tensor, "R U"] | None = None,
     ) -> tuple[Float[Tensor, "R U"], EnsembleState]:
         """log P in float32 of each candidate after the last of `tokens`, and the state after them.
@@ -53,15 +56,22 @@ class Ensemble:
         The `disallowed` candidates and FORBIDDEN_IDS have probability 0; the others share all of it.
         """
         log_probs, states = [], []
-        for model, before, projection in zip(self.models, state.states, projections, strict=True):
+        for model, before, (matrix, bias) in zip(self.models, state.states, projections, strict=True):
             x, after = model.decode_features(tokens, before)
-            logits = F.linear(x[:, -1], projection)
+            logits = F.linear(x[:, -1], matrix, bias)
             logits[:, FORBIDDEN_IDS] = -torch.inf  # the column of a special token is its id, in any vocabulary
             if disallowed is not None:
                 logits.masked_fill_(disallowed, -torch.inf)
             log_probs.append(logits.log_softmax(-1, dtype=torch.float32))
             states.append(after)
         return log_mean(log_probs), EnsembleState(tuple(states))
+
+
+def _onto(ids: Int[Tensor, "U"] | None, model: Transformer) -> Projection:
+    matrix, bias = model.projection, model.projection_bias
+    if ids is None:
+        return matrix, bias
+    return matrix[ids], None if bias is None else bias[ids]
 
 
 def log_mean(log_probs: Sequence[Float[Tensor, "*any"]]) -> Float[Tensor, "*any"]:

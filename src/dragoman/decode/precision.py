@@ -21,7 +21,8 @@ def to_bfloat16(model: Transformer) -> Transformer:
 
     Embeddings and norms stay float32 and are shared with the given model, which is not changed.
     """
-    matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)} | {"projection"}
+    matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)}
+    matrices |= {"projection", "projection_bias"}
     weights = model.state_dict()
     converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
     with torch.device("meta"):

@@ -56,11 +56,13 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
         spec.encoder.embeddings[0].weight = _array(model.source_embedding.weight)
         spec.decoder.embeddings.weight = _array(model.target_embedding.weight)
         spec.decoder.projection.weight = _array(model.projection)
-        spec.decoder.projection.bias = np.zeros(len(model.projection), dtype=np.float32)
+        bias = model.projection_bias
+        spec.decoder.projection.bias = np.zeros(len(model.projection), np.float32) if bias is None else _array(bias)
         spec.decoder.projection.bias[list(FORBIDDEN_IDS)] = FORBIDDEN_LOGIT
         if config.positions == "sinusoidal":
+            known = positional_encoding(config.first_position, POSITIONS, config.d_model, config.position_base)
             for stack in (spec.encoder, spec.decoder):
-                stack.position_encodings.encodings = _array(positional_encoding(0, POSITIONS, config.d_model))
+                stack.position_encodings.encodings = _array(known)
         for layer, encoder_layer in zip(spec.encoder.layer, cast("Iterable[EncoderLayer]", model.encoder), strict=True):
             _self_attention(layer.self_attention, encoder_layer.self_attention, encoder_layer.self_attention_norm.norm)
             _feed_forward(layer.ffn, encoder_layer.feed_forward, encoder_layer.feed_forward_norm.norm)
@@ -88,7 +90,7 @@ def _shape(config: ModelConfig) -> dict[str, Any]:
     return {
         "pre_norm": config.norm_order == "pre",
         "rms_norm": config.norm == "rms",
-        "activation": Activation.SWISH if swiglu else Activation.RELU,
+        "activation": Activation.RELU if config.feed_forward == "relu" else Activation.SWISH,
         "ffn_glu": swiglu,
         "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: the whole head is rotated
         "rotary_interleave": False,

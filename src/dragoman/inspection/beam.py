@@ -13,7 +13,7 @@ from typing import Literal
 from torch import Tensor
 
 from dragoman.decode.constraints import Constraints
-from dragoman.decode.ensemble import Ensemble, EnsembleState
+from dragoman.decode.ensemble import Ensemble, EnsembleState, Projection
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.search import beam_search
 from dragoman.decode.vocabulary import CandidateVocabulary
@@ -87,7 +87,7 @@ class _RecordedEnsemble(Ensemble):
         self.steps: list[_Step] = []
 
     def decode(
-        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Tensor], disallowed: Tensor | None = None
+        self, tokens: Tensor, state: EnsembleState, projections: Sequence[Projection], disallowed: Tensor | None = None
     ) -> tuple[Tensor, EnsembleState]:
         """As `Ensemble.decode`."""
         if self.steps:

@@ -82,7 +82,7 @@ class FeedForwardRecord:
     inner: Float[Tensor, "B T F"]
     """x W_1 + b_1."""
     active: Float[Tensor, "B T F"]
-    """max(0, x W_1 + b_1), or Swish(x W_1) ⊙ x W_3."""
+    """max(0, x W_1 + b_1), SiLU(x W_1 + b_1), or Swish(x W_1) ⊙ x W_3."""
     output: Float[Tensor, "B T D"]
 
 
@@ -182,7 +182,7 @@ def _watch(module: nn.Module, add: Add) -> list[Handle]:
 def _watch_embedding(module: Embedding, add: Add) -> Handle:
     def keep(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         ids, start = args[0], args[1] if len(args) > 1 else 0
-        positions = positional_encoding(start, ids.size(1), output.size(-1)).to(output)
+        positions = positional_encoding(module.first + start, ids.size(1), output.size(-1), module.base).to(output)
         scaled = F.embedding(ids, module.weight) * module.scale
         add(EmbeddingRecord(ids, scaled, positions if module.sinusoidal else torch.zeros_like(positions), output))
 

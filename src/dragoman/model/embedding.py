@@ -10,32 +10,39 @@ from torch import Tensor, nn
 from dragoman.model.device import compute_dtype
 from dragoman.model.dropout import Dropout
 
+# Section 3.5: wavelengths form a geometric progression from 2π to 10000 · 2π.
+BASE = 10000.0
 
-def positional_encoding(start: int, length: int, d_model: int) -> Float[Tensor, "T D"]:
+
+def positional_encoding(start: int, length: int, d_model: int, base: float = BASE) -> Float[Tensor, "T D"]:
     """PE of positions start … start + length − 1, section 3.5, computed in double precision.
 
-    PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d_model)).
+    PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d_model)). Tensor2tensor's
+    frequencies, 10000^(−i / (d_model/2 − 1)), which Marian and M2M-100 use, are those of another `base`.
     """
     positions = torch.arange(start, start + length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
-    angles = positions / 10000 ** (even / d_model)
+    angles = positions / base ** (even / d_model)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :d_model].to(torch.float32)
 
 
 @lru_cache(maxsize=16)
-def _known_positions(length: int, d_model: int, device: torch.device) -> Float[Tensor, "T D"]:
-    return positional_encoding(0, length, d_model).to(device)
+def _known_positions(length: int, d_model: int, base: float, device: torch.device) -> Float[Tensor, "T D"]:
+    return positional_encoding(0, length, d_model, base).to(device)
 
 
 class Embedding(nn.Module):
     """Token ids → vectors: dropout(E[token] · √d_model + PE(pos)), sections 3.4, 3.5 and 5.4.
 
-    Without `sinusoidal` no PE is added: positions are encoded in attention.
+    Without `sinusoidal` no PE is added: positions are encoded in attention. `base` is that of `positional_encoding`,
+    `first` the number of a sentence's first position.
     """
 
-    def __init__(self, vocab: int, d_model: int, dropout: float, sinusoidal: bool = True) -> None:
+    def __init__(
+        self, vocab: int, d_model: int, dropout: float, sinusoidal: bool = True, base: float = BASE, first: int = 0
+    ) -> None:
         super().__init__()
-        self.sinusoidal = sinusoidal
+        self.sinusoidal, self.base, self.first = sinusoidal, base, first
         self.weight = nn.Parameter(torch.empty(vocab, d_model))
         self.dropout = Dropout(dropout)
         self.scale = math.sqrt(d_model)
@@ -46,6 +53,8 @@ class Embedding(nn.Module):
         """Embed `ids`, the first of which is at position `start` of its sentence."""
         x = nn.functional.embedding(ids, self.weight) * self.scale
         if self.sinusoidal:
-            end = start + ids.size(1)
-            x = x + _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), ids.device)[start:end]
+            begin = self.first + start
+            end = begin + ids.size(1)
+            known = _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), self.base, ids.device)
+            x = x + known[begin:end]
         return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))

@@ -37,3 +37,5 @@ def initialise_from_teacher(student: Transformer, teacher: Transformer) -> None:
     for name in ("source_embedding", "target_embedding", "encoder_norm", "decoder_norm"):
         cast("nn.Module", getattr(student, name)).load_state_dict(getattr(teacher, name).state_dict())
     student.projection.copy_(teacher.projection)
+    if student.projection_bias is not None and teacher.projection_bias is not None:
+        student.projection_bias.copy_(teacher.projection_bias)

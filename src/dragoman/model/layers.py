@@ -17,16 +17,20 @@ Memory = tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, Eq. (2), section 3.3."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, Eq. (2), section 3.3.
 
-    def __init__(self, d_model: int, d_ff: int, bias: bool = True) -> None:
+    With `silu` SiLU(z) = z / (1 + e^−z), Elfwing et al. (2018), takes the place of max(0, z).
+    """
+
+    def __init__(self, d_model: int, d_ff: int, bias: bool = True, silu: bool = False) -> None:
         super().__init__()
+        self.activation = F.silu if silu else F.relu
         self.w_1 = nn.Linear(d_model, d_ff, bias)
         self.w_2 = nn.Linear(d_ff, d_model, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """The same two layers at every position."""
-        return self.w_2(self.w_1(x).relu())
+        return self.w_2(self.activation(self.w_1(x)))
 
 
 class GatedFeedForward(nn.Module):
@@ -163,5 +167,6 @@ def _attention(config: ModelConfig, rotary: bool = False) -> MultiHeadAttention:
 
 
 def _feed_forward(config: ModelConfig) -> FeedForward | GatedFeedForward:
-    kind = GatedFeedForward if config.feed_forward == "swiglu" else FeedForward
-    return kind(config.d_model, config.d_ff, config.bias)
+    if config.feed_forward == "swiglu":
+        return GatedFeedForward(config.d_model, config.d_ff, config.bias)
+    return FeedForward(config.d_model, config.d_ff, config.bias, silu=config.feed_forward == "silu")

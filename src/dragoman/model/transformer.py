@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -56,9 +57,9 @@ class Transformer(nn.Module):
         super().__init__()
         assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config = config
-        sinusoidal = config.positions == "sinusoidal"
-        self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, sinusoidal)
-        self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, sinusoidal)
+        positions = (config.positions == "sinusoidal", config.position_base, config.first_position)
+        self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, *positions)
+        self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, *positions)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # In Pre-LN the residual stream is not normalised yet after the last layer; in Post-LN it is.
@@ -66,6 +67,9 @@ class Transformer(nn.Module):
         self.encoder_norm = norm(config) if pre else nn.Identity()
         self.decoder_norm = norm(config) if pre else nn.Identity()
         self.projection = nn.Parameter(self.target_embedding.weight.detach().clone())
+        self.projection_bias: nn.Parameter | None
+        bias = nn.Parameter(torch.zeros(target_vocab)) if config.output_bias else None
+        self.register_parameter("projection_bias", bias)
         for module in [*self.encoder.modules(), *self.decoder.modules()]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -109,7 +113,7 @@ class Transformer(nn.Module):
 
     def project(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any V"]:
         """Decoder output → logits, section 3.4: the pre-softmax linear transformation."""
-        return F.linear(x, self.projection)
+        return F.linear(x, self.projection, self.projection_bias)
 
     def forward(
         self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"], tgt: Int[Tensor, "B T"]

@@ -33,8 +33,9 @@ def projected_loss(
     gold: Int[Tensor, "L"],
     smoothing: float,
     r_drop: float = 0.0,
+    bias: Float[Tensor, "V"] | None = None,
 ) -> Float[Tensor, ""]:
-    """`smoothed_cross_entropy(features @ projection.T, gold, smoothing)` in bounded memory.
+    """`smoothed_cross_entropy(features @ projection.T + bias, gold, smoothing)` in bounded memory.
 
     With `r_drop`, α of Liang et al. (2021), the first and the second half of the rows are two passes over the same
     tokens, and α/2 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) is added. Under autocast, logits and the products with them are in its
@@ -43,10 +44,12 @@ def projected_loss(
     compute = compute_dtype(features.device)
     with torch.autocast(features.device.type, enabled=False):
         if torch.is_grad_enabled() or r_drop:
-            return _ProjectedLoss.apply(features, projection, gold, smoothing, r_drop, compute)
+            return _ProjectedLoss.apply(features, projection, bias, gold, smoothing, r_drop, compute)
         table, loss = projection.to(compute), projection.new_zeros(())
+        added = None if bias is None else bias.to(compute)
         for part in _chunks(features, 1):
-            loss += smoothed_cross_entropy((features[part].to(compute) @ table.T).float(), gold[part], smoothing)
+            logits = F.linear(features[part].to(compute), table, added)
+            loss += smoothed_cross_entropy(logits.float(), gold[part], smoothing)
         return loss
 
 
@@ -55,7 +58,7 @@ class _ProjectedLoss(torch.autograd.Function):
 
     The ε / V of q is applied to products of width D instead of logits of width V, which only the softmax and a sum
     read. That sum, of p without the gold token, gives p − q at the gold token more accurately than the difference of
-    two rounded numbers near 1.
+    two rounded numbers near 1. The gradient with respect to `bias` is the sum of that with respect to the logits.
     """
 
     @staticmethod
@@ -63,17 +66,22 @@ class _ProjectedLoss(torch.autograd.Function):
         ctx: Any,
         features: Tensor,
         projection: Tensor,
+        bias: Tensor | None,
         gold: Tensor,
         smoothing: float,
         r_drop: float,
         compute: torch.dtype,
     ) -> Tensor:
         x, table = features.to(compute), projection.to(compute)
+        added = None if bias is None else bias.to(compute)
         d_features, d_projection = torch.empty_like(features), torch.zeros_like(projection)
+        d_bias = None if bias is None else torch.zeros_like(bias)
         everywhere = smoothing / projection.size(0) * projection.sum(0)
         loss = projection.new_zeros(())
+        if bias is not None:
+            loss -= smoothing * features.size(0) * bias.mean()
         for part in _chunks(features, 2 if r_drop else 1):
-            logits = x[part] @ table.T
+            logits = F.linear(x[part], table, added)
             y = torch.arange(logits.size(0), device=gold.device), gold[part]
             p = logits.softmax(1)
             at_gold, log_p = logits[y].to(projection.dtype), p[y].to(projection.dtype).log()
@@ -89,14 +97,18 @@ class _ProjectedLoss(torch.autograd.Function):
                 d_logits += drawn[1]
             d_features[part] = (d_logits @ table).to(everywhere.dtype).sub_(everywhere).to(features.dtype)
             d_projection += d_logits.T @ x[part]
+            if d_bias is not None:
+                d_bias += d_logits.sum(0, dtype=d_bias.dtype)
         d_projection -= smoothing / projection.size(0) * x.sum(0, dtype=projection.dtype)
-        ctx.save_for_backward(d_features, d_projection)
+        if d_bias is not None:
+            d_bias -= smoothing / projection.size(0) * features.size(0)
+        ctx.save_for_backward(d_features, d_projection, d_bias)
         return loss
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
-        d_features, d_projection = ctx.saved_tensors
-        return d_features * grads[0], d_projection * grads[0], None, None, None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        scaled = [None if tensor is None else tensor * grads[0] for tensor in ctx.saved_tensors]
+        return (*scaled, None, None, None, None)
 
 
 def _divergence(

@@ -31,13 +31,14 @@ class SummedLoss(nn.Module):
             return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
         twice = Batch(src.repeat(2, 1), tgt_in.repeat(2, 1), tgt_out.repeat(2, 1), ())
         features, gold = features_and_gold(self.model, twice)
-        return projected_loss(features, self.model.projection, gold, self.smoothing, self.r_drop) / 2
+        projection, bias = self.model.projection, self.model.projection_bias
+        return projected_loss(features, projection, gold, self.smoothing, self.r_drop, bias) / 2
 
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
     """The summed loss of a batch. Padded positions are never projected onto the vocabulary."""
     features, gold = features_and_gold(model, batch)
-    return projected_loss(features, model.projection, gold, smoothing)
+    return projected_loss(features, model.projection, gold, smoothing, bias=model.projection_bias)
 
 
 def features_and_gold(model: Transformer, batch: Batch) -> tuple[Float[Tensor, "L D"], Int[Tensor, "L"]]:

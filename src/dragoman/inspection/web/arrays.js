@@ -114,18 +114,18 @@ function ofEmbedding(path, leaf) {
   const count = data.pieces[path.startsWith("source") ? "source" : "input"].length;
   const values = new Float32Array(scaled.values.length);
   if (!rotary) {
-    const rows = positional(count, model.d_model);
+    const rows = positional(count, model.d_model, model.first_position);
     for (let i = 0; i < scaled.shape[0]; i++)
       values.set(mean(rows.slice(i * scaled.reduced, (i + 1) * scaled.reduced)), i * model.d_model);
   }
   return { ...scaled, values };
 }
 
-// PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same (section 3.5), one row per position.
+// PE(pos, 2i) = sin(pos / b^(2i/d)), PE(pos, 2i+1) = cos of the same (section 3.5, with b = 10000), one row per position.
 function positional(count, d, start = 0) {
   return Array.from({ length: count }, (_, row) =>
     Float32Array.from({ length: d }, (_, c) => {
-      const angle = (start + row) / 10000 ** ((c - (c % 2)) / d);
+      const angle = (start + row) / model.position_base ** ((c - (c % 2)) / d);
       return c % 2 ? Math.cos(angle) : Math.sin(angle);
     }),
   );

@@ -49,6 +49,7 @@ const D = () => sub("d", m("mtext", "model"));
 const weight = (name, i = "i") => both("W", i, name);
 const transposed = (x) => sup(x, "⊤");
 const dK = () => sub("d", "k");
+const BASE = String(Number(model.position_base.toFixed(2)));
 const scores = () => frac(row("Q", transposed("K")), root(dK()));
 
 // The name of the model's norm.
@@ -57,18 +58,18 @@ const normName = model.norm === "rms" ? "RMSNorm" : "LayerNorm";
 const EQUATIONS = {
   embedding: () => [equation(sub("x", "pos"), "=", "E", "[", "token", "]", "·", root(D()))],
   position: () => [
-    equation(call("PE", "pos", ",", "2", "i"), "=", call("sin", frac("pos", sup("10000", row("2", "i", "/", D()))))),
+    equation(call("PE", "pos", ",", "2", "i"), "=", call("sin", frac("pos", sup(BASE, row("2", "i", "/", D()))))),
     equation(
       call("PE", "pos", ",", "2", "i", "+", "1"),
       "=",
-      call("cos", frac("pos", sup("10000", row("2", "i", "/", D())))),
+      call("cos", frac("pos", sup(BASE, row("2", "i", "/", D())))),
     ),
   ],
   rotary: () => [
     equation(
       sub("θ", "i"),
       "=",
-      sup("10000", row("−", "2", "i", "/", dK())),
+      sup(BASE, row("−", "2", "i", "/", dK())),
       gap(),
       sub("q", "pos"),
       "=",
@@ -195,13 +196,20 @@ const EQUATIONS = {
     const by = (n) => [sub("W", n), ...(model.bias ? ["+", sub("b", n)] : [])];
     if (model.feed_forward === "relu")
       return [equation(call("FFN", "x"), "=", call("max", "0", ",", "x", ...by("1")), ...by("2"))];
+    const silu = model.feed_forward === "silu";
     return [
-      equation(call("FFN", "x"), "="),
-      equation("(", call("Swish", "x", ...by("1")), "⊙", "(", "x", ...by("3"), ")", ")", ...by("2")),
+      ...(silu
+        ? [equation(call("FFN", "x"), "=", call("Swish", "x", ...by("1")), ...by("2"))]
+        : [
+            equation(call("FFN", "x"), "="),
+            equation("(", call("Swish", "x", ...by("1")), "⊙", "(", "x", ...by("3"), ")", ")", ...by("2")),
+          ]),
       equation(call("Swish", "z"), "=", frac("z", row("1", "+", sup("e", row("−", "z"))))),
     ];
   },
-  logits: () => [equation("z", "=", "x", transposed(model.tie === "none" ? "W" : "E"))],
+  logits: () => [
+    equation("z", "=", "x", transposed(model.tie === "none" ? "W" : "E"), ...(model.output_bias ? ["+", "b"] : [])),
+  ],
   softmax: () => [
     equation("P", "(", "w", ")", "=", frac(sup("e", sub("z", "w")), row(sub("∑", "v"), sup("e", sub("z", "v"))))),
   ],

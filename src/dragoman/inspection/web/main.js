@@ -97,7 +97,7 @@ function frame() {
     post ? "Post-LN" : "Pre-LN",
     normName,
     t(`positions.kind.${model.positions}`),
-    model.feed_forward === "swiglu" ? "SwiGLU" : "ReLU",
+    { relu: "ReLU", silu: "SiLU", swiglu: "SwiGLU" }[model.feed_forward],
     t("parameters", { n: whole(model.parameters) }),
   ];
   document.getElementById("foot").replaceChildren(el("p", {}, facts.join(" · ")), el("p.hint", {}, t("foot")));

@@ -70,7 +70,7 @@ function map_of(width) {
 
 function angles(count, width) {
   return Array.from({ length: count }, (_, pos) =>
-    Array.from({ length: width / 2 }, (_, i) => pos * 10000 ** ((-2 * i) / width)),
+    Array.from({ length: width / 2 }, (_, i) => pos * model.position_base ** ((-2 * i) / width)),
   );
 }
 
@@ -79,7 +79,7 @@ function alike(width) {
   const offsets = Array.from({ length: 2 * COUNT + 1 }, (_, at) => at - COUNT);
   const dots = offsets.map((offset) => {
     let sum = 0;
-    for (let i = 0; i < width / 2; i++) sum += Math.cos(offset * 10000 ** ((-2 * i) / width));
+    for (let i = 0; i < width / 2; i++) sum += Math.cos(offset * model.position_base ** ((-2 * i) / width));
     return sum;
   });
   return el(
@@ -96,7 +96,7 @@ function alike(width) {
 }
 
 function rotationPicture(width) {
-  const theta = 10000 ** ((-2 * turn.pair) / width),
+  const theta = model.position_base ** ((-2 * turn.pair) / width),
     from = turn.position * theta,
     to = (turn.position + turn.k) * theta;
   const spot = (angle) => [Math.cos(angle), Math.sin(angle)];
@@ -149,7 +149,7 @@ function rotationPicture(width) {
       el(
         "p",
         {},
-        `θ(i = ${turn.pair}) = 10000^(−2·${turn.pair}/${width}) = ${number(theta, 6)}, k·θ = ${number(turn.k * theta)} rad`,
+        `θ(i = ${turn.pair}) = ${BASE}^(−2·${turn.pair}/${width}) = ${number(theta, 6)}, k·θ = ${number(turn.k * theta)} rad`,
       ),
       el(
         "p.product",

@@ -64,8 +64,11 @@ function kinds() {
   if (!post) found.push(t("kind.pre"));
   if (model.norm === "rms") found.push(t("kind.rms"));
   if (rotary) found.push(t("kind.rotary"));
-  if (model.feed_forward === "swiglu") found.push(t("kind.swiglu"));
+  if (model.position_base !== 10000 || model.first_position)
+    found.push(t("kind.frequencies", { base: BASE, first: model.first_position }));
+  if (model.feed_forward !== "relu") found.push(t(`kind.${model.feed_forward}`));
   if (!model.bias) found.push(t("kind.unbiased"));
+  if (model.output_bias) found.push(t("kind.output_bias"));
   if (model.tie !== "all") found.push(t(`kind.${model.tie}`));
   return found.length
     ? el(

@@ -51,10 +51,12 @@ function around(path, kind, position, inner) {
 function feedForward(layer, kind, position) {
   const rows = layer.startsWith("encoder") ? "S" : "T",
     path = `${layer}.feed_forward`;
-  const gated = model.feed_forward === "swiglu";
+  const gated = model.feed_forward === "swiglu",
+    relu = model.feed_forward === "relu";
+  const active = gated ? "Swish(x W₁) ⊙ x W₃" : relu ? "max(0, …)" : "Swish(…)";
   return {
     id: `${kind}-ffn`,
-    key: gated ? "ffn.swiglu" : "ffn.relu",
+    key: `ffn.${model.feed_forward}`,
     section: "3.3",
     equations: "ffn",
     kind,
@@ -62,9 +64,9 @@ function feedForward(layer, kind, position) {
       () =>
         picture(`${path}.inner`, gated || !model.bias ? "x W₁" : "x W₁ + b₁", position, { shape: `${rows} × d_ff` }),
       () =>
-        picture(`${path}.active`, gated ? "Swish(x W₁) ⊙ x W₃" : "max(0, …)", position, {
+        picture(`${path}.active`, active, position, {
           shape: `${rows} × d_ff`,
-          signed: gated,
+          signed: !relu,
         }),
       () => picture(`${path}.output`, "FFN(x)", position, { shape: `${rows} × d_model` }),
     ],
