@@ -93,8 +93,8 @@ def rounded(value: Any) -> Any:
 def _model(inspection: Inspection, name: str) -> Facts:
     config = inspection.model.config
     keys = ("d_model", "d_ff", "heads", "d_k", "d_v", "encoder_layers", "decoder_layers")
-    kinds = ("norm_order", "norm", "positions", "position_base", "first_position", "feed_forward", "bias")
-    kinds += ("output_bias", "tie")
+    positions = ("positions", "position_base", "first_position")
+    kinds = ("norm_order", "norm", *positions, "feed_forward", "bias", "output_bias", "tie")
     vocabulary = inspection.model.projection.size(0)
     counts = {"parameters": inspection.model.parameter_count, "vocabulary": vocabulary}
     return {"name": name} | {key: getattr(config, key) for key in keys + kinds} | counts
