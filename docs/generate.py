@@ -12,7 +12,7 @@ from dragoman.config.reference import Key, keys
 
 DOCS = Path(__file__).parent
 ENGLISH, KOREAN = DOCS / "configuration.md", DOCS / "ko/configuration.md"
-TITLES = {"data.train": "[[data.train]], data.valid, data.test"}
+TITLES = {"data.train": "[[data.train]], data.valid, data.test", "project.pairs": "[[project.pairs]]"}
 
 ENGLISH_HEAD = """\
 # Configuration
@@ -44,6 +44,7 @@ WORDS = [
     (r" below (\d[\d.,]*\b)", r" \1 미만"),
     (r"list of corpora", "말뭉치 목록"),
     (r"list of text", "문자열 목록"),
+    (r"list of pairs", "언어 쌍 목록"),
     (r"corpus", "말뭉치"),
     (r"\bpath", "경로"),
     (r"\btext\b", "문자열"),

@@ -199,3 +199,28 @@ def test_a_sentencepiece_model_with_other_marks_is_refused(tmp_path: Path) -> No
     )
     with pytest.raises(ModelError, match=r"joint\.model: pad, unk, bos, eos are \(-1, 0, 1, 2\), expected"):
         Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize("joint", [True, False])
+def test_no_text_contains_a_language_token(kind: str, joint: bool) -> None:
+    tokenizer = learn(PAIRS, config(kind=kind, joint=joint, vocab_size=None), ["<2ko>", "<2en>"], ["__ko__"])
+    source, target = tokenizer.marks(["<2en>", "<2ko>"], "source"), tokenizer.marks(["__ko__"], "target")
+    assert tokenizer.pieces([*source], "source") == ["<2en>", "<2ko>"]
+    assert tokenizer.pieces([*target], "target") == ["__ko__"]
+    text = "<2en> the dog <2ko> sees __ko__"
+    for sampling in (0.0, 0.3):
+        [ids] = tokenizer.encode([text], "source", sampling=sampling)
+        assert not {*source, *target} & {*ids}
+        assert tokenizer.decode([[*source, *ids]], "source") == [text]
+
+
+def test_a_tokenizer_without_a_language_token_says_so(spelling: Tokenizer) -> None:
+    for name in ("<2ko>", "the", "<unk>"):
+        with pytest.raises(ModelError, match=f"project.pairs: {name} is no language token of the source vocabulary"):
+            spelling.marks([name], "source")
+
+
+def test_a_user_defined_symbol_is_no_language_token() -> None:
+    with pytest.raises(ConfigError, match="<2ko> is a language token"):
+        learn(PAIRS, config(user_defined_symbols=["<2ko>"]), ["<2ko>"])

@@ -9,7 +9,7 @@ from dragoman.config.base import Section
 from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.decode import DecodeConfig
 from dragoman.config.model import ModelConfig
-from dragoman.config.project import ProjectConfig
+from dragoman.config.project import PairConfig, ProjectConfig
 from dragoman.config.run import RunConfig
 from dragoman.config.tokenizer import TokenizerConfig
 from dragoman.config.train import TrainConfig
@@ -23,6 +23,7 @@ __all__ = [
     "MixConfig",
     "MixedCorpus",
     "ModelConfig",
+    "PairConfig",
     "ProjectConfig",
     "RunConfig",
     "Section",

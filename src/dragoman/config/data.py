@@ -20,6 +20,10 @@ class CorpusConfig(Section):
     """How often each pair occurs in an epoch: 3 repeats it, 0.5 draws half of the pairs at random."""
     fields: tuple[str, str] = ("source", "target")
     """Names of the source and target fields of a `.jsonl` file."""
+    languages: str = ""
+    """Which of `project.pairs` it is, such as `ko-en`, or `pt-BR:en` for longer tags; empty: the first one."""
+    both_directions: bool = False
+    """Each pair of lines in both directions; both must be in `project.pairs`."""
 
     @model_validator(mode="before")
     @classmethod

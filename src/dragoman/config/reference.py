@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, RunConfig, Section
+from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, PairConfig, RunConfig, Section
 from dragoman.config.base import INT32_MAX, REQUIRED
 from dragoman.errors import ConfigError
 
@@ -64,7 +64,7 @@ def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
         inner = next((kind for kind in _kinds(field.annotation) if _is_section(kind)), None)
         if section is MixedCorpus and name in CorpusConfig.model_fields:
             continue  # as under data.train
-        if inner is None or issubclass(inner, CorpusConfig):
+        if inner is None or issubclass(inner, CorpusConfig | PairConfig):
             doc = " ".join((field.description or "").split())
             yield Key(prefix + name, _describe(field.annotation, field.metadata), _default(section, field), doc)
         if inner is not None and (inner is not CorpusConfig or name == "train"):
@@ -97,7 +97,7 @@ def _describe(annotation: Any, metadata: Any = ()) -> str:
         return " | ".join(json.dumps(value) for value in arguments)
     if origin is tuple:
         kind = _describe(arguments[0])
-        many = "corpora" if kind == "corpus" else kind
+        many = {"corpus": "corpora", "pair": "pairs"}.get(kind, kind)
         return f"list of {many}" if arguments[-1] is Ellipsis else f"[{', '.join([kind] * len(arguments))}]"
     if annotation in (int, float):
         words = ("whole number" if annotation is int else "number") + _bounds(metadata)
@@ -108,6 +108,7 @@ def _describe(annotation: Any, metadata: Any = ()) -> str:
         Path: "path",
         CorpusConfig: "corpus",
         MixedCorpus: "corpus",
+        PairConfig: "pair",
     }
     return names[annotation]
 

@@ -5,10 +5,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.base import Section
-from dragoman.config.data import DataConfig
+from dragoman.config.data import CorpusConfig, DataConfig
 from dragoman.config.decode import DecodeConfig
 from dragoman.config.model import ModelConfig
-from dragoman.config.project import ProjectConfig
+from dragoman.config.project import PairConfig, ProjectConfig, pair_name
 from dragoman.config.tokenizer import TokenizerConfig
 from dragoman.config.train import TrainConfig
 
@@ -38,3 +38,22 @@ class RunConfig(Section):
         if self.model.tie == "all" and not self.tokenizer.joint:
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
         return self
+
+    @model_validator(mode="after")
+    def _known_pairs(self) -> Self:
+        data = self.data
+        corpora = [(f"train[{number}]", corpus) for number, corpus in enumerate(data.train)]
+        for where, corpus in [*corpora, ("valid", data.valid), ("test", data.test)]:
+            if corpus and not self.pairs_of(corpus):
+                names = ", ".join(pair.name for pair in self.project.all_pairs)
+                key = "both_directions" if self.project.pair(corpus.languages) else "languages"
+                raise ValueError(f"data.{where}.{key}: not in project.pairs, which are {names}; add the pair there")
+        return self
+
+    def pairs_of(self, corpus: CorpusConfig) -> tuple[PairConfig, ...]:
+        """The pair of a corpus and, with `both_directions`, the reverse of it; empty if `project` lacks one."""
+        pair = self.project.pair(corpus.languages)
+        if pair is None or not corpus.both_directions:
+            return (pair,) if pair else ()
+        reverse = self.project.pair(pair_name(pair.target, pair.source))
+        return (pair, reverse) if reverse else ()

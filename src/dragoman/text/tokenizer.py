@@ -98,6 +98,15 @@ class Tokenizer:
         processor = getattr(self, side).processor
         return [processor.IdToPiece(int(token)) for token in tokens]
 
+    def marks(self, names: Sequence[str], side: Side) -> list[int]:
+        """The ids of language tokens, which no text contains. Raises ModelError for a name that is none."""
+        processor = getattr(self, side).processor
+        ids = [int(processor.PieceToId(name)) for name in names]
+        for name, token in zip(names, ids, strict=True):
+            if processor.IdToPiece(token) != name or not processor.IsControl(token):
+                raise ModelError(f"project.pairs: {name} is no language token of the {side} vocabulary; see its pieces")
+        return ids
+
     def save(self, folder: Path) -> None:
         """Write `joint.model`, or `source.model` and `target.model`, into an existing folder."""
         for name, content in self.files.items():
@@ -126,20 +135,28 @@ class Tokenizer:
         return cls(Vocabulary.load(_read(source), str(source)), Vocabulary.load(_read(target), str(target)))
 
 
-def learn(pairs: Sequence[tuple[str, str]], config: TokenizerConfig) -> Tokenizer:
-    """Learn the vocabularies from sample pairs of normalised text.
+def learn(
+    pairs: Sequence[tuple[str, str]],
+    config: TokenizerConfig,
+    source_marks: Sequence[str] = (),
+    target_marks: Sequence[str] = (),
+) -> Tokenizer:
+    """Learn the vocabularies from sample pairs of normalised text, with the language tokens of each side.
 
     Raises ConfigError if the text does not suit a given `tokenizer.vocab_size`.
     """
+    if twice := {*source_marks, *target_marks} & set(config.user_defined_symbols):
+        raise ConfigError(f"tokenizer.user_defined_symbols: {min(twice)} is a language token; choose another string")
     if taken := SPECIAL_TOKENS & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(taken)} is a special token; choose another string")
     sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.joint:
-        joint = _learn_one([*sources, *targets], len(pairs), config, "both sides")
+        both = tuple(dict.fromkeys([*source_marks, *target_marks]))
+        joint = _learn_one([*sources, *targets], len(pairs), config, "both sides", both)
         return Tokenizer(joint, joint)
     return Tokenizer(
-        _learn_one(sources, len(pairs), config, "the source side"),
-        _learn_one(targets, len(pairs), config, "the target side"),
+        _learn_one(sources, len(pairs), config, "the source side", source_marks),
+        _learn_one(targets, len(pairs), config, "the target side", target_marks),
     )
 
 
@@ -156,19 +173,21 @@ class _Unfit(ConfigError):
         self.nearest = nearest
 
 
-def _learn_one(lines: Sequence[str], pairs: int, config: TokenizerConfig, which: str) -> Vocabulary:
+def _learn_one(
+    lines: Sequence[str], pairs: int, config: TokenizerConfig, which: str, marks: Sequence[str]
+) -> Vocabulary:
     if config.vocab_size:
-        return _train(lines, config.vocab_size, config, which)
+        return _train(lines, config.vocab_size, config, which, marks)
     size = usual_size(pairs)
     for _ in range(2):  # at worst, the size is first too small for the characters and then too large for the text
         try:
-            return _train(lines, size, config, which)
+            return _train(lines, size, config, which, marks)
         except _Unfit as unfit:
             size = unfit.nearest
-    return _train(lines, size, config, which)
+    return _train(lines, size, config, which, marks)
 
 
-def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str) -> Vocabulary:
+def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str, marks: Sequence[str]) -> Vocabulary:
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.Train(
@@ -179,6 +198,7 @@ def _train(lines: Sequence[str], size: int, config: TokenizerConfig, which: str)
             character_coverage=config.character_coverage,
             byte_fallback=config.byte_fallback,
             user_defined_symbols=list(config.user_defined_symbols),
+            control_symbols=list(marks),
             normalization_rule_name="identity",  # `normalise` has normalised it
             pad_id=PAD,
             unk_id=UNK,

@@ -242,7 +242,8 @@ def _save_tokenizer(run: Run) -> None:
         run.listener.notice("learning the tokenizer")
         # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
         pairs = sample_pairs(run.config.data.train, run.config.tokenizer.sample, seed=1)
-        tokenizer = learn(pairs, run.config.tokenizer)
+        project = run.config.project
+        tokenizer = learn(pairs, run.config.tokenizer, project.source_marks, project.target_marks)
     with atomic_folder(run.folder / "tokenizer") as partial:
         tokenizer.save(partial)
 
