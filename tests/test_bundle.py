@@ -17,11 +17,12 @@ import pytest
 import torch
 
 from dragoman import bundle as bundle_module
-from dragoman.bundle import add_files, load_tensors, load_weights, open_bundle, save_tensors, write_bundle
+from dragoman.bundle import add_files, open_bundle, write_bundle
 from dragoman.config import RunConfig
 from dragoman.errors import DragomanError, ModelError
 from dragoman.exporting import golden
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import load_tensors, load_weights, save_tensors
 from dragoman.storage import atomic_folder, storage_error
 from dragoman.text.tokenizer import Tokenizer, learn
 

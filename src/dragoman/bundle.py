@@ -8,7 +8,7 @@
     confidence.json     what the model has learned about the quality of its translations, if anything
     golden.jsonl        translations by the PyTorch engine, for the verification of other engines
     ct2-*/              the network in CTranslate2's format; its quantization is in the name. A bundle that has
-                        one may lack the weights
+                        one may lack the weights; if its architecture is "ctranslate2", it never had any
 
 Opening a bundle checks format, names, sizes and hashes, and refuses files that `bundle.json` does not list where an
 engine would read them. The hashes are in the same folder as the files: they detect damage, not tampering. Use bundles
@@ -28,16 +28,18 @@ from typing import TYPE_CHECKING, Any
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
+from dragoman.model.weights import load_weights, save_tensors, tensor_shapes
 from dragoman.parsing import parse_json
 from dragoman.storage import atomic_folder, fingerprint, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from dragoman.model.transformer import Transformer
 
 FORMAT = 1
+WEIGHTS = "model.safetensors"
+# The architecture of a network that only CTranslate2 runs; its [model] gives sizes, model.bin what is computed.
+CTRANSLATE2 = "ctranslate2"
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,26 @@ class Bundle:
     config: RunConfig
     tokenizer: Tokenizer
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether the torch engine, and what trains or looks inside, can use it."""
+        return WEIGHTS in self.manifest["files"]
+
+    def require_weights(self) -> None:
+        """Raise ModelError if it has only CTranslate2's files: before long work that would need more."""
+        if self.has_weights:
+            return
+        if self.manifest.get("architecture") == CTRANSLATE2:
+            raise ModelError(
+                f"{self.folder}: was imported from CTranslate2, which has no weights to train; import the original"
+            )
+        weights = self.folder / WEIGHTS
+        raise ModelError(f"{weights}: not in this bundle, which is an export; use the bundle it was exported from")
+
     def load_model(self) -> "Transformer":
         """The network with its weights, on the CPU, in evaluation mode. Raises ModelError."""
-        weights = self.folder / "model.safetensors"
-        if weights.name not in self.manifest["files"]:
-            raise ModelError(f"{weights}: not in this bundle, which is an export; use the bundle it was exported from")
+        self.require_weights()
+        weights = self.folder / WEIGHTS
         _verify_size(weights, self.manifest["files"][weights.name])  # the file may have changed since it was opened
         try:
             import torch
@@ -101,20 +118,26 @@ def write_bundle(
     *,
     config: RunConfig,
     tokenizer: Tokenizer,
-    model: "Transformer",
+    model: "Transformer | None",
     card: str,
     facts: Mapping[str, Any],
     golden: str = "",
     files: Mapping[str, str] | None = None,
+    engine_folder: Path | None = None,
 ) -> None:
     """Write a bundle that replaces `folder`; `facts` (data, scores, …) are added to `bundle.json`, text `files` to it.
 
-    Raises DragomanError if writing fails; `folder` is unchanged then.
+    Without a `model` the bundle is one that only CTranslate2 runs: `engine_folder`, whose name begins with "ct2-", has
+    its files, and `facts` the number of its "parameters". Raises DragomanError if writing fails; `folder` is unchanged
+    then.
     """
     with atomic_folder(folder) as partial:
         (partial / "tokenizer").mkdir()
         tokenizer.save(partial / "tokenizer")
-        save_tensors(partial / "model.safetensors", dict(model.named_parameters()))
+        if model:
+            save_tensors(partial / WEIGHTS, dict(model.named_parameters()))
+        if engine_folder:
+            shutil.copytree(engine_folder, partial / engine_folder.name)
         (partial / "config.toml").write_text(dump_config(portable(config)), encoding="utf-8")
         (partial / "README.md").write_text(card, encoding="utf-8")
         if golden:
@@ -125,8 +148,8 @@ def write_bundle(
             "format": FORMAT,
             "name": config.project.name,
             "languages": {"source": config.project.source, "target": config.project.target},
-            "architecture": "transformer",
-            "parameters": model.parameter_count,
+            "architecture": "transformer" if model else CTRANSLATE2,
+            **({"parameters": model.parameter_count} if model else {}),
             **facts,
         }
         _write_manifest(partial, manifest)
@@ -181,66 +204,6 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
-    """Write named tensors as safetensors."""
-    from safetensors.torch import save
-
-    path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
-
-
-def load_tensors(path: Path) -> dict[str, "Tensor"]:
-    """Read named tensors. Raises ModelError."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
-
-
-def tensor_shapes(path: Path) -> dict[str, list[int]]:
-    """The shape of each tensor in a safetensors file, without reading it. Raises ModelError."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
-
-
-def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
-    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, unexpected, not finite or of
-    another shape or type."""
-    tensors = load_tensors(path)
-    parameters = dict(model.named_parameters())
-    if tensors.keys() != parameters.keys():
-        odd = sorted(tensors.keys() ^ parameters.keys())[0]
-        why = "the weights are of another configuration, or of an earlier dragoman: train the model again"
-        raise ModelError(f"{path}: missing or unexpected tensor {odd}; {why}")
-    for name, parameter in parameters.items():
-        if parameter.shape != tensors[name].shape:
-            shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
-            raise ModelError(f"{path}: tensor {name} is {shapes}; weights and configuration differ")
-        if parameter.dtype != tensors[name].dtype:
-            kinds = [str(kind).removeprefix("torch.") for kind in (tensors[name].dtype, parameter.dtype)]
-            raise ModelError(f"{path}: tensor {name} is {kinds[0]}, expected {kinds[1]}; copy the model again")
-        if not tensors[name].isfinite().all():
-            raise ModelError(f"{path}: tensor {name} contains NaN or infinity; copy the model again")
-    return tensors
-
-
-def load_weights(model: "Transformer", path: Path) -> None:
-    """Load the weights in `path` into `model`. Raises ModelError as `read_weights` does."""
-    import torch
-
-    tensors = read_weights(model, path)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(tensors[name])
-
-
 def _hardlink_or_copy(source: Path, destination: Path) -> None:
     """Make `destination` a hard link to a file, or a copy where the file system has no hard links; create folders."""
     if source.is_dir() and not source.is_symlink():
@@ -275,7 +238,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if lacking := {"format", "name", "languages", "parameters"} - manifest.keys():
         raise ModelError(f"{path}: missing field: {min(lacking)}; copy the bundle again")
     exported = any(name.startswith("ct2-") and name.endswith("/model.bin") for name in manifest["files"])
-    network = set() if exported else {"model.safetensors"}
+    network = set() if exported else {WEIGHTS}
     if missing := ({"config.toml"} | network) - manifest["files"].keys():
         raise ModelError(f"{path}: does not list {min(missing)}; copy the bundle again")
     if unlisted := _files_for_engines(folder) - manifest["files"].keys():

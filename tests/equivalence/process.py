@@ -15,13 +15,13 @@ from pathlib import Path
 
 import torch
 
-from dragoman.bundle import save_tensors
 from dragoman.config.file import build_config
 from dragoman.data.batch import Batch
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.errors import DragomanError
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import save_tensors
 from dragoman.text.tokenizer import learn
 from dragoman.training.distributed import join_process_group, leave_process_group
 from dragoman.training.loop import Trainer

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dragoman.bundle import load_tensors
 from dragoman.errors import DistributedError
+from dragoman.model.weights import load_tensors
 from dragoman.training.distributed import join_process_group
 
 Run = Callable[..., dict[str, float]]

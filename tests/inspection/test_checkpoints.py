@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.bundle import load_weights
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config
 from dragoman.decode.constraints import Constraints
@@ -18,6 +17,7 @@ from dragoman.errors import DataError, ModelError
 from dragoman.inspection.analyses import analyse
 from dragoman.inspection.checkpoints import across_checkpoints
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import load_weights
 from dragoman.text.tokenizer import EOS, Tokenizer
 from dragoman.training.loop import Trainer
 

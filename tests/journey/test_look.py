@@ -14,7 +14,7 @@ import pytest
 import torch
 from in_numpy import Numpy, softmax
 
-from dragoman.bundle import load_tensors, open_bundle, write_bundle
+from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import DecodeConfig, ModelConfig, RunConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.inspection.checkpoints import CheckpointView
@@ -22,6 +22,7 @@ from dragoman.inspection.inspect import inspect
 from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import load_tensors
 from dragoman.text.tokenizer import Tokenizer
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dragoman.bundle import load_tensors
 from dragoman.config import RunConfig
 from dragoman.data.batch import Example, collate
 from dragoman.errors import DivergenceError, ModelError
+from dragoman.model.weights import load_tensors
 from dragoman.training import loop, precision
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps, newest_intact
 from dragoman.training.flops import training_flops

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import Bundle, add_files, open_bundle
+from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
 from dragoman.bundled import changeable_model, resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.errors import ModelError, counted
@@ -42,7 +42,7 @@ def _lines(bundle: Bundle) -> list[str]:
     rows = {
         "name": manifest["name"],
         "languages": f"{languages['source']} → {languages['target']}",
-        "architecture": f"Transformer, {manifest['parameters']:,} parameters, preset {model.preset or 'none'}",
+        "architecture": f"Transformer, {manifest['parameters']:,} parameters, {_runs_on(bundle)}",
         "layers": f"{model.encoder_layers} encoder, {model.decoder_layers} decoder, {model.norm_order}-LN",
         "widths": f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}",
         "pieces": f"{pieces} ({bundle.config.tokenizer.kind})",
@@ -55,6 +55,12 @@ def _lines(bundle: Bundle) -> list[str]:
     }
     scores = [f"{score['metric']:13} {score['value']:.1f} on {score['on']}" for score in manifest.get("scores", [])]
     return [f"{key:13} {value}" for key, value in rows.items()] + scores + _quality(manifest)
+
+
+def _runs_on(bundle: Bundle) -> str:
+    if bundle.manifest.get("architecture") == CTRANSLATE2:
+        return "imported from CTranslate2, which alone runs it"
+    return f"preset {bundle.config.model.preset or 'none'}"
 
 
 def _quality(manifest: Mapping[str, Any]) -> list[str]:

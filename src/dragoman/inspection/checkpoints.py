@@ -11,13 +11,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dragoman.bundle import load_weights
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
 from dragoman.model.initialise import evenly_spaced
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import load_weights
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps
 from dragoman.training.integrity import NOTE, WEIGHTS, fault_in

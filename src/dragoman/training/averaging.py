@@ -5,8 +5,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from dragoman.bundle import load_tensors
 from dragoman.errors import ModelError
+from dragoman.model.weights import load_tensors
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps
 from dragoman.training.integrity import WEIGHTS, fault_in
 

@@ -29,10 +29,10 @@ from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict_loader import load as load_parts
 from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 
-from dragoman.bundle import load_tensors, read_weights, save_tensors
 from dragoman.data.stream import Position
 from dragoman.errors import ModelError
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import load_tensors, read_weights, save_tensors
 from dragoman.storage import atomic_folder, fingerprint, partial_folder, restore, storage_error
 from dragoman.training.distributed import ProcessGroup, gather_full_state, is_sharded, load_parameters
 from dragoman.training.ema import MovingAverage

@@ -68,6 +68,7 @@ def export(
     if quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
     bundle = open_bundle(model)
+    bundle.require_weights()
     target = bundle.folder if output is None else checked_path("output", output)
     search = build_section(bundle.config.decode, options or {}, "decode")
     name, separate = f"ct2-{quantization}", output is not None

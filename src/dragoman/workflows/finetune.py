@@ -29,6 +29,8 @@ def apply_base_model(
     if not config.train.start_from:
         return config, None
     start = None if resume else open_bundle(config.train.start_from)
+    if start:
+        start.require_weights()
     origin = start.config if start else original_config(output_of(config))
     given = changed_keys(config) if given is None else given
     model, tokenizer = (

@@ -45,6 +45,7 @@ def learn_model_shortlist(
     Raises DataError if there is too little text.
     """
     corpus, bundle, listener = corpus_of(source, target), open_bundle(changeable_model(model)), Listeners(listeners)
+    bundle.require_weights()
     listener.on_progress(Progress("reading", 0, None, "pairs"))
     sample = sample_pairs([corpus], pairs, bundle.config.train.seed)
     listener.on_progress(Progress("reading", len(sample), len(sample), "pairs"))

@@ -98,7 +98,8 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if run.base:
         model.load_state_dict(run.base.load_model().state_dict())
-    if teacher and not run.resume and can_initialise_from(config.model, teacher.config.model):
+    alike = teacher and teacher.has_weights and can_initialise_from(config.model, teacher.config.model)
+    if teacher and alike and not run.resume:
         initialise_from_teacher(model, teacher.load_model())
         run.listener.notice(f"the student is initialised with layers of {teacher.folder}")
     return model

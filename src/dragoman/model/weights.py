@@ -1,0 +1,72 @@
+"""Weights on disk: named tensors as safetensors, read and checked. Importing this module needs no torch."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.errors import ModelError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dragoman.model.transformer import Transformer
+
+
+def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
+    """Write named tensors as safetensors."""
+    from safetensors.torch import save
+
+    path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
+
+
+def load_tensors(path: Path) -> dict[str, "Tensor"]:
+    """Read named tensors. Raises ModelError."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
+
+
+def tensor_shapes(path: Path) -> dict[str, list[int]]:
+    """The shape of each tensor in a safetensors file, without reading it. Raises ModelError."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - not a mapping
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
+
+
+def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
+    """The weights in `path` for `model`. Raises ModelError if a tensor is missing, unexpected, not finite or of
+    another shape or type."""
+    tensors = load_tensors(path)
+    parameters = dict(model.named_parameters())
+    if tensors.keys() != parameters.keys():
+        odd = sorted(tensors.keys() ^ parameters.keys())[0]
+        why = "the weights are of another configuration, or of an earlier dragoman: train the model again"
+        raise ModelError(f"{path}: missing or unexpected tensor {odd}; {why}")
+    for name, parameter in parameters.items():
+        if parameter.shape != tensors[name].shape:
+            shapes = f"{tuple(tensors[name].shape)}, expected {tuple(parameter.shape)}"
+            raise ModelError(f"{path}: tensor {name} is {shapes}; weights and configuration differ")
+        if parameter.dtype != tensors[name].dtype:
+            kinds = [str(kind).removeprefix("torch.") for kind in (tensors[name].dtype, parameter.dtype)]
+            raise ModelError(f"{path}: tensor {name} is {kinds[0]}, expected {kinds[1]}; copy the model again")
+        if not tensors[name].isfinite().all():
+            raise ModelError(f"{path}: tensor {name} contains NaN or infinity; copy the model again")
+    return tensors
+
+
+def load_weights(model: "Transformer", path: Path) -> None:
+    """Load the weights in `path` into `model`. Raises ModelError as `read_weights` does."""
+    import torch
+
+    tensors = read_weights(model, path)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[name])
