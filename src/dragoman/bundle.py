@@ -110,7 +110,7 @@ def open_bundle(folder: str | os.PathLike[str]) -> Bundle:
         config = read_run_config(folder)
     except ConfigError as error:
         raise ModelError(f"{error}; copy the bundle again, or update dragoman") from None
-    return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer"))
+    return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer", config.tokenizer.shared))
 
 
 def write_bundle(

@@ -302,6 +302,11 @@ EXTRA: list[tuple[str, str, str]] = [
         "[tokenizer]\njoint = false\n",
         'model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"',
     ),
+    (
+        "one model that is two",
+        "[tokenizer]\nshared = true\n",
+        "tokenizer.shared: two models, but tokenizer.joint is one; set joint = false, or remove shared",
+    ),
     ("a number as text", '[model]\nlayers=1\nd_model="32"\nd_ff=8\nheads=2\n', "model.d_model: "),
     ("layers that are no number", '[model]\nlayers="six"\nd_model=32\nd_ff=8\nheads=2\n', "model.layers: "),
 ]

@@ -1,5 +1,6 @@
 """Sampled pieces: the text stays, the draw can be repeated anywhere, and chance has the papers' distribution."""
 
+import io
 import random
 import subprocess
 import sys
@@ -9,13 +10,14 @@ from math import exp
 from pathlib import Path
 
 import pytest
+import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config import TokenizerConfig
 from dragoman.text.normalise import normalise
 from dragoman.text.sampling import Sampler
-from dragoman.text.tokenizer import UNK, Tokenizer, learn
+from dragoman.text.tokenizer import UNK, Tokenizer, Vocabulary, learn
 
 SYLLABLES = ["gar", "den", "ti", "on", "er", "sta", "ra", "dog", "le", "sing", "un", "co"]
 HANGUL = list("가나다라마고양이정원에서")
@@ -109,6 +111,25 @@ def test_what_is_remembered_changes_nothing(spelling: Tokenizer) -> None:
 
 def test_without_sampling_nothing_is_drawn(spelling: Tokenizer) -> None:
     assert spelling.encode(TEXTS, "source", sampling=0.0, seed="1") == spelling.source.processor.EncodeAsIds(TEXTS)
+
+
+def test_a_models_own_normaliser_comes_before_the_draw() -> None:
+    """SentencePiece's own encoding runs the model's normaliser; the sampler takes the text that it writes."""
+    model = io.BytesIO()
+    lines = [*sentences(SYLLABLES), "A 1⁄2 fi"]
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=80, minloglevel=2, character_coverage=1.0,
+        normalization_rule_name="nmt_nfkc", pad_id=0, unk_id=1, bos_id=2, eos_id=3,
+    )  # fmt: skip
+    vocabulary = Vocabulary.load(model.getvalue(), "imported")
+    imported, text = Tokenizer(vocabulary, vocabulary), " Ａ  ½ ﬁ\u200b  gａrden "
+    sharp = imported.encode([text], "source", sampling=0.999999)[0]
+    assert (
+        imported.decode([sharp], "source")
+        == ["A 1⁄2 fi garden"]
+        == imported.decode(imported.encode([text], "source"), "source")
+    )
+    assert UNK not in sharp
 
 
 # --- BPE: against SentencePiece's own merges, and algorithm 1 of the paper --------------------------------------

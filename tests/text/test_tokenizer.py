@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from dragoman.config import TokenizerConfig
 from dragoman.errors import ConfigError, DataError, ModelError
+from dragoman.text.model_file import PIECES, UNUSED, Piece, field, fields, model_pieces
 from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn, usual_size
+from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Side, Tokenizer, Vocabulary, learn, usual_size
 
 ENGLISH = "the small dog sees a red bird and two big cats in our old garden".split()
 KOREAN = "작은 개가 빨간 새와 큰 고양이 두 마리를 우리 오래된 정원에서 본다".split()
@@ -38,6 +39,21 @@ def spelling(request: pytest.FixtureRequest) -> Tokenizer:
 @pytest.fixture(scope="module")
 def separate() -> Tokenizer:
     return learn(PAIRS, config(joint=False, byte_fallback=False, vocab_size=36))
+
+
+@pytest.fixture(scope="module")
+def shared(separate: Tokenizer) -> Tokenizer:
+    """The pieces of `separate` in one order for both sides; each side segments into its own."""
+    return Tokenizer(*(Vocabulary.load(one_order(separate, side), side) for side in ("source", "target")))
+
+
+def one_order(tokenizer: Tokenizer, side: Side) -> bytes:
+    ours, theirs = (model_pieces(getattr(tokenizer, name).serialized) for name in ("source", "target"))
+    own = {piece.text: piece for piece in (ours if side == "source" else theirs)}
+    order = dict.fromkeys(piece.text for piece in [*ours, *theirs])
+    pieces = [own.get(text, Piece(text, 0.0, UNUSED)) for text in order]
+    kept = [field(number, value) for number, value in fields(getattr(tokenizer, side).serialized) if number != PIECES]
+    return b"".join([*(field(PIECES, piece.message()) for piece in pieces), *kept])
 
 
 @given(text=st.text())
@@ -92,6 +108,33 @@ def test_separate_vocabularies_know_their_own_language_only(separate: Tokenizer)
     line = "the small dog"
     assert separate.decode(separate.encode([line], "source"), "source") == [line]
     assert UNK in separate.encode([line], "target")[0]
+
+
+def test_two_models_with_one_numbering_segment_as_before(separate: Tokenizer, shared: Tokenizer) -> None:
+    assert shared.same_ids
+    assert not shared.joint
+    assert not separate.same_ids
+    texts = [side for pair in PAIRS[:50] for side in pair]
+    for side in ("source", "target"):
+        old, new = (one.encode(texts, side) for one in (separate, shared))
+        assert [shared.pieces(ids, side) for ids in new] == [separate.pieces(ids, side) for ids in old]
+        assert shared.decode(new, side) == separate.decode(old, side)
+
+
+def test_models_that_are_not_of_one_numbering_are_refused(
+    separate: Tokenizer, shared: Tokenizer, tmp_path: Path
+) -> None:
+    shared.save(tmp_path)
+    assert Tokenizer.load(tmp_path, shared=True).files == shared.files
+    separate.save(tmp_path)
+    assert Tokenizer.load(tmp_path).files == separate.files
+    with pytest.raises(ModelError, match=r"target\.model: piece 4 is not that of source\.model; copy the model again"):
+        Tokenizer.load(tmp_path, shared=True)
+
+
+def test_one_numbering_for_two_models_is_not_learned() -> None:
+    with pytest.raises(ConfigError, match=r"tokenizer\.shared: only an imported tokenizer is; set tokenizer\.joint"):
+        learn(PAIRS, config(joint=False, shared=True))
 
 
 def test_user_defined_symbols_stay_one_piece() -> None:

@@ -35,7 +35,7 @@ class RunConfig(Section):
     def _tied_vocabularies(self) -> Self:
         if self.train.start_from:  # the base model has both
             return self
-        if self.model.tie == "all" and not self.tokenizer.joint:
+        if self.model.tie == "all" and not (self.tokenizer.joint or self.tokenizer.shared):
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
         return self
 

@@ -1,8 +1,8 @@
 """The keys of [tokenizer]: how SentencePiece segments text into pieces."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dragoman.config.base import Fraction, Positive, Section
 
@@ -17,6 +17,9 @@ class TokenizerConfig(Section):
     set."""
     joint: bool = True
     """One vocabulary for both languages, as in the paper, section 5.1."""
+    shared: bool = False
+    """Two SentencePiece models in which an id is the same piece, as an imported model has them: its languages have
+    vocabularies of their own, and one embedding matrix. None can be learned; needs `joint = false`."""
     byte_fallback: bool = True
     """Represent characters that are not in the vocabulary as UTF-8 bytes, so that no text is unknown."""
     character_coverage: Annotated[float, Field(ge=0.98, le=1)] = 0.9995  # SentencePiece's own bounds
@@ -30,3 +33,9 @@ class TokenizerConfig(Section):
     fraction of merges that are skipped; higher is more varied (BPE-dropout, Provilkov et al. 2020; often 0.1).
     `unigram`: α of Kudo 2018, where a segmentation is drawn in proportion to P^α; lower is more varied (often 0.2 to
     0.5)."""
+
+    @model_validator(mode="after")
+    def _one_or_two_models(self) -> Self:
+        if self.shared and self.joint:
+            raise ValueError("shared: two models, but tokenizer.joint is one; set joint = false, or remove shared")
+        return self

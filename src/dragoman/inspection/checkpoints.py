@@ -56,7 +56,8 @@ def across_checkpoints(
     steps = checkpoint_steps(folder / "checkpoints")
     if not steps:
         raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
-    config, tokenizer = _config(folder), Tokenizer.load(folder / "tokenizer")
+    config = _config(folder)
+    tokenizer = Tokenizer.load(folder / "tokenizer", config.tokenizer.shared)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
     views = []
     for index in evenly_spaced(min(limit, len(steps)), len(steps)):

@@ -179,7 +179,7 @@ def likeliest(counts: Counts, tokenizer: Tokenizer, always: tuple[int, ...], per
 
 def _same_on_both_sides(tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
     """Source and target id of each piece that both vocabularies have."""
-    if tokenizer.joint:
+    if tokenizer.same_ids:
         return ((token, token) for token in range(len(tokenizer.source)))
     targets = {piece: token for token, piece in enumerate(tokenizer.pieces(range(len(tokenizer.target)), "target"))}
     sources = tokenizer.pieces(range(len(tokenizer.source)), "source")

@@ -8,27 +8,33 @@ SentencePiece can sample too, but not reproducibly: with the same `set_random_ge
 another process (version 0.2.3, one thread, both kinds of models), so that a resumed run would differ and the processes
 of a run would disagree. Here all randomness comes from the given `random.Random`. Validation and translation use
 SentencePiece's own encoding, with which the tests compare this one.
-
-The model file is parsed here because the API of SentencePiece has neither the kind of the model nor which pieces are
-user-defined.
 """
 
 import random
 import re
-import struct
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import accumulate, chain, repeat
 from math import exp, log, log1p
-from typing import Any
 
-SPACE = "\u2581"  # SentencePiece's character for a space
-# Numbers in sentencepiece_model.proto: fields of ModelProto and TrainerSpec, types of pieces and of models.
-PIECES, TRAINER_SPEC, MODEL_TYPE = 1, 2, 3
-NORMAL, UNKNOWN, USER_DEFINED, BYTE = 1, 2, 4, 6
-BPE = 2
+from dragoman.errors import ModelError
+from dragoman.text.model_file import (
+    ADD_DUMMY_PREFIX,
+    BPE,
+    BYTE,
+    CHARACTER_MAP,
+    MODEL_TYPE,
+    NORMAL,
+    NORMALIZER_SPEC,
+    SPACE,
+    TRAINER_SPEC,
+    UNKNOWN,
+    USER_DEFINED,
+    model_pieces,
+    section,
+)
 
 # Number and maximum length of the words whose segmentations are cached: text without spaces has long "words" that
 # hardly ever occur again.
@@ -49,23 +55,24 @@ class Sampler:
         self.ids: dict[str, int] = {}  # ids of the pieces into which text may be segmented
         self.scores: dict[str, float] = {}
         self.bytes: list[int] = []
-        whole, position, kind = [], 0, 1
-        for number, value in _fields(serialized):
-            if number == PIECES:
-                piece, score, type_ = _piece(value)
-                if type_ in (NORMAL, USER_DEFINED):
-                    self.ids[piece] = position
-                if type_ == NORMAL:
-                    self.scores[piece] = score
-                elif type_ == USER_DEFINED:
-                    whole.append(piece)
-                elif type_ == BYTE:
-                    self.bytes.append(position)
-                elif type_ == UNKNOWN:
-                    self.unknown = position
-                position += 1
-            elif number == TRAINER_SPEC:
-                kind = dict(_fields(value)).get(MODEL_TYPE, kind)
+        whole = []
+        for position, piece in enumerate(model_pieces(serialized)):
+            if piece.type in (NORMAL, USER_DEFINED):
+                self.ids[piece.text] = position
+            if piece.type == NORMAL:
+                self.scores[piece.text] = piece.score
+            elif piece.type == USER_DEFINED:
+                whole.append(piece.text)
+            elif piece.type == BYTE:
+                self.bytes.append(position)
+            elif piece.type == UNKNOWN:
+                self.unknown = position
+        kind = section(serialized, TRAINER_SPEC).get(MODEL_TYPE)
+        normalizer = section(serialized, NORMALIZER_SPEC)
+        # Whether the model has a normaliser of its own, whose output this sampler takes.
+        self.normalises = bool(normalizer.get(CHARACTER_MAP))
+        if not normalizer.get(ADD_DUMMY_PREFIX, 1):
+            raise ModelError("tokenizer.sampling: this SentencePiece model puts no space before the text; set it to 0")
         self.longest = max(map(len, self.scores), default=1)
         self.unknown_score = min(self.scores.values(), default=0.0) - 10.0  # as in SentencePiece
         # User-defined symbols stay whole, longer ones first. The rest is segmented word by word, because no other piece
@@ -178,34 +185,3 @@ class Sampler:
             offer(before[left])
             offer(left)
         return self._to_ids(filter(None, pieces)), decisions
-
-
-def _piece(message: bytes) -> tuple[str, float, int]:
-    fields = dict(_fields(message))
-    [score] = struct.unpack("<f", fields.get(2, bytes(4)))
-    return fields[1].decode(), score, fields.get(3, NORMAL)
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """The fields of a protobuf message: number and value, an integer or bytes, which is enough for a model file."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = _varint(message, at)
-            yield key >> 3, value
-        else:
-            size, at = _varint(message, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
-            yield key >> 3, message[at : at + size]
-            at += size
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at

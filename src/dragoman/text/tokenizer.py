@@ -10,6 +10,8 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +19,7 @@ import sentencepiece
 
 from dragoman.config import TokenizerConfig
 from dragoman.errors import ConfigError, DataError, ModelError
+from dragoman.text.model_file import SPACE
 from dragoman.text.normalise import is_text, normalise
 from dragoman.text.sampling import sampler
 
@@ -66,8 +69,19 @@ class Tokenizer:
 
     @property
     def joint(self) -> bool:
-        """Whether both languages share one vocabulary."""
+        """Whether both languages share one SentencePiece model."""
         return self.source is self.target
+
+    @cached_property
+    def same_ids(self) -> bool:
+        """Whether every id is the same piece on both sides: a joint vocabulary, or two models with one numbering."""
+        return self.joint or self._first_difference() is None
+
+    def _first_difference(self) -> int | None:
+        """The first id that is not the same piece on both sides."""
+        sides = self.pieces(range(len(self.source)), "source"), self.pieces(range(len(self.target)), "target")
+        ids = (id_ for id_, (ours, theirs) in enumerate(zip_longest(*sides)) if ours != theirs)
+        return next(ids, None)
 
     def encode(self, texts: Sequence[str], side: Side, *, sampling: float = 0.0, seed: str = "") -> list[list[int]]:
         """The token ids of each text, without BOS and EOS. Raises DataError if a text is not valid Unicode.
@@ -83,6 +97,8 @@ class Tokenizer:
         if sampling:
             rng = random.Random(f"{seed}/{side}")
             draw = sampler(vocabulary.serialized, sampling)
+            if draw.normalises:  # an imported model; SentencePiece encodes with its normaliser by itself
+                clean = [text.replace(SPACE, " ").strip() for text in vocabulary.processor.Normalize(clean)]
             return [draw.encode(text, rng) for text in clean]
         ids: list[list[int]] = vocabulary.processor.EncodeAsIds(clean)
         return ids
@@ -125,14 +141,17 @@ class Tokenizer:
         return {"source.model": self.source.serialized, "target.model": self.target.serialized}
 
     @classmethod
-    def load(cls, folder: Path) -> "Tokenizer":
-        """Read what `save` wrote. Raises ModelError."""
+    def load(cls, folder: Path, shared: bool = False) -> "Tokenizer":
+        """Read what `save` wrote. Raises ModelError, also if `shared` (`tokenizer.shared`) and the ids differ."""
         joint = folder / "joint.model"
         if joint.exists():
             vocabulary = Vocabulary.load(_read(joint), str(joint))
             return cls(vocabulary, vocabulary)
         source, target = folder / "source.model", folder / "target.model"
-        return cls(Vocabulary.load(_read(source), str(source)), Vocabulary.load(_read(target), str(target)))
+        tokenizer = cls(Vocabulary.load(_read(source), str(source)), Vocabulary.load(_read(target), str(target)))
+        if shared and (different := tokenizer._first_difference()) is not None:
+            raise ModelError(f"{target}: piece {different} is not that of source.model; copy the model again")
+        return tokenizer
 
 
 def learn(
@@ -145,6 +164,8 @@ def learn(
 
     Raises ConfigError if the text does not suit a given `tokenizer.vocab_size`.
     """
+    if config.shared:
+        raise ConfigError("tokenizer.shared: only an imported tokenizer is; set tokenizer.joint = true instead")
     if twice := {*source_marks, *target_marks} & set(config.user_defined_symbols):
         raise ConfigError(f"tokenizer.user_defined_symbols: {min(twice)} is a language token; choose another string")
     if taken := SPECIAL_TOKENS & set(config.user_defined_symbols):

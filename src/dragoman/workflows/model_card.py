@@ -41,7 +41,7 @@ pipeline_tag: translation
 
 A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 {parameters:,} parameters, {config.model.encoder_layers} + {config.model.decoder_layers} layers of width \
-{config.model.d_model}, {"one vocabulary" if config.tokenizer.joint else "two vocabularies"} of \
+{config.model.d_model}, {_vocabularies(config)} of \
 {pieces:,} pieces ({config.tokenizer.kind}).
 
 ## Data
@@ -72,6 +72,12 @@ matters.
 
 {project.license}
 """
+
+
+def _vocabularies(config: RunConfig) -> str:
+    if config.tokenizer.joint:
+        return "one vocabulary"
+    return "two vocabularies with the same ids" if config.tokenizer.shared else "two vocabularies"
 
 
 def _quoted(text: str) -> str:

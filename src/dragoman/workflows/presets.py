@@ -89,7 +89,7 @@ def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
     """The tokenizer of the run, or one learned from a few of its pairs; and the size that the vocabulary will have."""
     saved = output_of(config) / "tokenizer"
     if saved.is_dir():
-        tokenizer = Tokenizer.load(saved)
+        tokenizer = Tokenizer.load(saved, config.tokenizer.shared)
         return tokenizer, len(tokenizer.target)
     size = config.tokenizer.vocab_size or usual_size(round(pairs))
     sample = sample_pairs(config.data.train, SAMPLE, seed=1)

@@ -143,7 +143,7 @@ def _train(run: Run) -> TrainResult:
         else:
             _save_tokenizer(run)
     first_step = run.group.broadcast(first_step)
-    tokenizer = Tokenizer.load(run.folder / "tokenizer")
+    tokenizer = Tokenizer.load(run.folder / "tokenizer", run.config.tokenizer.shared)
     processes = run.group.size
     workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
     run = with_choices(run, workload)
