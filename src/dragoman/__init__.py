@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.listener import Listener
     from dragoman.workflows.mix import MixResult, mix_data
+    from dragoman.workflows.project import Project, init_project
     from dragoman.workflows.robustness import Robustness, evaluate_robustness
     from dragoman.workflows.train import TrainResult, train
 
@@ -78,6 +79,7 @@ _MODULES = {
     "inspection.inspect": ("inspect",),
     "workflows.listener": ("Listener",),
     "workflows.mix": ("MixResult", "mix_data"),
+    "workflows.project": ("Project", "init_project"),
     "workflows.robustness": ("Robustness", "evaluate_robustness"),
     "workflows.train": ("TrainResult", "train"),
 }
@@ -100,6 +102,7 @@ __all__ = [
     "Listener",
     "MixResult",
     "ModelError",
+    "Project",
     "QualityError",
     "ResourceError",
     "ResumeError",
@@ -115,6 +118,7 @@ __all__ = [
     "evaluate",
     "evaluate_robustness",
     "export",
+    "init_project",
     "inspect",
     "learn_model_confidence",
     "load_config",

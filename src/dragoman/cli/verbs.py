@@ -28,12 +28,19 @@ def demo(
 @app.command()
 def init(
     name: Annotated[str, typer.Argument(help="Name of the project; its folder is created here.")],
-    pair: Annotated[str, typer.Option(help="Languages, source-target, e.g. ko-en or pt-BR:en.")] = "ko-en",
+    text: Annotated[
+        list[Path] | None,
+        typer.Argument(help="A corpus to split into it: two files, or one .tsv or .jsonl.", metavar="SOURCE TARGET"),
+    ] = None,
+    pair: Annotated[
+        str | None, typer.Option(help="Languages, source-target, e.g. ko-en (the default) or pt-BR:en.")
+    ] = None,
+    base: Annotated[Path | None, typer.Option("--from", help="Model to fine-tune: defaults for little text.")] = None,
 ) -> None:
     """Write a commented configuration, NAME/run.toml."""
-    from dragoman.cli.init import write_project
+    from dragoman.cli.init import run_init
 
-    write_project(Path(name), pair)
+    run_init(Path(name), text or [], pair, base)
 
 
 @app.command()

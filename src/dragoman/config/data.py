@@ -154,6 +154,14 @@ class DataConfig(Section):
     """Held-out pairs for validation during training."""
     test: CorpusConfig | None = None
     """Held-out pairs for the scores on the model card, translated once after training."""
+    general_test: CorpusConfig | None = None
+    """Fine-tuning: held-out general text. The base model and the finished model translate it too, to show what is
+    forgotten."""
+    replay: tuple[CorpusConfig, ...] = ()
+    """Fine-tuning: general text against forgetting, mixed into the training text; its pairs change from epoch to
+    epoch."""
+    replay_share: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Share of the pairs of an epoch that are from `replay`."""
     max_length: Positive = 200
     """Pairs with more tokens than this on either side are skipped in training, and reported."""
     shuffle_buffer: Positive = 500_000

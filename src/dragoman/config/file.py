@@ -169,6 +169,8 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
         "train": tuple(moved(corpus) for corpus in data.train),
         "valid": None if data.valid is None else moved(data.valid),
         "test": None if data.test is None else moved(data.test),
+        "general_test": None if data.general_test is None else moved(data.general_test),
+        "replay": tuple(moved(corpus) for corpus in data.replay),
         "mix": data.mix.model_copy(update={"corpora": tuple(moved(corpus) for corpus in data.mix.corpora)}),
     }
     return config.model_copy(

@@ -43,7 +43,9 @@ class RunConfig(Section):
     def _known_pairs(self) -> Self:
         data = self.data
         corpora = [(f"train[{number}]", corpus) for number, corpus in enumerate(data.train)]
-        for where, corpus in [*corpora, ("valid", data.valid), ("test", data.test)]:
+        corpora += [(f"replay[{number}]", corpus) for number, corpus in enumerate(data.replay)]
+        held_out = [("valid", data.valid), ("test", data.test), ("general_test", data.general_test)]
+        for where, corpus in [*corpora, *held_out]:
             if corpus and not self.pairs_of(corpus):
                 names = ", ".join(pair.name for pair in self.project.all_pairs)
                 key = "both_directions" if self.project.pair(corpus.languages) else "languages"
@@ -57,3 +59,17 @@ class RunConfig(Section):
             return (pair,) if pair else ()
         reverse = self.project.pair(pair_name(pair.target, pair.source))
         return (pair, reverse) if reverse else ()
+
+    @model_validator(mode="after")
+    def _fine_tuning(self) -> Self:
+        needs_base = {
+            "train.freeze": self.train.freeze,
+            "train.pull": self.train.pull,
+            "tokenizer.extend": self.tokenizer.extend,
+            "data.replay": self.data.replay,
+            "data.general_test": self.data.general_test,
+        }
+        given = next((key for key, value in needs_base.items() if value), None)
+        if given and not self.train.start_from:
+            raise ValueError(f"{given}: needs a base model; set train.start_from, or leave it out")
+        return self

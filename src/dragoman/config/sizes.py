@@ -19,6 +19,9 @@ DROPOUTS = {50_000: 0.3, 200_000: 0.2}
 # 100 epochs of 2,000 pairs, 36 of 20,000, 13 of 200,000, 5 of 2 million: ten times the text is read 2.8 times as long.
 EPOCHS, AT_PAIRS, DECREASE = 100.0, 2000, 0.45
 FEWEST_STEPS = 300
+# Fine-tuning: 20 epochs of 1,000 pairs, 10 of 10,000, 5 of 100,000; early stopping usually ends it before.
+TUNING_EPOCHS, TUNING_PAIRS, TUNING_DECREASE = 20.0, 1000, 0.3
+FEWEST_TUNING_STEPS, TUNING_VALIDATIONS = 100, 15
 
 
 def preset_for(pairs: int, gpu: bool) -> str:
@@ -32,20 +35,30 @@ def epochs_for(pairs: float) -> float:
     return min(EPOCHS, EPOCHS * (max(pairs, 1) / AT_PAIRS) ** -DECREASE)
 
 
-def steps_for(pairs: float, steps_per_epoch: float) -> int:
+def tuning_epochs_for(pairs: float) -> float:
+    """How often fine-tuning reads its text."""
+    return min(TUNING_EPOCHS, TUNING_EPOCHS * (max(pairs, 1) / TUNING_PAIRS) ** -TUNING_DECREASE)
+
+
+def steps_for(pairs: float, steps_per_epoch: float, tuning: bool = False) -> int:
     """`max_steps`, with two significant digits."""
-    steps = max(FEWEST_STEPS, epochs_for(pairs) * steps_per_epoch)
+    epochs, fewest = (tuning_epochs_for, FEWEST_TUNING_STEPS) if tuning else (epochs_for, FEWEST_STEPS)
+    steps = max(fewest, epochs(pairs) * steps_per_epoch)
     digits = 1 - math.floor(math.log10(steps))
     return int(round(steps, digits))
 
 
-def warmup_for(steps: int) -> int:
-    """`warmup`: a tenth of the steps, from 400 to 4,000, but at most a quarter of them."""
+def warmup_for(steps: int, tuning: bool = False) -> int:
+    """`warmup`: a tenth of the steps, from 400 to 4,000, but at most a quarter of them; a tenth in fine-tuning."""
+    if tuning:
+        return max(1, min(400, steps // 10))
     return max(1, min(steps // 4, max(400, min(4000, steps // 10))))
 
 
-def validation_interval_for(steps: int) -> int:
-    """`validate_every`: thirty validations in a run, at most 1,000 steps apart."""
+def validation_interval_for(steps: int, tuning: bool = False) -> int:
+    """`validate_every`: thirty validations in a run, fifteen in fine-tuning, at most 1,000 steps apart."""
+    if tuning:
+        return max(1, min(1000, steps // TUNING_VALIDATIONS))
     return max(1, min(1000, steps // 30))
 
 
@@ -60,12 +73,14 @@ def chosen_model(model: ModelConfig, given: Collection[str], pairs: int, gpu: bo
 
 
 def chosen_train(train: TrainConfig, pairs: float, steps_per_epoch: float) -> TrainConfig:
-    """`train` with numbers for `auto`."""
-    steps = steps_for(pairs, steps_per_epoch) if train.max_steps == "auto" else train.max_steps
+    """`train` with numbers for `auto`. `pairs` are those of the run's own text, without replay."""
+    tuning = train.start_from is not None
+    steps = steps_for(pairs, steps_per_epoch, tuning) if train.max_steps == "auto" else train.max_steps
+    every = train.validate_every
     values = {
         "max_steps": steps,
-        "warmup": warmup_for(steps) if train.warmup == "auto" else train.warmup,
-        "validate_every": validation_interval_for(steps) if train.validate_every == "auto" else train.validate_every,
+        "warmup": warmup_for(steps, tuning) if train.warmup == "auto" else train.warmup,
+        "validate_every": validation_interval_for(steps, tuning) if every == "auto" else every,
     }
     return train.model_copy(update=values)
 

@@ -28,6 +28,9 @@ class TokenizerConfig(Section):
     """Strings that are always a single piece."""
     sample: Positive = 1_000_000
     """Maximum number of training pairs from which the pieces are learned."""
+    extend: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """Fine-tuning: how many pieces are learned from the new text and added to the vocabulary of the base model. Old
+    pieces keep their ids; a new embedding is the mean of those of the pieces that it replaces."""
     sampling: Fraction = 0.0
     """Subword regularisation: segment training text at random, differently in each epoch; 0 disables. `bpe`: the
     fraction of merges that are skipped; higher is more varied (BPE-dropout, Provilkov et al. 2020; often 0.1).

@@ -14,6 +14,12 @@ class TrainConfig(Section):
     """Folder of the run; `runs/NAME` next to the configuration file unless set."""
     start_from: Where | None = None
     """Fine-tuning: folder of the base model. The run starts from its weights and keeps its tokenizer and shape."""
+    freeze: tuple[str, ...] = ()
+    """Fine-tuning: what keeps the weights of the base model: `encoder`, `decoder`, `embeddings` (with the output
+    projection), `norms`, one layer as in `encoder.0`, or a part of it as in `decoder.1.cross_attention`."""
+    pull: Annotated[float, Field(ge=0, le=1_000_000)] = 0.0
+    """Fine-tuning: λ of a pull toward the weights of the base model (L2-SP, Li et al. 2018). Each step also shortens
+    the distance to them by the fraction λ · learning rate, apart from the gradient; often 1 to 100, 0 disables."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Random seed of initialisation, dropout and data order."""
     device: str = "auto"
@@ -42,13 +48,14 @@ class TrainConfig(Section):
     """With `batch_tokens = "auto"`: tokens per update; the default is that of section 5.1."""
     max_steps: Positive | Literal["auto"] = 100_000
     """Maximum number of training steps (updates). `auto`: by the amount of text, 100 epochs of 2,000 pairs, 5 of 2
-    million."""
+    million; with `start_from` 20 epochs of 1,000 pairs, 5 of 100,000."""
     max_minutes: Annotated[float, Field(gt=0)] | None = None
     """Maximum time of training in minutes, summed over resumed parts."""
     learning_rate: Annotated[float, Field(gt=0)] | None = None
     """Peak learning rate; d_model^-0.5 · warmup^-0.5 as in Eq. (3) unless set."""
     warmup: Positive | Literal["auto"] = 4000
-    """Steps of linear warm-up, Eq. (3). `auto`: a tenth of `max_steps`, from 400 to 4,000, at most a quarter."""
+    """Steps of linear warm-up, Eq. (3). `auto`: a tenth of `max_steps`, from 400 to 4,000, at most a quarter; with
+    `start_from` a tenth, at most 400."""
     schedule: Literal["inverse_sqrt", "linear"] = "inverse_sqrt"
     """Learning rate after the warm-up. `inverse_sqrt`: Eq. (3). `linear`: decreases linearly to zero at `max_steps` or
     at `max_minutes`, whichever comes first; neither may change when such a run is resumed."""
@@ -64,9 +71,9 @@ class TrainConfig(Section):
     clip_norm: Annotated[float, Field(gt=0)] | None = None
     """Maximum norm of the gradient; larger gradients are scaled down. No clipping unless set."""
     validate_every: Positive | Literal["auto"] = 1000
-    """Steps between validations; each validation saves a checkpoint. `auto`: a thirtieth of `max_steps`, at most 1,000.
-    Where the first validation would come later than after five minutes, a score is shown then; it changes nothing in
-    the run."""
+    """Steps between validations; each validation saves a checkpoint. `auto`: a thirtieth of `max_steps`, with
+    `start_from` a fifteenth, at most 1,000. Where the first validation would come later than after five minutes, a
+    score is shown then; it changes nothing in the run."""
     checkpoint_minutes: Annotated[float, Field(ge=0)] = 10.0
     """Minutes of training after which a checkpoint is saved, if no validation has saved one; 0 disables."""
     translate_lines: NonNegative = 200

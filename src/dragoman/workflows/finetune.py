@@ -7,14 +7,16 @@ tokenizer in its own folder and does not need the base model any more.
 from collections.abc import Collection
 from pathlib import Path
 
-from dragoman.bundle import Bundle, open_bundle
-from dragoman.config import ModelConfig, RunConfig, TokenizerConfig
+from dragoman.bundle import Bundle
+from dragoman.config import ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
+from dragoman.config.project import pair_name
 from dragoman.errors import ConfigError
+from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.run_folder import original_config, output_of
 
 # Keys of [model] and [tokenizer] that change neither weights nor tokenizer, so that each run may choose them.
-FREE = ("dropout", "sampling")
+FREE = ("dropout", "sampling", "extend")
 
 
 def apply_base_model(
@@ -28,9 +30,7 @@ def apply_base_model(
     """
     if not config.train.start_from:
         return config, None
-    start = None if resume else open_bundle(config.train.start_from)
-    if start:
-        start.require_weights()
+    start = None if resume else open_base_model(config.train.start_from)
     origin = start.config if start else original_config(output_of(config))
     given = changed_keys(config) if given is None else given
     model, tokenizer = (
@@ -41,10 +41,21 @@ def apply_base_model(
         _check_agreement(model, origin.model, "model", start.folder)
         _check_agreement(tokenizer, origin.tokenizer, "tokenizer", start.folder)
     sections = {
+        "project": _with_pairs(config.project, origin.project),
         "model": origin.model.model_copy(update={field: value for field, (_, value) in model.items()}),
-        "tokenizer": origin.tokenizer.model_copy(update={field: value for field, (_, value) in tokenizer.items()}),
+        "tokenizer": origin.tokenizer.model_copy(
+            update=({"extend": 0} if start else {}) | {field: value for field, (_, value) in tokenizer.items()}
+        ),
     }
     return config.model_copy(update=sections), start
+
+
+def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:
+    """`project` with the pairs of the base model, its own first, unless it names pairs or has another one."""
+    own = origin.pair(pair_name(project.source, project.target))
+    if project.pairs or not origin.pairs or not own:
+        return project
+    return project.model_copy(update={"pairs": (own, *(pair for pair in origin.pairs if pair != own))})
 
 
 def _explicit_fields(

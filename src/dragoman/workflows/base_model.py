@@ -1,0 +1,19 @@
+"""The model that fine-tuning starts from: a bundle with weights. No torch."""
+
+from pathlib import Path
+
+from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundled import HOME, resolve_model
+from dragoman.errors import ModelError
+
+
+def open_base_model(folder: Path) -> Bundle:
+    """The verified bundle in `folder`, or the name of a bundled model. Raises ModelError unless it has weights."""
+    base = open_bundle(resolve_model(folder))
+    if base.folder.parent == HOME:
+        raise ModelError(
+            f"{folder}: a bundled model, without the weights that training starts from; "
+            "give a bundle that `dragoman train` wrote, or an import that has them"
+        )
+    base.require_weights()
+    return base

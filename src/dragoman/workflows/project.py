@@ -1,0 +1,133 @@
+"""A new project: a folder with a commented configuration, and optionally a corpus split into its files.
+
+Input: a pair of languages, or a base model to fine-tune. Output: FOLDER/run.toml and FOLDER/data.
+"""
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.config.project import NAME_RULE, is_name, parse_pair
+from dragoman.config.templates import FINE_TUNING, FROM_SCRATCH
+from dragoman.data.corpus import read_pairs
+from dragoman.errors import ConfigError, DragomanError, checked_path
+from dragoman.storage import storage_error, write_text_atomically
+from dragoman.workflows.base_model import open_base_model
+from dragoman.workflows.data import corpus_of, split_data
+
+DEFAULT_PAIR = "ko-en"
+# The peak learning rate of fine-tuning: this part of that of Eq. (3) with 4,000 steps of warm-up.
+PEAK, PEAK_WARMUP = 0.2, 4000
+# Up to how many pairs text counts as little: smaller updates and more dropout.
+LITTLE = 20_000
+
+
+@dataclass(frozen=True)
+class Project:
+    """A new project."""
+
+    config: Path
+    """Its run.toml."""
+    pair: tuple[str, str]
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """Pairs of each part of the text, if it was given."""
+
+
+def init_project(
+    folder: str | PathLike[str],
+    source: str | PathLike[str] | None = None,
+    target: str | PathLike[str] | None = None,
+    *,
+    pair: str | None = None,
+    start_from: str | PathLike[str] | None = None,
+    held_out: int | None = None,
+) -> Project:
+    """Write `folder`/run.toml, commented, and `folder`/data; with `source` and `target` the text is split into it.
+
+    `start_from` is a model to fine-tune: the configuration then has defaults for 1,000 to 100,000 pairs. `pair` are the
+    languages, as in "ko-en", by default those of the model. `source` and `target` are two files of lines, or `source`
+    is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test.
+
+    Raises ConfigError if the folder has a run.toml, ModelError for a model that cannot be trained, DataError for text
+    that cannot be split.
+    """
+    folder = checked_path("folder", folder)
+    name = folder.name or folder.absolute().name  # "." is the folder we are in
+    if not is_name(name):
+        raise ConfigError(f"{name!r}: not a name: {NAME_RULE}")
+    base = None if start_from is None else open_base_model(checked_path("start_from", start_from))
+    languages = _languages_of(base) if base and pair is None else _languages(DEFAULT_PAIR if pair is None else pair)
+    pairs = None if source is None else sum(1 for _ in read_pairs(corpus_of(source, target)))
+    path, new = folder / "run.toml", not (folder / "data").exists()
+    keys = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
+    text = FINE_TUNING.format(**keys, **_tuning_keys(base, languages, pairs)) if base else FROM_SCRATCH.format(**keys)
+    _write(path, text)
+    if source is None:
+        return Project(path, languages)
+    try:
+        return Project(path, languages, split_data(path, source, target, held_out))
+    except DragomanError:
+        path.unlink()
+        if new:
+            (folder / "data").rmdir()
+        raise
+
+
+def _languages(pair: str) -> tuple[str, str]:
+    if not (languages := parse_pair(pair)):
+        raise ConfigError(
+            f'--pair {pair}: not two languages; give, for example, "ko-en", or "pt-BR:en" for longer tags'
+        )
+    if languages[0] == languages[1]:
+        raise ConfigError(f"--pair {pair}: the same language twice, so both sides would be the same file; give two")
+    return languages
+
+
+def _languages_of(base: Bundle) -> tuple[str, str]:
+    project = base.config.project
+    return project.source, project.target
+
+
+def _tuning_keys(base: Bundle, languages: tuple[str, str], pairs: int | None) -> dict[str, object]:
+    """What the template of fine-tuning holds in addition to the names: values for this model and amount of text."""
+    little = pairs is None or pairs <= LITTLE
+    rate = PEAK * (base.config.model.d_model * PEAK_WARMUP) ** -0.5
+    return {
+        "base": base.folder,
+        "start_from": json.dumps(str(base.folder.resolve()), ensure_ascii=False),
+        "pairs": _pairs_of(base, languages),
+        "license": json.dumps(base.config.project.license, ensure_ascii=False),
+        "max_length": base.config.data.max_length,
+        "dropout": 0.2 if little else 0.1,
+        "learning_rate": f"{rate:.1e}".replace("e-0", "e-"),
+        "batch_tokens": 2048 if little else 4096,
+        "beam": base.config.decode.beam,
+        "length_penalty": f"{base.config.decode.length_penalty:g}",
+    }
+
+
+def _pairs_of(base: Bundle, languages: tuple[str, str]) -> str:
+    """The line `pairs = …` of a model of several pairs, these languages first; nothing for other models."""
+    known = sorted(base.config.project.pairs, key=lambda pair: (pair.source, pair.target) != languages)
+    if not known or (known[0].source, known[0].target) != languages:
+        return ""
+    tables = (f"    {{{', '.join(f'{key} = {json.dumps(value)}' for key, value in pair)}}},\n" for pair in known)
+    return f"# What the model translates, and its language tokens.\npairs = [\n{''.join(tables)}]\n"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the configuration and an empty `data` next to it."""
+    try:
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        (path.parent / "data").mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise ConfigError(f"{error.filename}: already exists; edit it, or choose another name") from None
+    except OSError as error:
+        raise storage_error(path, error) from None
+    write_text_atomically(path, text)

@@ -1,0 +1,91 @@
+"""`init --from`: a configuration for fine-tuning, and the text split into it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import sentences
+
+import dragoman as package
+from dragoman.config.file import load_config
+from dragoman.config.sizes import chosen_train, tuning_epochs_for
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> tuple[Path, Path]:
+    """A corpus of two files."""
+    files = tmp_path / "all.en", tmp_path / "all.de"
+    for side, path in enumerate(files):
+        path.write_text("".join(pair[side] + "\n" for pair in sentences(200, seed=3)), encoding="utf-8")
+    return files
+
+
+def test_two_commands_from_two_files_to_a_fine_tuned_model(
+    dragoman: Any, tmp_path: Path, model: Path, text: tuple[Path, Path]
+) -> None:
+    said = dragoman("init", tmp_path / "mine", *text, "--from", model)
+    assert said.code == 0, said.err
+    assert "the text is split into" in said.err
+    assert "10 valid, 10 test, 180 train pairs" in said.err
+    path = tmp_path / "mine/run.toml"
+    config = load_config(path)
+    assert config.train.start_from == model.resolve()
+    assert (config.project.source, config.project.target) == ("en", "de")
+    assert (config.train.watch, config.train.schedule) == ("chrf", "linear")
+    assert config.train.learning_rate == pytest.approx(0.2 / math.sqrt(32 * 4000), rel=0.05)
+    said = dragoman("train", path, "train.card_lines=0", "train.device=cpu", "train.precision=float32")
+    assert said.code == 0, said.err
+    assert "for 180 pairs: max_steps 100, warmup 10, validate_every 6" in said.err
+    assert (tmp_path / "mine/runs/mine/model/model.safetensors").exists()
+
+
+def test_the_same_from_python(tmp_path: Path, model: Path, text: tuple[Path, Path]) -> None:
+    project = package.init_project(tmp_path / "mine", *text, start_from=model, held_out=8)
+    assert project.parts == {"valid": 8, "test": 8, "train": 184}
+    assert load_config(project.config).train.start_from == model.resolve()
+    assert load_config(package.init_project(tmp_path / "other", pair="de:en").config).train.start_from is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "cause"),
+    [("", 3, "are too few to hold out"), ("a\n\nb\n", 3, "empty line"), (None, 3, "no such file")],
+)
+def test_text_that_cannot_be_split_leaves_nothing_behind(
+    dragoman: Any, tmp_path: Path, model: Path, lines: str | None, code: int, cause: str
+) -> None:
+    files = tmp_path / "a.en", tmp_path / "a.de"
+    if lines is not None:
+        for path in files:
+            path.write_text(lines)
+    assert cause in dragoman("init", tmp_path / "mine", *files, "--from", model).refused(code)
+    assert not (tmp_path / "mine/run.toml").exists()
+    assert not (tmp_path / "mine/data").exists()
+
+
+def test_a_base_that_does_not_exist_or_has_no_weights_is_refused(dragoman: Any, tmp_path: Path) -> None:
+    complaint = dragoman("init", tmp_path / "mine", "--from", tmp_path / "nowhere").refused(4)
+    assert complaint == f"{tmp_path}/nowhere: no such model folder; `dragoman train` writes one"
+    complaint = dragoman("init", tmp_path / "mine", "--from", "en-ko").refused(4)
+    assert complaint == (
+        "en-ko: a bundled model, without the weights that training starts from; "
+        "give a bundle that `dragoman train` wrote, or an import that has them"
+    )
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_third_file_is_too_many(dragoman: Any, tmp_path: Path) -> None:
+    complaint = dragoman("init", tmp_path / "mine", "a.en", "a.de", "a.ko").refused(2)
+    assert complaint == "a.ko: too many arguments; give the two files of a corpus, or one .tsv or .jsonl file"
+
+
+@pytest.mark.parametrize(("pairs", "epochs"), [(100, 20), (1000, 20), (10_000, 10), (100_000, 5)])
+def test_the_epochs_of_fine_tuning_by_the_amount_of_text(
+    tmp_path: Path, model: Path, pairs: int, epochs: float
+) -> None:
+    assert tuning_epochs_for(pairs) == pytest.approx(epochs, rel=0.01)
+    train = load_config(package.init_project(tmp_path / "mine", start_from=model).config).train
+    chosen = chosen_train(train, pairs, steps_per_epoch=pairs / 50)
+    assert chosen.max_steps == pytest.approx(max(100, epochs * pairs / 50), rel=0.03)
+    assert chosen.warmup_steps == min(400, chosen.total_steps // 10)
+    assert chosen.validation_interval == min(1000, chosen.total_steps // 15)
