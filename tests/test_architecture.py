@@ -90,9 +90,14 @@ def test_public_names_are_listed_in_order(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=NAMES)
 def test_no_pickle_is_read_or_written(path: Path) -> None:
-    """torch.load and torch.save are pickle too."""
+    """torch.load and torch.save are pickle too; weights of others are read by the unpickler that executes nothing."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    if path.relative_to(PACKAGE).as_posix() == "importing/checkpoint.py":
+        [load] = [node for node in found if ast.unparse(node.func) == "torch.load"]
+        assert "weights_only=True" in map(ast.unparse, load.keywords)
+        found.remove(load)
+    calls = {ast.unparse(node.func) for node in found}
     imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert not calls & {"torch.load", "torch.save"}
     assert not imports & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}

@@ -6,7 +6,7 @@ sines before all cosines, the axis of d_model is permuted (section 3.5 interleav
 the projection do not depend on that order, and the inside of heads and of feed-forward networks is not touched.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 
 import torch
 from torch import Tensor
@@ -72,7 +72,7 @@ def stream_axis(ours: str) -> int | None:
 def our_weights(
     config: ModelConfig,
     sizes: tuple[int, int],
-    theirs: dict[str, Tensor],
+    theirs: MutableMapping[str, Tensor],
     name_of: Callable[[str], str],
     *,
     rows: Mapping[str, Tensor] | None = None,

@@ -1,0 +1,124 @@
+"""The weights of another toolkit's model: safetensors, or a file of `torch.save`, which is never executed.
+
+Input: a folder with `model.safetensors` or `pytorch_model.bin`. Output: a mapping of names to tensors from which each
+tensor is taken (`pop`). Of safetensors one tensor at a time is read; the other format is read whole, and shrinks as
+tensors are taken. So little is in memory twice.
+
+`torch.save` writes a pickle, which may contain any program. It is read by PyTorch's restricted unpickler, which knows
+tensors and their containers only (`weights_only`; CVE-2025-32434 is fixed in every PyTorch that Dragoman allows), and
+anything but a flat dictionary of tensors is refused.
+"""
+
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+from pickle import UnpicklingError
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from dragoman.errors import ModelError
+
+SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
+AGAIN = "fetch the file again"
+
+
+class Tensors(MutableMapping[str, Tensor]):
+    """Tensors by name, of floating-point numbers, each read or kept until it is taken."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.loaded: dict[str, Tensor] = {}
+        if path.suffix == ".safetensors":
+            try:
+                with safe_open(path, framework="pt") as file:
+                    self.names = dict.fromkeys(file.keys())
+            except (SafetensorError, OSError) as error:
+                raise ModelError(f"{path}: cannot be read as safetensors: {error}; {AGAIN}") from None
+        else:
+            self.loaded = _unpickled(path)
+            self.names = dict.fromkeys(self.loaded)
+
+    @property
+    def pickled(self) -> bool:
+        """Whether the file is a pickle."""
+        return self.path.suffix != ".safetensors"
+
+    def __getitem__(self, name: str) -> Tensor:
+        """Raises ModelError for a tensor of another kind than floating-point numbers."""
+        if name not in self.names:
+            raise KeyError(name)
+        tensor = self.loaded[name] if self.pickled else self._read(name)
+        stored = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+        if not stored or not tensor.is_floating_point():
+            raise ModelError(f"{self.path}: tensor {name} is not a plain tensor of floating-point numbers; {AGAIN}")
+        if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+            raise ModelError(f"{self.path}: tensor {name} is larger than what the file holds; {AGAIN}")
+        return tensor.detach()
+
+    def _read(self, name: str) -> Tensor:
+        # Opened each time: what has been read from a mapped file counts as memory until it is closed.
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                return file.get_tensor(name)
+        except (SafetensorError, OSError) as error:
+            raise ModelError(f"{self.path}: tensor {name} cannot be read: {error}; {AGAIN}") from None
+
+    def __delitem__(self, name: str) -> None:
+        del self.names[name]
+        self.loaded.pop(name, None)
+
+    def __setitem__(self, name: str, tensor: Tensor) -> None:
+        raise TypeError("tensors of a file are read, not written")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def open_tensors(folder: Path) -> Tensors:
+    """The tensors in a folder, from safetensors where both are there. Raises ModelError."""
+    for name in (SAFETENSORS, PICKLED):
+        if (folder / name).is_file():
+            return Tensors(folder / name)
+    raise ModelError(f"{folder}: no {SAFETENSORS} and no {PICKLED}; fetch the weights")
+
+
+def take_one_of(tensors: Tensors, names: tuple[str, ...]) -> str:
+    """Keep one of the names of a tensor and return it. Raises ModelError if the tensors differ, or none is there."""
+    present = [name for name in names if name in tensors]
+    if not present:
+        raise ModelError(f"{tensors.path}: tensor {names[0]} is missing; {AGAIN}")
+    kept = present[0]
+    for other in present[1:]:
+        one, two = tensors[kept], tensors[other]
+        if one.data_ptr() != two.data_ptr() and not torch.equal(one, two):
+            raise ModelError(f"{tensors.path}: tensors {kept} and {other} differ, but config.json ties them; {AGAIN}")
+        del tensors[other]
+    return kept
+
+
+def _unpickled(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file of `torch.save`. Raises ModelError; code in the file is not executed."""
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except UnpicklingError as error:
+        if "nsupported" in str(error):
+            raise ModelError(
+                f"{path}: holds Python objects, which are not loaded; use a copy as {SAFETENSORS}"
+            ) from None
+        raise ModelError(f"{path}: cannot be read: truncated or damaged; {AGAIN}") from None
+    except Exception as error:  # what the unpickler raises for a damaged file depends on where the damage is
+        cause = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+        raise ModelError(f"{path}: cannot be read: {cause}; {AGAIN}") from None
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise ModelError(f"{path}: not a dictionary of tensors; use a copy as {SAFETENSORS}")
+    for name, tensor in found.items():
+        if not isinstance(tensor, Tensor):
+            raise ModelError(f"{path}: {name} is not a tensor but {type(tensor).__name__}; use a copy as {SAFETENSORS}")
+    return dict(found)
