@@ -18,6 +18,7 @@ FUNCTIONS = (
     "evaluate",
     "evaluate_robustness",
     "export",
+    "import_model",
     "inspect",
     "learn_model_confidence",
     "load_config",

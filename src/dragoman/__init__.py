@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.distil import distill
     from dragoman.workflows.evaluate import Evaluation, evaluate
     from dragoman.workflows.export import ExportResult, export
+    from dragoman.workflows.import_model import ImportResult, import_model
     from dragoman.workflows.listener import Listener
     from dragoman.workflows.mix import MixResult, mix_data
     from dragoman.workflows.project import Project, init_project
@@ -77,6 +78,7 @@ _MODULES = {
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
+    "workflows.import_model": ("ImportResult", "import_model"),
     "workflows.listener": ("Listener",),
     "workflows.mix": ("MixResult", "mix_data"),
     "workflows.project": ("Project", "init_project"),
@@ -98,6 +100,7 @@ __all__ = [
     "Evaluation",
     "ExportResult",
     "Glossary",
+    "ImportResult",
     "Interrupted",
     "Listener",
     "MixResult",
@@ -118,6 +121,7 @@ __all__ = [
     "evaluate",
     "evaluate_robustness",
     "export",
+    "import_model",
     "init_project",
     "inspect",
     "learn_model_confidence",

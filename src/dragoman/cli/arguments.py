@@ -16,7 +16,7 @@ from dragoman.errors import ConfigError
 
 # The verbs by what they are for, in the order of a project.
 VERBS = {
-    "Begin": ("demo", "doctor", "init", "config"),
+    "Begin": ("demo", "doctor", "init", "import", "config"),
     "Train": ("data", "train", "distill"),
     "Use a model": ("translate", "evaluate", "look", "export", "model"),
 }

@@ -36,6 +36,8 @@ class Foreign:
     """Weights by the names of `Transformer.named_parameters`; None for a model that only CTranslate2 runs."""
     engine_folder: Path | None = None
     """A folder of CTranslate2 files, all of which go into the bundle; None for a model with weights."""
+    parameters: int | None = None
+    """The number of weights in `engine_folder`; None for a model with weights."""
     notes: Sequence[str] = ()
     """What the user is to know, one line each: what was mapped, left out or assumed."""
 

@@ -88,7 +88,7 @@ def export(
         bundle.tokenizer, exact, search, [pair[0] for pair in pairs]
     )
     listener = Listeners(listeners)
-    with _folder_next_to(target) as temporary:
+    with folder_next_to(target) as temporary:
         folders = {kind: temporary / f"ct2-{kind}" for kind in dict.fromkeys(("float32", quantization))}
         for kind, folder in folders.items():
             listener.notice(f"converting to {kind}")
@@ -121,7 +121,7 @@ def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, fo
 
 
 @contextmanager
-def _folder_next_to(target: Path) -> Iterator[Path]:
+def folder_next_to(target: Path) -> Iterator[Path]:
     """A temporary folder on the same disk as `target`, which needs space for the model anyway."""
     parent = target.absolute().parent
     try:
