@@ -32,9 +32,11 @@ def state_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[st
 
 
 def empty_state(model: nn.Module) -> dict[str, Tensor]:
-    """Tensors of the shapes that `state_tensors` returns, to be read into."""
+    """Tensors of the shapes that `state_tensors` returns, to be read into; frozen parameters have no state."""
     state: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
         state[f"{name}.step"] = torch.zeros(())
         state[f"{name}.exp_avg"] = torch.zeros_like(parameter.detach())
         state[f"{name}.exp_avg_sq"] = torch.zeros_like(parameter.detach())

@@ -7,11 +7,15 @@ tokenizer in its own folder and does not need the base model any more.
 from collections.abc import Collection
 from pathlib import Path
 
+import torch
+
 from dragoman.bundle import Bundle
 from dragoman.config import ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.project import pair_name
 from dragoman.errors import ConfigError
+from dragoman.model.transformer import Transformer
+from dragoman.training.freezing import frozen_names
 from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.run_folder import original_config, output_of
 
@@ -47,7 +51,16 @@ def apply_base_model(
             update=({"extend": 0} if start else {}) | {field: value for field, (_, value) in tokenizer.items()}
         ),
     }
-    return config.model_copy(update=sections), start
+    config = config.model_copy(update=sections)
+    _check_frozen(config)
+    return config, start
+
+
+def _check_frozen(config: RunConfig) -> None:
+    """Raises ConfigError, before any text is read, for a `train.freeze` that cannot be."""
+    if config.train.freeze:
+        with torch.device("meta"):
+            frozen_names(Transformer(config.model, 1, 1), config.train.freeze)
 
 
 def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig, RunConfig
@@ -21,7 +22,9 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import read_progress
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.fitting import find_micro_batch, fits_predicate
+from dragoman.training.freezing import freeze
 from dragoman.training.loop import Trainer
+from dragoman.training.pull import Pull, read_start, save_start
 from dragoman.training.reports import TranslationScores
 from dragoman.translator import Translator
 from dragoman.workflows.listener import Listeners
@@ -79,7 +82,8 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
             f"valid: {counted(skipped.count, 'pair')} over data.max_length not used, the first at {skipped.first}"
         )
     train = config.train.model_copy(update={"batch_tokens": tokens, "accumulate": accumulate})
-    return Trainer(
+    start = _start_of(run, model) if train.pull else {}
+    trainer = Trainer(
         config.model_copy(update={"train": train}),
         model,
         stream,
@@ -89,6 +93,19 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         translate=validator(tokenizer, config, run.device) if run.group.is_main else None,
         group=run.group,
     )
+    if train.pull:
+        trainer.optimizer.register_step_post_hook(Pull(trainer.model, start, train.pull))
+    return trainer
+
+
+def _start_of(run: Run, model: Transformer) -> dict[str, Tensor]:
+    """The weights at the start of the run, which its folder holds; `model` has them in a new run."""
+    if run.resume:
+        return read_start(run.folder, model)
+    start = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    if run.group.is_main:
+        save_start(run.folder, start)
+    return start
 
 
 def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
@@ -102,6 +119,7 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
     if teacher and alike and not run.resume:
         initialise_from_teacher(model, teacher.load_model())
         run.listener.notice(f"the student is initialised with layers of {teacher.folder}")
+    freeze(model, config.train.freeze)
     return model
 
 
