@@ -66,9 +66,20 @@ def build(dtype: torch.dtype) -> Build:
 TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
 
 
-@pytest.fixture(params=[{"norm_order": "post"}, {"norm_order": "pre"}, TODAY], ids=["post", "pre", "today"])
+MARIAN = {
+    "norm_order": "post",
+    "feed_forward": "silu",
+    "output_bias": True,
+    "position_base": 1234.5,
+    "first_position": 2,
+}
+
+
+@pytest.fixture(
+    params=[{"norm_order": "post"}, {"norm_order": "pre"}, TODAY, MARIAN], ids=["post", "pre", "today", "marian"]
+)
 def model(request: pytest.FixtureRequest, build: Build) -> Transformer:
-    """The paper's order of normalisation, the other one, and all of today's departures."""
+    """The paper's order of normalisation, the other one, all of today's departures, and those of imported models."""
     return build(**request.param)
 
 

@@ -467,3 +467,20 @@ def test_every_key_is_documented() -> None:
 def test_a_tree_is_refused_under_the_name_it_was_given(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^here: project: missing; this key has no default$"):
         build_config({}, "here", tmp_path)
+
+
+@pytest.mark.parametrize("key", ["position_base=500.0", "first_position=2"])
+def test_only_sinusoidal_positions_have_a_base_and_a_first_number(key: str) -> None:
+    name, _, value = key.partition("=")
+    shape = {"layers": 1, "d_model": 8, "d_ff": 8, "heads": 2, name: float(value)}
+    assert getattr(ModelConfig.model_validate(shape), name) == float(value)
+    with pytest.raises(ValueError, match=f"{name}: only sinusoidal positions have it"):
+        ModelConfig.model_validate({**shape, "positions": "rotary"})
+
+
+@pytest.mark.parametrize(
+    "key", [{"position_base": 1.0}, {"position_base": float("inf")}, {"first_position": -1}], ids=str
+)
+def test_positions_without_a_meaning_are_refused(key: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(key))):
+        ModelConfig.model_validate({"layers": 1, "d_model": 8, "d_ff": 8, "heads": 2, **key})

@@ -35,6 +35,8 @@ SHAPES = PRESETS | {
     "post-norm of today": {**PRESETS["small"], "norm_order": "post"},
     "tied on the target side": {**PRESETS["small"], "tie": "target"},
     "untied": {**PRESETS["paper-base"], "tie": "none"},
+    "marian": {**PRESETS["paper-base"], "feed_forward": "silu", "output_bias": True, "position_base": 13572.1},
+    "m2m": {**PRESETS["paper-base"], "norm_order": "pre", "position_base": 13572.1, "first_position": 2},
 }
 
 

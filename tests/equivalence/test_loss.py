@@ -19,6 +19,25 @@ CHUNK = CHUNKS["cpu"]
 Draw = Callable[..., list[list[int]]]
 
 
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_bias_on_the_logits_and_its_gradient_are_autograds(smoothing: float, r_drop: float) -> None:
+    torch.manual_seed(0)
+    features = torch.randn(2 * CHUNK + 6, 12, requires_grad=True)
+    projection, bias = torch.randn(40, 12, requires_grad=True), torch.randn(40, requires_grad=True)
+    gold = torch.randint(0, 40, (CHUNK + 3,)).repeat(2)
+    logits = features @ projection.T + bias
+    plain = smoothed_cross_entropy(logits, gold, smoothing) + r_drop / 2 * both_ways(logits)
+    chunked = projected_loss(features, projection, gold, smoothing, r_drop, bias)
+    with torch.no_grad():
+        alone = projected_loss(features, projection, gold, smoothing, r_drop, bias)
+    for loss in (chunked, alone):
+        assert_close(loss, plain, atol=1e-3, rtol=1e-5)
+    of = (features, projection, bias)
+    for mine, torchs in zip(torch.autograd.grad(3 * chunked, of), torch.autograd.grad(3 * plain, of), strict=True):
+        assert (mine - torchs).norm() < 1e-5 * torchs.norm()
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("count", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 7])
 def test_the_loss_in_pieces_is_the_loss_at_once_and_so_are_its_gradients(count: int, smoothing: float) -> None:

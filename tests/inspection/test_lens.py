@@ -23,6 +23,7 @@ def test_a_lower_layer_is_read_as_if_it_were_the_last(inspection: Inspection) ->
     model = inspection.model
     with torch.inference_mode():
         logits = model.decoder_norm(inspection.recording["decoder.0"][0]) @ model.projection.T
+        logits += 0 if model.projection_bias is None else model.projection_bias
     for row, ranked in zip(logits.tolist(), logit_lens(inspection, 5)[0], strict=True):
         allowed = {token: math.exp(score) for token, score in enumerate(row) if token > 2}
         best = sorted(allowed, key=allowed.__getitem__, reverse=True)[:5]

@@ -29,7 +29,12 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the browser's dr
 
 VIEWS = ("walk", "heads", "positions", "masks", "beam", "attribution", "stream", "checkpoints")
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4}
-MODELS = {"post": {**SHAPE, "norm_order": "post"}, "today": {"preset": "tiny", **SHAPE}}
+MARIAN = {"feed_forward": "silu", "output_bias": True, "position_base": 10367.8, "first_position": 2}
+MODELS = {
+    "post": {**SHAPE, "norm_order": "post"},
+    "today": {"preset": "tiny", **SHAPE},
+    "marian": {**SHAPE, "norm_order": "post", **MARIAN},
+}
 OPTIONS = DecodeConfig(beam=3, max_length=9)
 Floats = np.ndarray[Any, Any]
 
@@ -178,13 +183,22 @@ def test_every_view_is_seen_used_and_free_of_faults(
     assert any("가" <= letter <= "힣" for letter in "".join(headings)) == (language == "ko")
 
 
-@pytest.mark.parametrize("looked", ["today"], indirect=True)
-def test_todays_model_is_told_by_its_own_equations(looked: tuple[str, Path, Inspection], tab: Any) -> None:
+@pytest.mark.parametrize(
+    ("looked", "kinds", "absent"),
+    [
+        ("today", ("Pre-LN", "RMSNorm", "RoPE", "SwiGLU"), "Add & Norm"),
+        ("marian", ("Post-LN", "SiLU", "10367.8", "first position is 2", "bias to the score"), "SwiGLU"),
+    ],
+    indirect=["looked"],
+)
+def test_a_model_is_told_by_its_own_equations(
+    looked: tuple[str, Path, Inspection], tab: Any, kinds: tuple[str, ...], absent: str
+) -> None:
     open_page(tab, looked[1], "en/walk")
-    text = tab.locator("#view-walk").inner_text()
-    for kind in ("Pre-LN", "RMSNorm", "RoPE", "SwiGLU"):
+    text = tab.locator("#view-walk").inner_text() + tab.locator("#foot").inner_text()
+    for kind in kinds:
         assert kind in text
-    assert "Add & Norm" not in text
+    assert absent not in text
     for view in VIEWS:
         tab.click(f"#to-{view}")
         use(tab, view)
@@ -239,6 +253,7 @@ def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspect
     candidates = json.loads(tab.locator("#payload").text_content())["predictions"]
     ids = [[found.tokenizer.target.processor.PieceToId(piece) for piece in step["candidates"]] for step in candidates]
     logits = expected["features"] @ weights.get("projection", weights.get("source_embedding.weight")).T
+    logits = logits + weights.get("projection_bias", 0.0)
     logits[:, FORBIDDEN_IDS] = -np.inf
     probabilities = np.take_along_axis(softmax(logits), np.array(ids), axis=1)
     np.testing.assert_allclose(on_page("probabilities"), probabilities, atol=1e-5)

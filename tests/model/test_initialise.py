@@ -22,11 +22,13 @@ def test_layers_are_spread_from_the_first_to_the_last(few: int, many: int, chose
 
 
 @pytest.mark.parametrize("tie", ["all", "target", "none"])
-@pytest.mark.parametrize("norm_order", ["post", "pre"])
-def test_a_student_is_its_teacher_with_layers_left_out(tie: str, norm_order: str) -> None:
+@pytest.mark.parametrize("keys", [{"norm_order": "post"}, {"norm_order": "pre"}, {"output_bias": True}], ids=str)
+def test_a_student_is_its_teacher_with_layers_left_out(tie: str, keys: dict[str, object]) -> None:
     torch.manual_seed(1)
-    teacher = Transformer(config(tie=tie, norm_order=norm_order), 20, 20)
-    student = Transformer(config(tie=tie, norm_order=norm_order, encoder_layers=2, decoder_layers=1), 20, 20)
+    teacher = Transformer(config(tie=tie, **keys), 20, 20)
+    if teacher.projection_bias is not None:
+        torch.nn.init.normal_(teacher.projection_bias)
+    student = Transformer(config(tie=tie, **keys, encoder_layers=2, decoder_layers=1), 20, 20)
     initialise_from_teacher(student, teacher)
     teacher.encoder = torch.nn.ModuleList(teacher.encoder[number] for number in (0, 3))
     teacher.decoder = torch.nn.ModuleList(teacher.decoder[number] for number in (0,))
@@ -44,6 +46,8 @@ def test_a_student_is_its_teacher_with_layers_left_out(tie: str, norm_order: str
         ({"encoder_layers": 5}, False),
         ({"d_ff": 32}, False),
         ({"norm_order": "post"}, False),
+        ({"output_bias": True}, False),
+        ({"first_position": 2}, False),
     ],
 )
 def test_only_depths_may_differ_and_none_may_grow(keys: dict[str, object], may: bool) -> None:

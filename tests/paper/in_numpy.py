@@ -49,7 +49,8 @@ class Numpy:
         x = shared[ids] * d**0.5
         self.seen[f"{name}.scaled"] = x
         if self.config.positions == "sinusoidal":
-            angles = np.arange(len(ids))[:, None] / 10000 ** (np.arange(0, d, 2) / d)
+            pos = np.arange(len(ids))[:, None] + self.config.first_position
+            angles = pos / self.config.position_base ** (np.arange(0, d, 2) / d)
             x = x + np.stack((np.sin(angles), np.cos(angles)), -1).reshape(len(ids), d)
         self.seen[f"{name}.output"] = x
         return x
@@ -102,8 +103,10 @@ class Numpy:
 
     def feed(self, name: str, x: Floats) -> Floats:
         inner = self.linear(f"{name}.w_1", x)
+        if self.config.feed_forward != "relu":
+            inner = inner / (1 + np.exp(-inner))
         if self.config.feed_forward == "swiglu":
-            inner = inner / (1 + np.exp(-inner)) * self.linear(f"{name}.w_3", x)
+            inner = inner * self.linear(f"{name}.w_3", x)
         active = np.maximum(inner, 0) if self.config.feed_forward == "relu" else inner
         self.seen[f"{name}.active"] = active
         return self.linear(f"{name}.w_2", active)

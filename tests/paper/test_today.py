@@ -1,6 +1,7 @@
-"""Departures from the paper, each against its own paper's equation in plain Python: RMSNorm, RoPE, SwiGLU."""
+"""Departures from the paper, each against its own equation in plain Python: RMSNorm, RoPE, SwiGLU, SiLU, positions."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -9,7 +10,8 @@ from torch.testing import assert_close
 from dragoman.config import ModelConfig
 from dragoman.config.presets import MODEL_PRESETS
 from dragoman.model.attention import MultiHeadAttention, attention_weights, rotate
-from dragoman.model.layers import GatedFeedForward
+from dragoman.model.embedding import Embedding, positional_encoding
+from dragoman.model.layers import FeedForward, GatedFeedForward
 from dragoman.model.norm import RMSNorm
 from dragoman.model.transformer import Transformer
 
@@ -75,3 +77,47 @@ def test_the_presets_of_today_keep_positions_out_of_the_cross_attention(preset: 
     }
     assert not [name for name, _ in model.named_parameters() if name.endswith("bias")]
     assert 2 * len(model.decoder) <= len(model.encoder)
+
+
+def test_the_plain_network_with_silu_is_its_equation() -> None:
+    """Elfwing et al. 2018, Eq. (7): z σ(z) in the place of max(0, z) of Eq. (2)."""
+    layer = FeedForward(2, 3, silu=True)
+    x = [0.5, -2.0]
+
+    def through(linear: torch.nn.Linear, v: list[float]) -> list[float]:
+        rows = zip(linear.weight.tolist(), linear.bias.tolist(), strict=True)
+        return [sum(w * value for w, value in zip(row, v, strict=True)) + b for row, b in rows]
+
+    inner = [z / (1 + math.exp(-z)) for z in through(layer.w_1, x)]
+    assert layer(torch.tensor([[x]]))[0, 0].tolist() == pytest.approx(through(layer.w_2, inner), abs=1e-6)
+
+
+@pytest.mark.parametrize("d", [8, 512, 1024])
+def test_the_frequencies_of_tensor2tensor_are_those_of_another_base(d: int) -> None:
+    """Marian and M2M-100: pos · 10000^(−i / (d/2 − 1)) is the paper's pos / base^(2i/d)."""
+    base = 10000 ** ((d / 2) / (d / 2 - 1))
+    found = positional_encoding(7, 1, d, base)[0]
+    for i in (0, 1, d // 4, d // 2 - 1):
+        angle = 7 * 10000 ** (-i / (d / 2 - 1))
+        assert found[2 * i : 2 * i + 2].tolist() == pytest.approx([math.sin(angle), math.cos(angle)], abs=1e-6)
+
+
+def test_positions_may_be_counted_from_another_number() -> None:
+    ids = torch.tensor([[4, 7, 4, 5, 5]])
+    torch.manual_seed(0)
+    counted = Embedding(9, 8, dropout=0.0, base=50.0, first=2)
+    x = counted.weight[ids] * counted.scale
+    assert torch.equal(counted(ids), x + positional_encoding(2, 5, 8, 50.0))
+    assert torch.equal(counted(ids[:, 3:], start=3), (x + positional_encoding(2, 5, 8, 50.0))[:, 3:])
+
+
+def test_a_bias_on_the_logits_is_added_to_each_pieces_score(build: Callable[..., Transformer]) -> None:
+    model, source, target = build(output_bias=True), torch.tensor([[5, 6, 3]]), torch.tensor([[2, 8]])
+    seen = torch.ones(1, 1, 1, 3, dtype=torch.bool)
+    logits = model(source, seen, target)
+    bias = model.projection_bias.detach().clone()
+    with torch.no_grad():
+        model.projection_bias.zero_()
+    assert_close(logits, model(source, seen, target) + bias)
+    assert build().projection_bias is None
+    assert model.parameter_count == build().parameter_count + 13
