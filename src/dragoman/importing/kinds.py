@@ -4,7 +4,8 @@ Nothing but names, the first bytes of files and `model_type` in config.json is r
 """
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,50 @@ KINDS = {
     "ctranslate2": ("dragoman.importing.ctranslate2", "read_ctranslate2"),
     "argos": ("dragoman.importing.argos", "read_argos"),
 }
-# model_type in config.json → the kind that reads it.
+# model_type in config.json → the kind that reads it; and types that CTranslate2 converts to a folder of its own.
 MODEL_TYPES = {"marian": "marian", "m2m_100": "m2m"}
+CONVERTIBLE = ("bart", "mbart", "mt5", "pegasus", "t5", "umt5")
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 LOOKED_FOR = (
-    "config.json and model.safetensors or pytorch_model.bin (Hugging Face), decoder.yml or .npz (Marian), "
-    "metadata.json and model/ or .argosmodel (Argos), model.bin (CTranslate2)"
+    "config.json with model.safetensors or pytorch_model.bin (Hugging Face), .npz with decoder.yml (Marian), "
+    ".argosmodel, or metadata.json and model/ (Argos), model.bin (CTranslate2)"
 )
-OPUS = "take an OPUS-MT model of this pair, as `hf:Helsinki-NLP/opus-mt-ko-en`"
-LFS = b"version https://git-lfs"
+ELSEWHERE = "take an OPUS-MT model of this pair, such as hf:Helsinki-NLP/opus-mt-ko-en"
+OBJECTS = f"holds Python objects, which are not loaded, because loading can execute code; {ELSEWHERE}"
+# What cannot be imported: patterns of names, of which one occurs, and why. The first that fits counts.
+STRANGERS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        ("*.intgemm*.bin", "*.alphas.bin", "lex.*.s2t.bin"),
+        f"a Firefox (Bergamot) model, with an SSRU decoder, which neither engine has; {ELSEWHERE}",
+    ),
+    (
+        ("*source.bpe*", "*target.bpe*", "bpe.model", "*.bpe", "bpecodes", "bpe.codes"),
+        "its text is divided by Moses and subword-nmt (BPE), which is not supported; take the SentencePiece model of "
+        "this pair, which has source.spm",
+    ),
+    (("params.best", "params.0*", "vocab.src.0.json"), f"a Sockeye model, which is not supported; {ELSEWHERE}"),
+    (("dict.*.txt",), f"a fairseq model: its checkpoint {OBJECTS}"),
+    (("*.ckpt", "trainer_state.ckpt"), f"a JoeyNMT or Lightning checkpoint, which {OBJECTS}"),
+    (
+        ("*.pt", "*.pth"),
+        f"a checkpoint of OpenNMT-py or fairseq, which {OBJECTS}, or convert it with CTranslate2's converter and "
+        "import that folder",
+    ),
+    (
+        ("*.index.json",),
+        "the weights are in several files, which is not supported; save the model in one file with "
+        "`save_pretrained(…, max_shard_size='100GB')`",
+    ),
+    (("*.onnx", "*.ort"), "an ONNX model, without weights to import; take the model that it was made from"),
+    (
+        ("tf_model.h5", "flax_model.msgpack", "rust_model.ot"),
+        "has weights for TensorFlow, Flax or Rust only; take a copy with model.safetensors or pytorch_model.bin",
+    ),
+    (("*.zip", "*.tar", "*.tar.gz", "*.tgz"), "an archive; unpack it, and give the folder"),
+    (("*.gguf", "*.ggml"), f"a model of llama.cpp, which is not supported; {ELSEWHERE}"),
+)
+# The first bytes of the file that Git LFS leaves in place of a large one.
+POINTER, LARGEST_POINTER = b"version https://git-lfs", 1024
 # The largest config.json that is read.
 LARGEST_JSON = 1 << 20
 
@@ -47,62 +84,91 @@ def kind_of(path: Path) -> str:
     """The kind of the model at `path`. Raises ModelError if it is none that can be imported, with the reason."""
     if not path.exists():
         raise ModelError(f"{path}: no such file or folder; give the model's folder, or hf:NAME to download one")
-    kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
+    names = {one.name for one in path.iterdir()} if path.is_dir() else {path.name}
+    for name in sorted(names):
+        _refuse_pointer(path / name if path.is_dir() else path)
+    kind = _kind_of_folder(path, names) if path.is_dir() else _kind_of_file(path)
+    if kind is None or (
+        kind == "npz" and path.is_dir()
+    ):  # a folder of Marian's files may be one that is divided by BPE
+        _refuse_stranger(path, names)
     if kind is None:
         raise ModelError(f"{path}: not a model that can be imported; looked for: {LOOKED_FOR}")
     return kind
 
 
-def _kind_of_folder(folder: Path) -> str | None:
-    names = {path.name for path in folder.iterdir()}
-    _refuse_pointers(folder, names)
+def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
     if "bundle.json" in names:
-        raise ModelError(f"{folder}: is a model of Dragoman already; use it with -m {folder}")
+        raise ModelError(f"{folder}: a model of Dragoman, which needs no import; use it with -m {folder}")
     if "metadata.json" in names and "model" in names:
         return "argos"
-    if "config.json" in names and names & {"model.safetensors", "pytorch_model.bin"}:
-        return _kind_of_config(folder)
+    if "config.json" in names and names & set(WEIGHTS):
+        return _kind_of_config(folder / "config.json")
     if "model.bin" in names:
         return "ctranslate2"
-    if "decoder.yml" in names or any(name.endswith(".npz") for name in names):
+    if any(name.endswith(".npz") for name in names):
         return "npz"
+    if lacking := _lacking(names):
+        raise ModelError(f"{folder}: {lacking}")
     return None
 
 
+def _lacking(names: Set[str]) -> str | None:
+    """What is missing in a folder that is recognised and not whole."""
+    if "config.json" in names and not any(fnmatch(name, one) for name in names for one in _patterns()):
+        return f"has config.json and neither {' nor '.join(WEIGHTS)}; fetch the weights too"
+    if "decoder.yml" in names:
+        return "has decoder.yml and no .npz; fetch the weights too"
+    return None
+
+
+def _patterns() -> list[str]:
+    return [pattern for patterns, _ in STRANGERS for pattern in patterns]
+
+
 def _kind_of_file(path: Path) -> str | None:
-    _refuse_pointer(path)
     if path.suffix == ".npz":
         return "npz"
-    return "argos" if zipfile.is_zipfile(path) else None
+    if path.suffix == ".argosmodel":
+        return "argos"
+    if path.name in (*WEIGHTS, "model.bin", "config.json", "decoder.yml"):
+        raise ModelError(f"{path}: one file of a model; give the folder, {path.absolute().parent}")
+    return "argos" if zipfile.is_zipfile(path) and not path.name.endswith((".pt", ".pth", ".ckpt")) else None
 
 
-def _kind_of_config(folder: Path) -> str:
+def _kind_of_config(path: Path) -> str:
     """The kind that `model_type` of config.json names. Raises ModelError."""
-    config = _read_json(folder / "config.json")
-    found = config.get("model_type") if isinstance(config, dict) else None
-    if found not in MODEL_TYPES:
-        raise ModelError(f"{folder / 'config.json'}: model_type {found}: is not one that can be imported")
-    return MODEL_TYPES[str(found)]
-
-
-def _read_json(path: Path) -> Any:
     try:
         with path.open("rb") as file:
-            return parse_json(file.read(LARGEST_JSON))
+            config = parse_json(file.read(LARGEST_JSON))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
+    found: Any = config.get("model_type") if isinstance(config, dict) else None
+    if found in MODEL_TYPES:
+        return MODEL_TYPES[str(found)]
+    if found in CONVERTIBLE:
+        raise ModelError(
+            f"{path}: model_type {found}: runs on CTranslate2 only; convert it with ct2-transformers-converter and "
+            "import that folder"
+        )
+    known = ", ".join(MODEL_TYPES)
+    raise ModelError(
+        f"{path}: model_type {found}: an architecture that cannot be imported (known: {known}); {ELSEWHERE}"
+    )
 
 
-def _refuse_pointers(folder: Path, names: set[str]) -> None:
-    for name in sorted(names):
-        _refuse_pointer(folder / name)
+def _refuse_stranger(path: Path, names: Set[str]) -> None:
+    """Raise ModelError, with the reason, for a model of a toolkit that is known and not supported."""
+    for patterns, why in STRANGERS:
+        if found := next((name for name in sorted(names) if any(fnmatch(name, one) for one in patterns)), None):
+            raise ModelError(f"{path / found if path.is_dir() else path}: {why}")
 
 
 def _refuse_pointer(path: Path) -> None:
     """Raise ModelError for a file that Git LFS left in place of the real one."""
-    if not path.is_file() or path.stat().st_size > 1024:
+    if not path.is_file() or path.stat().st_size > LARGEST_POINTER:
         return
     with path.open("rb") as file:
-        if file.read(len(LFS)) == LFS:
+        if file.read(len(POINTER)) == POINTER:
             size = path.stat().st_size
-            raise ModelError(f"{path}: {size} bytes, a Git LFS pointer; fetch the file itself with `git lfs pull`")
+            raise ModelError(f"{path}: {size} bytes, a Git LFS pointer; fetch the file itself, with `git lfs pull`")

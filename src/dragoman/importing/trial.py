@@ -20,7 +20,7 @@ from dragoman.text.tokenizer import UNK, Side, Tokenizer
 # Pairs that are scored, and tokens of the longest sentence among them.
 PAIRS, LONGEST = 32, 100
 # A mean log P below CHANCE · -ln V is that of a wrong vocabulary.
-CHANCE = 0.85
+CHANCE = 0.8
 # From FEW pairs on, wins count: at most half of them is what any sources would win, less than SURE of them is little.
 FEW, SURE = 16, 28 / 32
 # Warn from this share of unknown pieces in the sources.

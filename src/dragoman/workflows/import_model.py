@@ -6,17 +6,18 @@ only then: whatever fails, an output that existed is unchanged and one that did 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import add_files, open_bundle, write_bundle
 from dragoman.config.project import parse_pair
-from dragoman.errors import ConfigError, DataError, QualityError, checked_path
+from dragoman.errors import ConfigError, DataError, ModelError, QualityError, checked_path
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.importing.foreign import Foreign, name_of
+from dragoman.importing.hub import Hub, HuggingFaceHub, Repository, origin_on_hub, parse_name
 from dragoman.importing.kinds import kind_of, reader_of
 from dragoman.importing.origin import UNKNOWN, Origin
 from dragoman.importing.trial import Trial, check_pieces, try_pairs
@@ -67,17 +68,21 @@ def import_model(
     quantization: str | None = None,
     trial: bool = True,
     force: bool = False,
+    hub: Hub | None = None,
     listeners: Iterable[Listener] = (),
 ) -> ImportResult:
-    """Turn the model of another toolkit, a folder or a file, into the bundle `output`.
+    """Turn the model of another toolkit, a folder, a file or `hf:NAME[@REVISION]`, into the bundle `output`.
 
     It is tried on the pairs of `source` and `reference` (or of one .tsv or .jsonl file), or on the embedded English and
     Korean text, unless `trial` is false. `pair`, as "en-ko", and `license` are needed where the files do not name them;
     `kind` where they could be of several. With `quantization` the model is exported too. `force` replaces a bundle that
-    was imported before. Raises ConfigError, ModelError for what cannot be imported, QualityError for a model that does
-    not translate; nothing is written then.
+    was imported before. `hub` is where `hf:` downloads from, huggingface.co unless given.
+
+    Raises ConfigError, ModelError for what cannot be imported, QualityError for a model that does not translate;
+    nothing is written then.
     """
     path, target = checked_path("model", model), checked_path("output", output)
+    named = parse_name(fspath(model))
     if quantization and quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
     languages = parsed_pair(pair)
@@ -87,7 +92,10 @@ def import_model(
     with folder_next_to(target) as temporary:
         scratch, bundle = temporary / "scratch", temporary / "model"
         scratch.mkdir()
-        foreign = _read(path, kind, languages, license, scratch, listener)
+        repository = (hub or HuggingFaceHub()).look_up(*named) if named else None
+        folder = _download(hub or HuggingFaceHub(), repository, listener) if repository else path
+        foreign = _read(folder, kind, languages, scratch, listener)
+        foreign = _licensed(foreign, path, repository, license, listener)
         text = given or embedded_text(foreign.config.project)
         if quantization:
             _refuse_export(path, foreign, text)
@@ -127,30 +135,39 @@ def refuse_existing(target: Path, force: bool) -> None:
         raise ConfigError(f"{target}: already exists; --force replaces it")
 
 
-def _read(
-    path: Path,
-    kind: str | None,
-    pair: tuple[str, str] | None,
-    license: str | None,
-    scratch: Path,
-    listener: Listeners,
-) -> Foreign:
-    """The model at `path`, with its licence."""
+def _download(hub: Hub, repository: Repository, listener: Listeners) -> Path:
+    """A folder with the files of the repository that are needed; they are listed first."""
+    for line in repository.describe():
+        listener.notice(line)
+    total = sum(repository.files[name] or 0 for name in repository.needed)
+    return hub.download(repository, listener.counter("downloading", "bytes", total))
+
+
+def _read(path: Path, kind: str | None, pair: tuple[str, str] | None, scratch: Path, listener: Listeners) -> Foreign:
+    """The model at `path`, by the reader of its kind."""
     kind = kind or kind_of(path)
-    listener.notice(f"{path}: reading a model of kind {kind}")
-    foreign = reader_of(kind)(path, pair=pair, scratch=scratch)
+    listener.notice(f"reading {path}, a model of kind {kind}")
+    try:
+        foreign = reader_of(kind)(path, pair=pair, scratch=scratch)
+    except FileNotFoundError as error:
+        raise ModelError(f"{error.filename or path}: missing; fetch the file too, or check --as {kind}") from None
     for note in foreign.notes:
         listener.notice(note)
-    origin = foreign.origin
+    return foreign
+
+
+def _licensed(
+    foreign: Foreign, path: Path, repository: Repository | None, license: str | None, listener: Listeners
+) -> Foreign:
+    """`foreign` with its licence, the one given before that of its files."""
+    origin = origin_on_hub(foreign.origin, repository) if repository else foreign.origin
     if license:
-        if origin.license_from and origin.license != license:
-            listener.on_warning(
-                f"{origin.license_from}: names the licence {origin.license}; --license {license} counts"
-            )
+        if origin.license_from and origin.license.lower() != license.lower():
+            listener.on_warning(f"{origin.license_from}: names the licence {origin.license}, --license {license}")
         origin = replace(origin, license=license, license_from="--license")
     if origin.license_from is None:
         listener.on_warning(
-            f"{path}: names no licence, so the card says {UNKNOWN}; find it out, and import with --license"
+            f"{path}: names no licence, so the card says {UNKNOWN}; find it out, and import again with --license"
         )
     project = foreign.config.project.model_copy(update={"license": origin.license})
     return replace(foreign, origin=origin, config=foreign.config.model_copy(update={"project": project}))
