@@ -162,3 +162,11 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
 def dragoman_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hints name the program as a person can type it; here that is `dragoman`."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture(autouse=True)
+def models_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Installed models are those that a test installs, and never the user's."""
+    folder = tmp_path_factory.getbasetemp() / "models-home"
+    monkeypatch.setenv("DRAGOMAN_HOME", str(folder))
+    return folder

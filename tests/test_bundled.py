@@ -12,8 +12,9 @@ import pytest
 import dragoman
 from dragoman import Translator, bundled
 from dragoman.bundle import open_bundle
-from dragoman.bundled import HOME, BundledModel, bundled_model_for, bundled_models, resolve_model, scripts
+from dragoman.bundled import HOME, BundledModel, bundled_model_for, bundled_models, scripts
 from dragoman.errors import ConfigError, ModelError
+from dragoman.installed import resolve_model
 
 PAIRS = ["en-ko", "ko-en"]
 

@@ -93,7 +93,7 @@ def test_a_translator_survives_pickling_and_a_pool_of_processes() -> None:
 
 
 def test_paths_are_absolute_in_a_pickle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from dragoman.bundled import resolve_model
+    from dragoman.installed import resolve_model
 
     folder = resolve_model(Path("en-ko"))
     monkeypatch.chdir(folder.parent)

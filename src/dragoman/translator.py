@@ -17,7 +17,6 @@ from itertools import chain, repeat
 from typing import Any, Self, Unpack, overload
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.control.alignment import add_alignment
@@ -37,6 +36,7 @@ from dragoman.control.splitting import encode_lines, halve
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError, check_count, check_type, checked_path
+from dragoman.installed import resolve_model
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line

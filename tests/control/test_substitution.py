@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from dragoman.bundle import open_bundle
-from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.substitution import MissingTerm, SubstitutionTask, substitute
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.installed import resolve_model
 from dragoman.text.tokenizer import Tokenizer, learn
 
 SOURCE = [5]

@@ -7,11 +7,9 @@ named here: a text is matched with the model whose source language is written in
 """
 
 import math
-import os
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -60,29 +58,14 @@ def _read(folder: Path) -> BundledModel:
         raise ModelError(f"{folder}: the bundled model cannot be read; reinstall dragoman") from None
 
 
-def resolve_model(model: Path | str) -> Path:
-    """The folder `model` if it exists, otherwise that of the bundled model with this name, otherwise `model`.
-
-    Raises ModelError if there is neither, and a bundled model has almost this name.
-    """
-    folder = Path(model)
-    if len(folder.parts) != 1 or folder.exists():
-        return folder
-    if (HOME / folder / "bundle.json").exists():
-        return HOME / folder
-    if close := get_close_matches(folder.name, [path.parent.name for path in HOME.glob("*/bundle.json")], 1, 0.75):
-        raise ModelError(f"{model}: no such model folder; did you mean {close[0]}?")
-    return folder
+def bundled_names() -> list[str]:
+    """The names of all bundled models, sorted."""
+    return sorted(path.parent.name for path in HOME.glob("*/bundle.json"))
 
 
-def changeable_model(model: str | os.PathLike[str]) -> Path:
-    """The folder `model`. Raises ModelError for the name of a bundled model, which belongs to the package."""
-    folder = resolve_model(Path(model))
-    if folder.parent == HOME:
-        raise ModelError(
-            f"{model}: a bundled model, which stays as it is; copy its folder {folder}, and change the copy"
-        )
-    return folder
+def bundled_folder(name: str) -> Path | None:
+    """The folder of the bundled model `name`; None if there is none."""
+    return HOME / name if name in bundled_names() else None
 
 
 def bundled_model_for(text: str) -> BundledModel:

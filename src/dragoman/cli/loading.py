@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from dragoman.bundle import open_bundle
-from dragoman.bundled import resolve_model
 from dragoman.cli.console import program, say
 from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
 from dragoman.control.request import change_options
 from dragoman.errors import ConfigError
+from dragoman.installed import resolve_model
 from dragoman.runtime import retain_freed_memory
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.bundle import open_bundle
-from dragoman.bundled import resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.cli.output import STDOUT, refuse_unwritable
 from dragoman.config.file import build_section
 from dragoman.errors import ConfigError, DataError, ModelError
+from dragoman.installed import resolve_model
 from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
-from dragoman.bundled import changeable_model, resolve_model
 from dragoman.cli.console import print_json, say
 from dragoman.errors import ModelError, counted
+from dragoman.installed import changeable_model, resolve_model
 from dragoman.text.glossary import Glossary
 from dragoman.translator import GLOSSARY
 

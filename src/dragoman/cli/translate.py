@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import __version__
-from dragoman.bundled import bundled_models, resolve_model
+from dragoman.bundled import bundled_models
 from dragoman.cli.bundled import BundledTranslators
 from dragoman.cli.console import console, say
 from dragoman.cli.loading import EngineChoice, load_translator
@@ -20,6 +20,7 @@ from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError, counted
+from dragoman.installed import resolve_model
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import sha256
 from dragoman.text.glossary import Glossary

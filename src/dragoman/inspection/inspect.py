@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.bundled import resolve_model
 from dragoman.config import DecodeConfig
 from dragoman.errors import ModelError, check_type, checked_path
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
+from dragoman.installed import resolve_model
 from dragoman.model.transformer import Transformer
 from dragoman.translator import Translator
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.bundled import HOME, resolve_model
+from dragoman.bundled import HOME
 from dragoman.errors import ModelError
+from dragoman.installed import resolve_model
 
 
 def open_base_model(folder: Path) -> Bundle:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import add_files, open_bundle
-from dragoman.bundled import changeable_model
 from dragoman.config import DecodeConfig
 from dragoman.control.confidence import ACCEPT, NAME, Confidence, draw, learn_confidence
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError
+from dragoman.installed import changeable_model
 from dragoman.text.lines import WINDOW, chunks_of
 from dragoman.translation import Translation
 from dragoman.translator import Translator

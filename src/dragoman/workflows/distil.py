@@ -16,11 +16,11 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.bundled import resolve_model
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
 from dragoman.data.report import CorpusReport, require_usable
 from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
+from dragoman.installed import resolve_model
 from dragoman.storage import storage_error
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, add_files, open_bundle
-from dragoman.bundled import changeable_model
 from dragoman.data.corpus import sample_pairs
 from dragoman.errors import DataError, counted
+from dragoman.installed import changeable_model
 from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
