@@ -6,6 +6,8 @@ from dragoman.text.tokenizer import BOS, PAD, UNK
 
 # Ids that no translation contains: padding, the beginning, and "unknown", in whose place bytes are written.
 FORBIDDEN_IDS = (PAD, UNK, BOS)
+# The logit of such a token in a network that another engine runs.
+FORBIDDEN_LOGIT = -1e9
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
-from dragoman.decode.hypothesis import FORBIDDEN_IDS
+from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
 from dragoman.errors import ModelError
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.embedding import positional_encoding
@@ -32,8 +32,6 @@ Array = NDArray[np.float32]
 
 # Size of the table of sinusoidal positions: longer text is split, and only a forced maximum can come near it.
 POSITIONS = 8192
-# The logit of tokens that no translation contains.
-FORBIDDEN_LOGIT = -1e9
 
 
 class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
