@@ -122,6 +122,26 @@ def compare(
     )
 
 
+def paired_bootstrap(
+    before: Sequence[str], after: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES
+) -> list[tuple[ComparedScore, ComparedScore]]:
+    """BLEU, chrF and TER of two systems; the second score of a metric has the p-value of the paired bootstrap test."""
+    names = ("before", "after")
+    results, signatures = _paired_test(
+        dict(zip(names, (before, after), strict=True)), references, None, "bs", resamples
+    )
+    same = list(before) == list(after)
+    return [
+        (_compared(metric, results[metric][0], same), _compared(metric, results[metric][1], same))
+        for metric in signatures
+    ]
+
+
+def _compared(metric: str, result: Any, same: bool) -> ComparedScore:
+    values = float(result.score), float(result.mean), float(result.ci)
+    return ComparedScore(metric, *values, _p_value(result, same))
+
+
 def _p_value(result: Any, same: bool) -> float | None:
     """sacreBLEU's p-value, except for identical translations: p = 1, where sacreBLEU returns its smallest value."""
     return None if result.p_value is None else 1.0 if same else float(result.p_value)

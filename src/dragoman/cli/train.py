@@ -69,6 +69,7 @@ def print_result(schema: str, result: TrainResult) -> None:
             "outcome": asdict(result.outcome),
             "scores": [plain(score) for score in result.scores],
             "copying": [plain(score) for score in result.copying],
+            "fine_tuning": result.fine_tuning and asdict(result.fine_tuning),
             "estimate": result.estimate and result.estimate.summary(),
         }
     )

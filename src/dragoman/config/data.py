@@ -182,6 +182,12 @@ class DataConfig(Section):
         return self
 
     @property
+    def held_out(self) -> dict[str, CorpusConfig]:
+        """The corpora that no training text may repeat, by the names of their keys."""
+        corpora = {"valid": self.valid, "test": self.test, "general_test": self.general_test}
+        return {name: corpus for name, corpus in corpora.items() if corpus}
+
+    @property
     def validation(self) -> CorpusConfig:
         """`valid` of a configuration that has text, see `dragoman.config.file.require_text`."""
         assert self.valid is not None

@@ -25,7 +25,7 @@ from dragoman.text.normalise import is_text
 
 # Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
 TOKENISED = "tokenised"
-HELD_OUT = ("valid", "test")
+HELD_OUT = ("valid", "test", "general_test")
 ReadProgress = Callable[[int, int | None], None]
 """Called now and then with the pairs read so far, and about how many there are; None if that is not known."""
 _EDGES = 2.0 ** np.arange(0, 15)
@@ -43,8 +43,8 @@ def check_data(
 
     `source` and `target` are the languages (BCP-47).
 
-    Order of the reports: valid, test if there is one, then the training corpora. Raises DataError if a file
-    cannot be read.
+    Order of the reports: valid, test and general_test if there are any, replay, then the training corpora. Raises
+    DataError if a file cannot be read.
     """
     check = _Check(data, Context(source, target, data.clean), progress, examples)
     try:
@@ -80,17 +80,16 @@ class _Check:
         self.held_out: list[_HeldOut] = []
         self.coverage = Coverage()
         self.pairs = 0
-        self.reading = Reading([data.validation, *([data.test] if data.test else []), *data.train])
+        self.reading = Reading([*data.held_out.values(), *data.replay, *data.train])
 
     def run(self) -> list[CorpusReport]:
         """The reports on all corpora."""
-        readers = {
-            f"train[{number}]": BlockReader(corpus, self.reading) for number, corpus in enumerate(self.data.train)
-        }
+        corpora = {f"replay[{number}]": corpus for number, corpus in enumerate(self.data.replay)}
+        corpora |= {f"train[{number}]": corpus for number, corpus in enumerate(self.data.train)}
+        readers = {name: BlockReader(corpus, self.reading) for name, corpus in corpora.items()}
         blocks = {name: iter(reader) for name, reader in readers.items()}
         self.context, blocks["train[0]"] = with_usual_ratio(self.context, blocks["train[0]"])
-        held_out = [("valid", self.data.validation), *([("test", self.data.test)] if self.data.test else [])]
-        for name, corpus in held_out:
+        for name, corpus in self.data.held_out.items():
             reader = BlockReader(corpus, self.reading)
             self._corpus(name, reader, iter(reader))
         training = [self._corpus(name, reader, blocks[name]) for name, reader in readers.items()]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from dragoman.config import DataConfig, RunConfig
+from dragoman.config import RunConfig
 from dragoman.config.sizes import chosen_model, chosen_train, is_chosen, preset_for
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.report import CorpusReport
@@ -23,6 +23,7 @@ from dragoman.training.fitting import CPU_TOKENS
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.loop import Trainer
 from dragoman.training.trial import MOMENTS, Trial, time_updates
+from dragoman.workflows.replay import epoch_pairs, training_pairs
 from dragoman.workflows.trainer import Run
 
 # Bytes of a parameter in training: its float32 value, its gradient and Adam's moments.
@@ -56,12 +57,6 @@ def memory_of(device: torch.device) -> int | None:
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_memory()
 
 
-def training_pairs(data: DataConfig, reports: Sequence[CorpusReport]) -> float:
-    """Pairs of an epoch: those of the training corpora by their weights."""
-    train = reports[-len(data.train) :]
-    return sum(report.pairs * corpus.weight for report, corpus in zip(train, data.train, strict=True))
-
-
 def training_workload(
     config: RunConfig, tokenizer: Tokenizer, reports: Sequence[CorpusReport], processes: int = 1
 ) -> Workload | None:
@@ -74,7 +69,7 @@ def training_workload(
     auto = train.batch_tokens == "auto"
     tokens = CPU_TOKENS if train.batch_tokens == "auto" else train.batch_tokens
     per_step = train.update_tokens / tokens if auto else float(train.accumulate * processes)
-    pairs, longest = training_pairs(config.data, reports), config.data.max_length
+    pairs, longest = epoch_pairs(config.data, reports), config.data.max_length
     return workload_of(lengths, pairs, max_length=longest, batch_tokens=tokens, batches_per_step=per_step)
 
 
@@ -101,7 +96,8 @@ def _choices(before: RunConfig, after: RunConfig, pairs: float, gpu: bool) -> st
     chosen = [f"{key} {getattr(after.train, key):,}" for key in keys if getattr(before.train, key) == "auto"]
     if before.model.preset == "auto":
         chosen.insert(0, f"model {preset_for(round(pairs), gpu)}")
-    return f"for {pairs:,.0f} pairs: {', '.join(chosen)}"
+    replay = f" and {before.data.replay_share:.0%} replay" if before.data.replay else ""
+    return f"for {pairs:,.0f} pairs{replay}: {', '.join(chosen)}"
 
 
 def estimate_run(trainer: Trainer, workload: Workload | None) -> Estimate | None:

@@ -17,7 +17,7 @@ REJECTS = "rejects.jsonl"
 
 
 def check_data(config: RunConfig | str | PathLike[str], listeners: Iterable[Listener] = ()) -> tuple[CorpusReport, ...]:
-    """Read all text of a run and report on it: valid, test if there is one, then the training corpora.
+    """Read all text of a run and report on it: valid, test and general_test if there are any, replay, train.
 
     `config` is a configuration or the path of one. All faults are counted; `CorpusReport.usable` says whether training
     is possible. Raises DataError for a file that cannot be read.
@@ -35,7 +35,7 @@ def check_with_progress(config: RunConfig, listener: Listeners) -> list[CorpusRe
 
     require_text(config)
     data = config.data
-    corpora = [data.validation, *([data.test] if data.test else []), *data.train]
+    corpora = [*data.held_out.values(), *data.replay, *data.train]
     refuse_pipes(path for corpus in corpora for path in corpus.files)
     report(0, None)
     reports = check_corpora(data, config.project.source, config.project.target, report)

@@ -26,7 +26,8 @@ from dragoman.training.estimate import Estimate
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.precision import choose_precision
 from dragoman.training.trial import Trial, flops_of, synthetic, time_updates
-from dragoman.workflows.costs import PER_PARAMETER, estimate_of, memory_of, training_pairs, training_workload
+from dragoman.workflows.costs import PER_PARAMETER, estimate_of, memory_of, training_workload
+from dragoman.workflows.replay import training_pairs
 from dragoman.workflows.run_folder import output_of
 
 PRESETS = ("tiny", "small", "base", "big")

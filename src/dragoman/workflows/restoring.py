@@ -20,7 +20,7 @@ MAY_CHANGE = (
     *(f"train.{key}" for key in ("patience", "tensorboard", "log_every", "output", "card_lines", "checkpoint_minutes")),
     *(f"train.{key}" for key in ("parallel", "peer_timeout", "recompute")),
     "project.license",
-    *("data.test", "data.clean", "data.mix"),
+    *("data.test", "data.general_test", "data.clean", "data.mix"),
     "decode.",
 )
 # These may change too, unless the learning rate depends on them.
@@ -111,7 +111,8 @@ def _same_configuration(path: Path, copy: Path) -> bool:
 def _same_hashes(path: Path, copy: Path) -> bool:
     """Whether two `data.json` are the same, apart from the test text and KEY=VALUE, which a resumed run may change."""
     try:
-        hashes = [parse_json(file.read_bytes()) | {"test": None, "overrides": None} for file in (copy, path)]
+        free = {"test": None, "general_test": None, "overrides": None}
+        hashes = [parse_json(file.read_bytes()) | free for file in (copy, path)]
     except (OSError, ValueError, TypeError):
         return False
     return bool(hashes[0] == hashes[1])

@@ -21,6 +21,7 @@ from dragoman.training.checkpoint import checkpoint_steps, read_progress, resuma
 from dragoman.workflows.restoring import ENDS, MAY_CHANGE, fault_in_copies, saved_run_files
 
 DATA_NOTE = "data.json"
+SCORED_ONLY = ("test", "general_test")
 INCOMPARABLE = "the run cannot be compared with how it started; start a new one"
 
 
@@ -159,7 +160,7 @@ def record_inputs(
 
 
 def _check_inputs(note: Path, folder: Path, reports: Sequence[CorpusReport], tokenizer: Tokenizer) -> None:
-    learned = [report for report in reports if report.name != "test"]
+    learned = [report for report in reports if report.name not in SCORED_ONLY]
     try:
         hashes = parse_json(note.read_bytes())
         before = [tuple(hashes[report.name]) for report in learned]

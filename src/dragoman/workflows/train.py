@@ -38,9 +38,10 @@ from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.reports import Outcome
 from dragoman.translator import Translator
+from dragoman.workflows.before_after import FineTuningReport, compare_with_base, section
 from dragoman.workflows.costs import estimate_run, refuse_beyond_memory, training_workload, with_choices
 from dragoman.workflows.data import check_with_progress
-from dragoman.workflows.evaluate import TestSet, translate_all
+from dragoman.workflows.evaluate import read_test_corpus, translate_all
 from dragoman.workflows.finetune import apply_base_model
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
@@ -73,6 +74,8 @@ class TrainResult:
     """The same scores of the source text itself: what a model that translates nothing would get."""
     estimate: Estimate | None = None
     """What the run was expected to cost when it started or resumed; None if that could not be known."""
+    fine_tuning: FineTuningReport | None = None
+    """The scores before and after fine-tuning; None without a base model."""
 
 
 def train(
@@ -183,15 +186,15 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     """Score the finished model and write its bundle."""
     config, model = run.config, trainer.final
     engine = TorchEngine(model, run.device)
-    longest, language = config.data.max_length, config.project.source
-    options = config.decode.model_copy(update={"confidence": False})  # it is learned below
-    translator = Translator(tokenizer, engine, options, max_source_tokens=longest, language=language)
-    test_set = _test_set(config)
+    translator = _translator(config, tokenizer, engine)
+    test_set = read_test_corpus(config.data.test or config.data.validation)  # what the finished model is scored on
     translations = translate_all(translator, test_set.sources, run.listener)
     scores = score_all(translations, test_set.references)
     copying = score_all(test_set.sources, test_set.references)
     for score, copied in zip(scores, copying, strict=True):
         run.listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
+    make = lambda base: _translator(config, base.tokenizer, TorchEngine(base.load_model(), run.device))  # noqa: E731
+    report = compare_with_base(config, run.base, make, translator, test_set, translations, run.listener)
     quality = measure_quality(translator, config, test_set, translations, run.listener)
     watched = [pair.source for pair in islice(read_pairs(config.data.validation), GOLDEN)]
     write_bundle(
@@ -208,24 +211,26 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
             scores,
             copying,
             teacher=run.teacher.manifest["name"] if run.teacher else None,
-            sections=quality.sections,
+            sections=({"Compared with the base model": section(report)} if report else {}) | quality.sections,
         ),
         facts={
             "data": summary(run.reports),
             "training": asdict(outcome),
             "scores": _score_facts(config, scores),
+            **({"fine_tuning": asdict(report)} if report else {}),
             **quality.facts,
         },
         files=quality.files,
         golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
     )
-    return TrainResult(run.folder / "model", outcome, tuple(scores), tuple(copying))
+    return TrainResult(run.folder / "model", outcome, tuple(scores), tuple(copying), fine_tuning=report)
 
 
-def _test_set(config: RunConfig) -> TestSet:
-    """The text that the finished model is scored on: test, or valid if there is no test."""
-    pairs = list(read_pairs(config.data.test or config.data.validation))
-    return TestSet(tuple(pair.source for pair in pairs), tuple(pair.target for pair in pairs))
+def _translator(config: RunConfig, tokenizer: Tokenizer, engine: TorchEngine) -> Translator:
+    """The translator of the run's finished model, or of its base model, before any confidence is learned."""
+    longest, language = config.data.max_length, config.project.source
+    options = config.decode.model_copy(update={"confidence": False})
+    return Translator(tokenizer, engine, options, max_source_tokens=longest, language=language)
 
 
 def _score_facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]]:

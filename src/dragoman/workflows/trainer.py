@@ -28,6 +28,7 @@ from dragoman.training.pull import Pull, read_start, save_start
 from dragoman.training.reports import TranslationScores
 from dragoman.translator import Translator
 from dragoman.workflows.listener import Listeners
+from dragoman.workflows.replay import replay_weight, with_replay
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,9 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         tokens, accumulate = before.batch_tokens, before.accumulate
     else:
         tokens, accumulate = _micro_batches(run, model.to(run.device))
+    replay = replay_weight(config.data, run.reports) if config.data.replay and run.group.is_main else 0.0
     stream = BatchStream(
-        config.data,
+        with_replay(config.data, run.group.broadcast(replay)) if config.data.replay else config.data,
         tokenizer,
         batch_tokens=tokens,
         seed=config.train.seed,
