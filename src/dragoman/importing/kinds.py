@@ -8,7 +8,6 @@ from collections.abc import Callable, Set
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.foreign import Foreign
@@ -143,9 +142,9 @@ def _kind_of_config(path: Path) -> str:
             config = parse_json(file.read(LARGEST_JSON))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
-    found: Any = config.get("model_type") if isinstance(config, dict) else None
+    found = str(config.get("model_type")) if isinstance(config, dict) else "None"
     if found in MODEL_TYPES:
-        return MODEL_TYPES[str(found)]
+        return MODEL_TYPES[found]
     if found in CONVERTIBLE:
         raise ModelError(
             f"{path}: model_type {found}: runs on CTranslate2 only; convert it with ct2-transformers-converter and "

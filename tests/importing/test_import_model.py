@@ -1,0 +1,315 @@
+"""Import: a model is tried before it is written, and what fails leaves nothing."""
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman
+from dragoman.bundle import open_bundle
+from dragoman.data.corpus import read_pairs
+from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError
+from dragoman.importing.origin import Origin
+from dragoman.importing.trial import Trial, check_pieces
+from dragoman.text.tokenizer import Tokenizer, Vocabulary
+from dragoman.workflows import import_model as module
+from dragoman.workflows.data import corpus_of
+from dragoman.workflows.import_model import ImportResult, import_model
+from importing.foreign_models import BUNDLED, PAIRS, Reader, all_wrong, bundled_reader, half_wrong, right, shifted
+
+
+class Heard(dragoman.Listener):
+    """What an import reports."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.warnings: list[str] = []
+
+    def on_notice(self, step: int, text: str) -> None:
+        self.notices.append(text)
+
+    def on_warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A folder of another toolkit's model; the readers of these tests look at its README only."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "README.md").write_text("---\nlicense: cc-by-4.0\nlanguage: [en]\n---\n# A model\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty short pairs of the embedded text."""
+    path = tmp_path_factory.mktemp("text") / "pairs.tsv"
+    pairs = [one for one in read_pairs(corpus_of(PAIRS)) if len(one.source.split()) in range(4, 10)][:40]
+    path.write_text("".join(f"{one.source}\t{one.target}\n" for one in pairs), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Reader], None]:
+    return lambda reader: monkeypatch.setattr(module, "reader_of", lambda kind: reader)
+
+
+@pytest.fixture
+def run(foreign: Path, tmp_path: Path, text: Path, read: Callable[[Reader], None]) -> Callable[..., ImportResult]:
+    """`import_model` with the reader of the bundled model."""
+
+    def imported(reader: Reader | None = None, source: Path | None = text, **options: Any) -> ImportResult:
+        read(reader or bundled_reader())
+        output = options.pop("output", tmp_path / "out" / "ours")
+        return import_model(foreign, output, source, kind="ctranslate2", **options)
+
+    return imported
+
+
+@pytest.fixture
+def contents() -> Callable[[Path], dict[str, bytes]]:
+    """Every file below a folder with its bytes, to see that nothing was lost."""
+    return lambda folder: {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def test_a_model_that_translates_becomes_a_bundle(run: Callable[..., ImportResult], tmp_path: Path) -> None:
+    heard = Heard()
+    result = run(listeners=[heard])
+    assert left_in(tmp_path / "out") == ["ours"]
+    bundle = open_bundle(result.model_path)
+    assert result.trial is not None
+    assert result.trial.wins >= 30
+    assert -2 < result.trial.log_prob < -0.1
+    assert bundle.manifest["trial"] == result.trial.facts()
+    assert (bundle.manifest["name"], bundle.manifest["architecture"]) == ("ours", "ctranslate2")
+    assert bundle.manifest["origin"]["license"] == bundle.config.project.license == "cc-by-4.0"
+    assert [score["metric"] for score in bundle.manifest["scores"]] == ["BLEU", "chrF2"]
+    assert result.scores[0].value > 20 > result.copying[0].value
+    assert heard.warnings == []
+    assert "2 pieces are unknown" in heard.notices
+    line = "The file is closed."
+    ours, bundled = (dragoman.Translator.load(folder).translate(line).text for folder in (bundle.folder, BUNDLED))
+    assert ours == bundled
+
+
+def test_the_card_names_the_origin_its_licence_and_what_was_changed(run: Callable[..., ImportResult]) -> None:
+    card = (run().model_path / "README.md").read_text(encoding="utf-8")
+    assert 'license: "cc-by-4.0"' in card
+    assert "- model: `theirs`" in card
+    assert "- licence: cc-by-4.0 (from README.md)" in card
+    assert "- changed: Its vocabulary is renumbered." in card
+    assert "Tried on pairs.tsv: 32 references: mean log P -" in card
+    assert "| BLEU | " in card
+
+
+@pytest.mark.parametrize("order", [half_wrong, shifted, all_wrong], ids=lambda order: order.__name__)
+def test_a_vocabulary_of_another_model_is_refused(
+    run: Callable[..., ImportResult], tmp_path: Path, order: Callable[[list[str]], list[str]]
+) -> None:
+    with pytest.raises(QualityError, match="the vocabulary does not belong to these weights") as refused:
+        run(bundled_reader(order), force=True)
+    assert str(refused.value).startswith(f"{tmp_path}/theirs: not imported: it does not translate: mean log P ")
+    assert left_in(tmp_path / "out") == []
+
+
+def test_text_that_does_not_correspond_is_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
+    turned = tmp_path / "turned.tsv"
+    lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
+    turned.write_text("".join(f"{target}\t{source}\n" for source, target in lines), encoding="utf-8")
+    with pytest.raises(QualityError, match="or the text is not of this pair"):
+        run(source=turned)
+
+
+def test_without_a_trial_the_card_states_that(run: Callable[..., ImportResult]) -> None:
+    heard = Heard()
+    result = run(bundled_reader(all_wrong), trial=False, listeners=[heard])
+    assert result.trial is None
+    assert heard.warnings == ["It was not tried whether the model translates."]
+    assert heard.warnings[0] in (result.model_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_embedded_text_is_what_a_model_of_its_languages_is_tried_on(run: Callable[..., ImportResult]) -> None:
+    result = run(source=None)
+    assert result.trial is not None
+    assert "On the embedded text" in (result.model_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_other_languages_without_text_are_warned_of(run: Callable[..., ImportResult]) -> None:
+    heard = Heard()
+    result = run(bundled_reader(right, source="ky"), source=None, listeners=[heard])
+    assert result.trial is None
+    assert heard.warnings == [
+        "It was not tried whether the model translates. To know, import it again: give SOURCE REFERENCE, some pairs of "
+        "ky and ko, to try it"
+    ]
+
+
+def test_a_licence_that_no_file_names_is_unknown(run: Callable[..., ImportResult], foreign: Path) -> None:
+    (foreign / "README.md").unlink()
+    heard = Heard()
+    result = run(listeners=[heard])
+    assert heard.warnings == [
+        f"{foreign}: names no licence, so the card says unknown; find it out, and import again with --license"
+    ]
+    manifest = open_bundle(result.model_path).manifest["origin"]
+    assert (manifest["license"], manifest["license_from"]) == ("unknown", None)
+    card = (result.model_path / "README.md").read_text(encoding="utf-8")
+    assert 'license: "unknown"' in card
+    assert "the files name no licence. Ask the author" in card
+
+
+def test_a_licence_that_is_given_counts(run: Callable[..., ImportResult]) -> None:
+    heard = Heard()
+    result = run(license="CC-BY-NC-4.0", listeners=[heard])
+    assert heard.warnings == ["README.md: names the licence cc-by-4.0, --license CC-BY-NC-4.0"]
+    assert (result.origin.license, result.origin.license_from) == ("CC-BY-NC-4.0", "--license")
+    assert result.non_commercial
+    assert "**Not for commercial use.**" in (result.model_path / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "license"),
+    [
+        ("README.md", "---\r\nlicense: 'apache-2.0' \r\n---\r\n", "apache-2.0"),
+        ("README.md", "# none\n---\nlicense: mit\n---\n", "unknown"),
+        ("README.md", "---\nlicense: [mit, x]\n---\n", "unknown"),
+        ("LICENSE", "MIT License\n\nCopyright …", "mit"),
+        ("LICENSE", "Creative Commons Attribution-NonCommercial 4.0 International", "cc-by-nc-4.0"),
+        ("LICENSE", "Creative Commons Attribution 4.0 International", "cc-by-4.0"),
+        ("COPYING", "all rights reserved", "unknown"),
+    ],
+)
+def test_the_licence_is_read_from_the_files(foreign: Path, name: str, content: str, license: str) -> None:
+    (foreign / "README.md").unlink()
+    (foreign / name).write_text(content, encoding="utf-8", newline="")
+    found = dragoman.importing.origin.origin_of_folder("marian", foreign, [], [])  # type: ignore[attr-defined]
+    assert (found.license, found.license_from) == (license, None if license == "unknown" else name)
+    assert list(found.files) == [name]
+
+
+def test_a_bundle_that_exists_is_replaced_by_force_only(
+    run: Callable[..., ImportResult], contents: Callable[[Path], dict[str, bytes]]
+) -> None:
+    output = run(trial=False).model_path
+    before = contents(output)
+    with pytest.raises(ConfigError, match=r"ours: already exists; --force replaces it$"):
+        run()
+    assert contents(output) == before
+    assert run(force=True).trial
+    assert contents(output) != before
+
+
+def test_what_was_trained_is_never_replaced(
+    run: Callable[..., ImportResult], tmp_path: Path, contents: Callable[[Path], dict[str, bytes]]
+) -> None:
+    output = run(trial=False).model_path
+    manifest = output / "bundle.json"
+    facts = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps({**facts, "training": {"step": 8}}), encoding="utf-8")
+    before = contents(output)
+    with pytest.raises(ConfigError, match="holds a model of training, which is never replaced"):
+        run(force=True)
+    assert contents(output) == before
+    with pytest.raises(ConfigError, match="already exists and is not a model folder"):
+        run(force=True, output=tmp_path)
+
+
+@pytest.mark.parametrize("where", ["copytree", "tokenizer", "card", "move"])
+def test_a_full_disk_leaves_nothing(
+    run: Callable[..., ImportResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    target = {
+        "copytree": (shutil, "copytree"),
+        "tokenizer": (Tokenizer, "save"),
+        "card": (Path, "write_bytes"),
+        "move": (Path, "rename"),
+    }[where]
+    monkeypatch.setattr(*target, full)
+    with pytest.raises(DragomanError, match="No space left on device; free some space and try again"):
+        run(trial=where == "card")
+    assert left_in(tmp_path / "out") == []
+
+
+def test_an_export_needs_weights_and_text(run: Callable[..., ImportResult], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is of CTranslate2 already"):
+        run(quantization="int8")
+    with pytest.raises(ConfigError, match="quantization int4: choose one of int8, "):
+        run(quantization="int4")
+    assert left_in(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("pair", ["en", "en_ko", "english-korean", "en-ko-ja", ""])
+def test_a_pair_is_two_languages(run: Callable[..., ImportResult], pair: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--pair .*: not two languages"):
+        run(pair=pair)
+
+
+def test_text_that_is_too_long_cannot_try_a_model(run: Callable[..., ImportResult], tmp_path: Path) -> None:
+    long = tmp_path / "long.tsv"
+    long.write_text("word " * 500 + "\t" + "낱말 " * 500 + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"long\.tsv: no pair is short enough"):
+        run(source=long)
+
+
+def trial(**changed: Any) -> Trial:
+    return Trial(**{"pairs": 32, "log_prob": -1.0, "limit": -6.7, "wins": 32, "unknown": 0.0, **changed})
+
+
+def test_a_model_that_does_not_read_its_source_is_refused() -> None:
+    trial(wins=17).require()
+    with pytest.raises(QualityError, match="only 16 of 32 references are more likely under their own source"):
+        trial(wins=16).require()
+    trial(pairs=4, wins=1).require()  # chance
+    with pytest.raises(QualityError, match="mean log P of the references nan"):
+        trial(log_prob=float("nan")).require()
+
+
+def test_what_is_suspicious_is_warned_of() -> None:
+    assert trial().warnings == []
+    assert trial(wins=20).warnings == [
+        "20 of 32 references are more likely under their own source than under another: the model knows little of "
+        "this text"
+    ]
+    assert trial(unknown=0.5).warnings == ["50 % of the source pieces are unknown to the model: is --pair right?"]
+
+
+def test_two_vocabularies_with_one_numbering_agree() -> None:
+    tokenizer = Tokenizer.load(BUNDLED / "tokenizer")
+    check_pieces(tokenizer, False, "here")
+    other = Tokenizer.load(BUNDLED.parent / "ko-en/tokenizer")
+    two = Tokenizer(tokenizer.source, Vocabulary.load(other.source.serialized, "there"))
+    check_pieces(two, False, "here")
+    with pytest.raises(ModelError, match=r"^here: piece \d+ differs between source and target"):
+        check_pieces(two, True, "here")
+
+
+def test_pieces_that_change_when_they_are_encoded_again_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer.load(BUNDLED / "tokenizer")
+    monkeypatch.setattr(Tokenizer, "encode", lambda self, texts, side: [[77]] * len(texts))
+    with pytest.raises(ModelError, match=r"^here: \d+ of \d+ source pieces change when they are encoded again"):
+        check_pieces(tokenizer, False, "here")
+
+
+def test_a_model_without_text_cannot_be_trained_on(run: Callable[..., ImportResult]) -> None:
+    config = open_bundle(run(trial=False).model_path).config
+    for function in (dragoman.train, dragoman.check_data):
+        with pytest.raises(ConfigError, match=r"^configuration: data\.train: missing; this key has no default$"):
+            function(config)  # type: ignore[operator]
+
+
+def test_an_origin_is_plain_data() -> None:
+    origin = Origin("marian", "x", files={"a": "b"}, changes=("one",))
+    assert json.loads(json.dumps(origin.facts())) == origin.facts()
