@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from dragoman.archive import Archive, open_archive
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.archive import Archive, open_archive
 from dragoman.importing.ct2_folder import LARGEST_CONFIG, read_ct2_folder
 from dragoman.importing.ct2_tokenizer import read_tokenizer
 from dragoman.importing.ctranslate2 import CHANGES, foreign_of

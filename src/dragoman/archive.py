@@ -5,6 +5,7 @@ The archive is never unpacked as a whole, and no name in it decides where someth
 
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from dragoman.errors import ModelError
 LARGEST, RATIO, SMALL = 8 << 30, 200, 1 << 20
 MOST_MEMBERS = 10_000
 BLOCK = 1 << 20
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile raises for a damaged archive, depending on the byte at fault; some of it has no text.
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,8 @@ class Archive:
                     if count > promised:
                         break
                     yield block
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise ModelError(f"{self.path}: {name} cannot be read: {error}; fetch the file again") from None
+        except (*DAMAGE, OSError) as error:
+            raise ModelError(f"{self.path}: {name} cannot be read: {_cause(error)}; fetch the file again") from None
         if count != promised:
             raise ModelError(f"{self.path}: {name} is not of the size that the archive says; do not trust it")
 
@@ -64,8 +68,8 @@ def open_archive(path: Path) -> Iterator[Archive]:
     """Open a zip and check its members. Raises ModelError."""
     try:
         file = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise ModelError(f"{path}: not a zip archive: {error}; fetch the file again") from None
+    except DAMAGE as error:
+        raise ModelError(f"{path}: not a zip archive: {_cause(error)}; fetch the file again") from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}; fetch the file again") from None
     with file:
@@ -102,6 +106,12 @@ def _fault(member: zipfile.ZipInfo) -> str | None:
         return "is a link or a device"
     if member.flag_bits & 1:
         return "is encrypted"
+    if member.compress_type not in METHODS:
+        return "is compressed by a method that is not read"
     if member.file_size > max(SMALL, RATIO * member.compress_size):
         return f"unpacks to more than {RATIO} times its size"
     return None
+
+
+def _cause(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else str(error)) or "it is damaged"
