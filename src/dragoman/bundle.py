@@ -9,6 +9,7 @@
     golden.jsonl        translations by the PyTorch engine, for the verification of other engines
     ct2-*/              the network in CTranslate2's format; its quantization is in the name. A bundle that has
                         one may lack the weights; if its architecture is "ctranslate2", it never had any
+    adapter.safetensors in an adapter, instead of weights and tokenizer, which are those of its base model
 
 Opening a bundle checks format, names, sizes and hashes, and refuses files that `bundle.json` does not list where an
 engine would read them. The hashes are in the same folder as the files: they detect damage, not tampering. Use bundles
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from dragoman.adapter import ADAPTER, Adapter, check_base, check_facts, is_adapter, locate_base, scale_of
 from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
@@ -50,11 +52,19 @@ class Bundle:
     manifest: dict[str, Any]
     config: RunConfig
     tokenizer: Tokenizer
+    base: "Bundle | None" = None
+    """The model that an adapter belongs to, whose weights and tokenizer it uses; None for a whole model."""
 
     @property
     def has_weights(self) -> bool:
         """Whether the torch engine, and what trains or looks inside, can use it."""
-        return WEIGHTS in self.manifest["files"]
+        return self.base is not None or self.weights_sha256 is not None
+
+    @property
+    def weights_sha256(self) -> str | None:
+        """The hash of model.safetensors, by which an adapter knows its base; None if there is none."""
+        found: str | None = self.manifest["files"].get(WEIGHTS, {}).get("sha256")
+        return found
 
     def require_weights(self) -> None:
         """Raise ModelError if it has only CTranslate2's files: before long work that would need more."""
@@ -70,6 +80,8 @@ class Bundle:
     def load_model(self) -> "Transformer":
         """The network with its weights, on the CPU, in evaluation mode. Raises ModelError."""
         self.require_weights()
+        if self.base:
+            return self._merged_with(self.base.load_model())
         weights = self.folder / WEIGHTS
         _verify_size(weights, self.manifest["files"][weights.name])  # the file may have changed since it was opened
         try:
@@ -83,6 +95,14 @@ class Bundle:
             model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()
+
+    def _merged_with(self, model: "Transformer") -> "Transformer":
+        from dragoman.model.lora import load_merged, read_adapter
+
+        path = self.folder / ADAPTER
+        _verify_size(path, self.manifest["files"][ADAPTER])
+        load_merged(model, model, read_adapter(path, model), scale_of(self.manifest))
+        return model
 
     def _refuse_larger_shape(self, weights: Path) -> None:
         """Raise ModelError, before memory is taken, if the configuration needs more weights than the file holds."""
@@ -100,8 +120,11 @@ class Bundle:
         return [self.folder / name for name in sorted(names, key=lambda name: ("int8" not in name, name))]
 
 
-def open_bundle(folder: str | os.PathLike[str]) -> Bundle:
-    """Read and verify the bundle in `folder`. Raises ModelError that names the file at fault."""
+def open_bundle(folder: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> Bundle:
+    """Read and verify the bundle in `folder`, and if it is an adapter its base model too: `base`, or where that was.
+
+    Raises ModelError that names the file at fault, or if the base model is missing or another one.
+    """
     folder = checked_path("model", folder)
     manifest = _read_manifest(folder)
     for name, expected in manifest["files"].items():
@@ -110,7 +133,11 @@ def open_bundle(folder: str | os.PathLike[str]) -> Bundle:
         config = read_run_config(folder)
     except ConfigError as error:
         raise ModelError(f"{error}; copy the bundle again, or update dragoman") from None
-    return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer", config.tokenizer.shared))
+    if not is_adapter(manifest):
+        return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer", config.tokenizer.shared))
+    found = open_bundle(locate_base(folder, manifest, None if base is None else checked_path("base", base)))
+    check_base(folder, manifest, found.folder, found.weights_sha256)
+    return Bundle(folder, manifest, config, found.tokenizer, found)
 
 
 def write_bundle(
@@ -124,17 +151,22 @@ def write_bundle(
     golden: str = "",
     files: Mapping[str, str] | None = None,
     engine_folder: Path | None = None,
+    adapter: Adapter | None = None,
 ) -> None:
     """Write a bundle that replaces `folder`; `facts` (data, scores, …) are added to `bundle.json`, text `files` to it.
 
     Without a `model` the bundle is one that only CTranslate2 runs: `engine_folder`, whose name begins with "ct2-", has
-    its files, and `facts` the number of its "parameters". Raises DragomanError if writing fails; `folder` is unchanged
+    its files, and `facts` the number of its "parameters". With an `adapter` that alone is written, and not the weights
+    and the tokenizer of `model`, which its base has. Raises DragomanError if writing fails; `folder` is unchanged
     then.
     """
     with atomic_folder(folder) as partial:
-        (partial / "tokenizer").mkdir()
-        tokenizer.save(partial / "tokenizer")
-        if model:
+        if adapter:
+            save_tensors(partial / ADAPTER, adapter.tensors)
+        else:
+            (partial / "tokenizer").mkdir()
+            tokenizer.save(partial / "tokenizer")
+        if model and not adapter:
             save_tensors(partial / WEIGHTS, dict(model.named_parameters()))
         if engine_folder:
             shutil.copytree(engine_folder, partial / engine_folder.name)
@@ -150,6 +182,7 @@ def write_bundle(
             "languages": {"source": config.project.source, "target": config.project.target},
             "architecture": "transformer" if model else CTRANSLATE2,
             **({"parameters": model.parameter_count} if model else {}),
+            **(adapter.facts(folder) if adapter else {}),
             **facts,
         }
         _write_manifest(partial, manifest)
@@ -238,7 +271,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if lacking := {"format", "name", "languages", "parameters"} - manifest.keys():
         raise ModelError(f"{path}: missing field: {min(lacking)}; copy the bundle again")
     exported = any(name.startswith("ct2-") and name.endswith("/model.bin") for name in manifest["files"])
-    network = set() if exported else {WEIGHTS}
+    if is_adapter(manifest):
+        check_facts(path, manifest)
+    network = {ADAPTER} if is_adapter(manifest) else set() if exported else {WEIGHTS}
     if missing := ({"config.toml"} | network) - manifest["files"].keys():
         raise ModelError(f"{path}: does not list {min(missing)}; copy the bundle again")
     if unlisted := _files_for_engines(folder) - manifest["files"].keys():

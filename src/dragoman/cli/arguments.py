@@ -54,6 +54,9 @@ Overrides = Annotated[
 ]
 Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
 OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help="Folder of a trained model.")]
+Base = Annotated[
+    Path | None, typer.Option("--base", help="Folder of the base model of an adapter, if it is not where it was.")
+]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", metavar="KEY=VALUE", help="A key of [decode], the same as decode.KEY=VALUE."),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.arguments import GLOSSARY_HELP, Device, Json, OptionalModel, model_app, model_first
+from dragoman.cli.arguments import GLOSSARY_HELP, Base, Device, Json, OptionalModel, model_app, model_first
 from dragoman.errors import ConfigError
 
 
@@ -39,6 +39,22 @@ def model_show(
     if rest:
         raise ConfigError(f"{rest[0]}: too many arguments; give one model")
     show(folder, as_json)
+
+
+@model_app.command("merge")
+def model_merge(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the whole model.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="The adapter, without -m.", metavar="ADAPTER")] = None,
+    model: OptionalModel = None,
+    base: Base = None,
+) -> None:
+    """Merge an adapter and its base model into a whole model."""
+    from dragoman.cli.model import merge
+
+    adapter, rest = model_first(model, arguments)
+    if rest:
+        raise ConfigError(f"{rest[0]}: too many arguments; give one adapter")
+    merge(adapter, output, base)
 
 
 @model_app.command("shortlist")

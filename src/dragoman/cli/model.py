@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
-from dragoman.cli.console import print_json, say
+from dragoman.cli.console import print_json, program, say
 from dragoman.errors import ModelError, counted
 from dragoman.installed import changeable_model, resolve_model
 from dragoman.text.glossary import Glossary
@@ -32,6 +32,14 @@ def attach_glossary(folder: Path, glossary: Path) -> None:
     rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
     add_files(bundle, {GLOSSARY: "".join(rows)}, {})
     say(f"{folder}: attached a glossary of {counted(len(entries), 'term')}")
+
+
+def merge(adapter: Path, output: Path, base: Path | None) -> None:
+    """Write an adapter merged with its base model. Raises ConfigError and ModelError as `merge_adapter` does."""
+    from dragoman.workflows.adapter import merge_adapter  # torch
+
+    whole = merge_adapter(adapter, output, base=base)
+    say(f"{whole}: the whole model; `{program()} export -m {whole}` makes it fast")
 
 
 def _lines(bundle: Bundle) -> list[str]:

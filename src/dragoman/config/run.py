@@ -65,6 +65,7 @@ class RunConfig(Section):
         needs_base = {
             "train.freeze": self.train.freeze,
             "train.pull": self.train.pull,
+            "train.lora_rank": self.train.lora_rank,
             "tokenizer.extend": self.tokenizer.extend,
             "data.replay": self.data.replay,
             "data.general_test": self.data.general_test,
@@ -72,4 +73,6 @@ class RunConfig(Section):
         given = next((key for key, value in needs_base.items() if value), None)
         if given and not self.train.start_from:
             raise ValueError(f"{given}: needs a base model; set train.start_from, or leave it out")
+        if self.train.lora_rank and self.tokenizer.extend:
+            raise ValueError("tokenizer.extend: new pieces need embeddings, which train.lora_rank leaves; set it to 0")
         return self

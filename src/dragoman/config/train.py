@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from dragoman.config.base import Fraction, NonNegative, Positive, Section, Where
 
+Matrices = Literal["attention", "feed_forward", "w_q", "w_k", "w_v", "w_o", "w_1", "w_2", "w_3"]
+
 
 class TrainConfig(Section):
     """How the model is trained, section 5."""
@@ -20,6 +22,16 @@ class TrainConfig(Section):
     pull: Annotated[float, Field(ge=0, le=1_000_000)] = 0.0
     """Fine-tuning: λ of a pull toward the weights of the base model (L2-SP, Li et al. 2018). Each step also shortens
     the distance to them by the fraction λ · learning rate, apart from the gradient; often 1 to 100, 0 disables."""
+    lora_rank: Annotated[int, Field(ge=0, le=65_536)] = 0
+    """Fine-tuning by LoRA (Hu et al. 2021): rank r of the matrices A and B that are trained while the weights of the
+    base model stay. The run ends with a small adapter of the base model; often 4 to 32, 0 trains the weights."""
+    lora_alpha: Annotated[float, Field(gt=0, le=1_000_000)] = 16.0
+    """LoRA: α of W₀ + α / r · B A. Because of r in it, another rank rarely needs another learning rate."""
+    lora_matrices: Annotated[tuple[Matrices, ...], Field(min_length=1)] = ("attention", "feed_forward")
+    """LoRA: the matrices W₀ that get an A and a B: all of `attention` and `feed_forward`, or single ones by their names
+    in the paper, as `["w_q", "w_v"]` of Hu et al. Parts in `freeze` get none."""
+    lora_dropout: Fraction = 0.0
+    """LoRA: dropout of the input of A."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Random seed of initialisation, dropout and data order."""
     device: str = "auto"
@@ -111,6 +123,19 @@ class TrainConfig(Section):
     def validation_interval(self) -> int:
         """`validate_every`, chosen."""
         return _chosen(self.validate_every)
+
+    @property
+    def lora_scale(self) -> float:
+        """α / r."""
+        return self.lora_alpha / self.lora_rank
+
+    @model_validator(mode="after")
+    def _adaptable(self) -> Self:
+        if self.lora_rank and self.pull:
+            raise ValueError("pull: has no effect with lora_rank, which leaves the weights as they are; leave it out")
+        if self.lora_rank and self.parallel == "fsdp":
+            raise ValueError('parallel: "fsdp" shards weights that lora_rank does not train; use "ddp"')
+        return self
 
     @model_validator(mode="after")
     def _watchable(self) -> Self:

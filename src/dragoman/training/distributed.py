@@ -147,7 +147,8 @@ def parallelize(
         return module
     if how == "ddp":
         ids = [device] if device.type == "cuda" else None
-        return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
+        # The only buffers are weights that an adapter leaves as they are: equal in all processes, never exchanged.
+        return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True, broadcast_buffers=False)
     mesh = init_device_mesh(device.type, (group.size,))
     for layer in [*model.encoder, *model.decoder]:
         fully_shard(layer, mesh=mesh)

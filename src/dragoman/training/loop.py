@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.stream import BatchStream, Update
 from dragoman.errors import DivergenceError, Interrupted
 from dragoman.model.device import emulation_notice
+from dragoman.model.lora import attach, load_merged
 from dragoman.model.transformer import Transformer
 from dragoman.training.averaging import best_average, unusable_weights
 from dragoman.training.checkpoint import (
@@ -66,9 +68,14 @@ class Trainer:
         self.folder, self.device, self.translate = folder, device, translate
         self.listeners: list[Listener] = []
         self.model = model.to(device)
-        apart = train.average == "ema" or train.compile or (group.size > 1 and train.parallel == "fsdp")
-        # What is validated and ends in the bundle: the model itself, or a full one next to the shards being trained.
+        sharded = group.size > 1 and train.parallel == "fsdp"
+        apart = train.average == "ema" or train.compile or train.lora_rank or sharded
+        # What is validated and ends in the bundle: the model itself, or a full one next to what is being trained.
         self.final = copy.deepcopy(self.model) if apart and group.is_main else self.model
+        self.load_final = partial(load_parameters, self.final)
+        if train.lora_rank:  # from here on the model's parameters are A and B
+            attach(self.model, train)
+            self.load_final = partial(load_merged, self.final, self.model, scale=train.lora_scale)
         self.gradient = GradientAccumulator(self.model, train, group, device)
         self.optimizer = build_optimizer(self.model, train)
         self.mean = MovingAverage(self.model, train.ema_decay) if train.average == "ema" else None
@@ -249,7 +256,7 @@ class Trainer:
         if not self.group.is_main:
             return None
         if self.final is not self.model:
-            load_parameters(self.final, weights)
+            self.load_final(weights)
         self.final.eval()
         loss = validation_loss(self.final, self.valid, self.device)
         if not math.isfinite(loss):  # before it replaces a checkpoint
@@ -297,7 +304,7 @@ class Trainer:
             chosen = best_average(
                 self.folder,
                 filter(any, candidates),
-                lambda weights: load_parameters(self.final, weights),
+                self.load_final,
                 lambda: validation_loss(self.final, self.valid, self.device),
             )
         loss, steps = self.group.broadcast(chosen)

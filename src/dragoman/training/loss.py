@@ -74,7 +74,8 @@ class _ProjectedLoss(torch.autograd.Function):
     ) -> Tensor:
         x, table = features.to(compute), projection.to(compute)
         added = None if bias is None else bias.to(compute)
-        d_features, d_projection = torch.empty_like(features), torch.zeros_like(projection)
+        d_features = torch.empty_like(features)
+        d_projection = torch.zeros_like(projection) if ctx.needs_input_grad[1] else None  # None where it is frozen
         d_bias = None if bias is None else torch.zeros_like(bias)
         everywhere = smoothing / projection.size(0) * projection.sum(0)
         loss = projection.new_zeros(())
@@ -96,10 +97,12 @@ class _ProjectedLoss(torch.autograd.Function):
                 loss += drawn[0]
                 d_logits += drawn[1]
             d_features[part] = (d_logits @ table).to(everywhere.dtype).sub_(everywhere).to(features.dtype)
-            d_projection += d_logits.T @ x[part]
+            if d_projection is not None:
+                d_projection += d_logits.T @ x[part]
             if d_bias is not None:
                 d_bias += d_logits.sum(0, dtype=d_bias.dtype)
-        d_projection -= smoothing / projection.size(0) * x.sum(0, dtype=projection.dtype)
+        if d_projection is not None:
+            d_projection -= smoothing / projection.size(0) * x.sum(0, dtype=projection.dtype)
         if d_bias is not None:
             d_bias -= smoothing / projection.size(0) * features.size(0)
         ctx.save_for_backward(d_features, d_projection, d_bias)

@@ -1,7 +1,7 @@
 """Fine-tuning: the shape and the tokenizer of a run come from its base model, which `train.start_from` names.
 
 Keys of [model] and [tokenizer] that the user gives must agree with the base model. A resumed run finds shape and
-tokenizer in its own folder and does not need the base model any more.
+tokenizer in its own folder and does not need the base model any more, unless it trains an adapter of it.
 """
 
 from collections.abc import Collection
@@ -16,6 +16,7 @@ from dragoman.config.project import pair_name
 from dragoman.errors import ConfigError
 from dragoman.model.transformer import Transformer
 from dragoman.training.freezing import frozen_names
+from dragoman.workflows.adapter import check_adaptable, refuse_adapter_of_adapter
 from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.run_folder import original_config, output_of
 
@@ -32,9 +33,9 @@ def apply_base_model(
     defaults. On `resume` no model is opened, and these keys keep their values, to be compared with those the run
     started with. Raises ConfigError if such a key of [model] or [tokenizer] differs from the base model.
     """
-    if not config.train.start_from:
+    if not (named := config.train.start_from):
         return config, None
-    start = None if resume else open_base_model(config.train.start_from)
+    start = None if resume else open_base_model(named)
     origin = start.config if start else original_config(output_of(config))
     given = changed_keys(config) if given is None else given
     model, tokenizer = (
@@ -53,6 +54,10 @@ def apply_base_model(
     }
     config = config.model_copy(update=sections)
     _check_frozen(config)
+    if config.train.lora_rank:
+        check_adaptable(config)
+        start = start or open_base_model(named)  # a resumed run needs it too
+        refuse_adapter_of_adapter(start)
     return config, start
 
 

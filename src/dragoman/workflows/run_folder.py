@@ -141,17 +141,19 @@ def record_inputs(
     tokenizer: Tokenizer,
     resume: bool,
     overrides: Sequence[str] = (),
+    base: tuple[str, str] | None = None,
 ) -> dict[str, bytes]:
     """Record the configuration, the hashes of text and tokenizer and the given KEY=VALUE in the run's folder.
 
-    Returns what a checkpoint keeps of them. On `resume` they are compared first; raises ResumeError if text or
-    tokenizer changed.
+    `base` are the file of the weights that an adapter is trained on, and its hash. Returns what a checkpoint keeps of
+    them. On `resume` they are compared first; raises ResumeError if text, tokenizer or base changed.
     """
     note = folder / DATA_NOTE
     if resume:
-        _check_inputs((saved_run_files(folder) or folder) / note.name, folder, reports, tokenizer)
+        _check_inputs((saved_run_files(folder) or folder) / note.name, folder, reports, tokenizer, base)
     hashes = {report.name: report.sha256 for report in reports}
     inputs = {**hashes, "tokenizer": tokenizer.sha256, "overrides": [*overrides]}
+    inputs |= {"base": base[1]} if base else {}
     texts = {"config.toml": dump_config(config), note.name: json.dumps(inputs, indent=2) + "\n"}
     for name, text in texts.items():
         write_text_atomically(folder / name, text)
@@ -159,18 +161,23 @@ def record_inputs(
     return {name: text.encode() for name, text in texts.items()} | pieces
 
 
-def _check_inputs(note: Path, folder: Path, reports: Sequence[CorpusReport], tokenizer: Tokenizer) -> None:
+def _check_inputs(
+    note: Path, folder: Path, reports: Sequence[CorpusReport], tokenizer: Tokenizer, base: tuple[str, str] | None
+) -> None:
     learned = [report for report in reports if report.name not in SCORED_ONLY]
     try:
         hashes = parse_json(note.read_bytes())
         before = [tuple(hashes[report.name]) for report in learned]
         pieces = dict(hashes.get("tokenizer", tokenizer.sha256))  # runs of older versions do not have it
+        weights = str(hashes["base"]) if base else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise ResumeError(f"{note}: cannot be read: {cause}; {INCOMPARABLE}") from None
     _check_text(learned, before)
     for name, now in tokenizer.sha256.items():
         _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
+    if base:
+        _check_hash(*base, weights)
 
 
 def _check_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:

@@ -38,6 +38,7 @@ from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.reports import Outcome
 from dragoman.translator import Translator
+from dragoman.workflows.adapter import adapter_section, base_file, describe_adapter, trained_adapter
 from dragoman.workflows.before_after import FineTuningReport, compare_with_base, section
 from dragoman.workflows.costs import estimate_run, refuse_beyond_memory, training_workload, with_choices
 from dragoman.workflows.data import check_with_progress
@@ -151,7 +152,7 @@ def _train(run: Run) -> TrainResult:
     workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
     run = with_choices(run, workload)
     refuse_beyond_memory(run.config, run.device, run.group, len(tokenizer.target))
-    inputs = run.config, run.reports, tokenizer, run.resume, run.overrides
+    inputs = run.config, run.reports, tokenizer, run.resume, run.overrides, base_file(run.config, run.base)
     files = record_inputs(run.folder, *inputs) if run.group.is_main else {}
     trainer = build_trainer(run, tokenizer, first_step)
     trainer.run_files = files
@@ -197,6 +198,8 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     report = compare_with_base(config, run.base, make, translator, test_set, translations, run.listener)
     quality = measure_quality(translator, config, test_set, translations, run.listener)
     watched = [pair.source for pair in islice(read_pairs(config.data.validation), GOLDEN)]
+    compared = {"Compared with the base model": section(report)} if report else {}
+    adapter = trained_adapter(run, outcome.averaged) if config.train.lora_rank and run.base else None
     write_bundle(
         run.folder / "model",
         config=config,
@@ -211,7 +214,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
             scores,
             copying,
             teacher=run.teacher.manifest["name"] if run.teacher else None,
-            sections=({"Compared with the base model": section(report)} if report else {}) | quality.sections,
+            sections=adapter_section(adapter) | compared | quality.sections,
         ),
         facts={
             "data": summary(run.reports),
@@ -222,6 +225,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
         },
         files=quality.files,
         golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
+        adapter=adapter,
     )
     return TrainResult(run.folder / "model", outcome, tuple(scores), tuple(copying), fine_tuning=report)
 
@@ -260,6 +264,8 @@ def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
         f"{config.project.source} → {config.project.target}: {trainer.final.parameter_count / 1e6:.1f} M parameters, "
         f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces"
     )
+    if config.train.lora_rank:
+        run.listener.notice(describe_adapter(config, trainer.model.parameter_count, trainer.final.parameter_count))
     threads = torch.get_num_threads()
     run.listener.notice(
         f"{run.device} with {counted(threads, 'thread')}"
