@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ OPENNMT = {"<pad>": "<blank>"}
 NEVER_SEEN = -30.0
 
 
+@cache
 def toy_tokenizer(joint: bool = True) -> Tokenizer:
     """Bytes, and 20 pieces of several letters or one."""
     return learn(LINES, TokenizerConfig(vocab_size=282 if joint else 278, joint=joint))
