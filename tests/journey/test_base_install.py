@@ -1,13 +1,15 @@
 """An empty environment, `pip install`, a first translation: what a person who has only Python does."""
 
+import json
 import os
 import subprocess
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from dragoman.bundled import scripts
+from dragoman.bundled import HOME, scripts
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,3 +39,12 @@ def test_the_base_package_translates_in_an_empty_environment(tmp_path: Path) -> 
     assert said.stderr.startswith("Using the bundled model en-ko")
     assert "LATIN" in scripts(run(str(bin_ / "dragoman"), "translate", "문서를 저장합니다.").stdout)
     assert str(tmp_path) in run(str(bin_ / "python"), "-c", "import dragoman; print(dragoman.__file__)").stdout
+
+    argos = tmp_path / "translate-en_ko.argosmodel"
+    with zipfile.ZipFile(argos, "w", zipfile.ZIP_DEFLATED) as package:
+        for file in sorted((HOME / "en-ko" / "ct2-int8").iterdir()):
+            package.write(file, f"en_ko/model/{file.name}")
+        package.write(HOME / "en-ko" / "tokenizer" / "joint.model", "en_ko/sentencepiece.model")
+        package.writestr("en_ko/metadata.json", json.dumps({"from_code": "en", "to_code": "ko"}))
+    run(str(bin_ / "dragoman"), "import", str(argos), "-o", "imported")
+    assert "HANGUL" in scripts(run(str(bin_ / "dragoman"), "translate", "-m", "imported", "Save it.").stdout)

@@ -1,0 +1,100 @@
+"""A bundle that was imported from CTranslate2: what needs weights says so in one line, everything else works."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.cli.main import main
+
+WHY = "was imported from CTranslate2, which has no weights to train; import the original"
+
+
+@pytest.fixture(scope="module")
+def imported(trained: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trained model's export, as a folder of CTranslate2 that is imported again."""
+    there = tmp_path_factory.mktemp("imported")
+    pairs = [str(trained / "data" / f"valid.{side}") for side in ("en", "de")]
+    assert main(["export", str(model), *pairs, "-q", "float32", "-o", str(there / "export")]) == 0
+    folder = shutil.copytree(there / "export" / "ct2-float32", there / "folder")
+    shutil.copy(there / "export" / "tokenizer" / "joint.model", folder / "sentencepiece.model")
+    made = ["import", str(folder), "-o", str(there / "model"), "--pair", "en-de", "--no-trial", "--license", "CC0"]
+    assert main(made) == 0
+    return there / "model"
+
+
+Arguments = Callable[[Path, Path], tuple[object, ...]]
+REFUSED: dict[str, Arguments] = {
+    "look": lambda model, data: ("look", "-m", model, "the dog"),
+    "export": lambda model, data: ("export", model, "-q", "int8"),
+    "shortlist": lambda model, data: ("model", "shortlist", model, data / "train.en", data / "train.de"),
+    "torch": lambda model, data: ("translate", "-m", model, "--engine", "torch", "the dog"),
+    "ensemble": lambda model, data: ("translate", "-m", model, "-m", model, "the dog"),
+    "train": lambda model, data: ("train", data.parent / "run.toml", f"train.start_from={model}"),
+}
+
+
+@pytest.mark.parametrize("verb", REFUSED)
+def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dragoman: Any) -> None:
+    before = sorted(project.rglob("*"))
+    assert dragoman(*REFUSED[verb](imported, project / "data")).refused(4) == f"{imported}: {WHY}"
+    assert sorted(project.rglob("*")) == before
+
+
+def test_init_from_it_says_so(imported: Path, project: Path, dragoman: Any, tmp_path: Path) -> None:
+    data = project / "data"
+    said = dragoman("init", tmp_path / "my", "--from", imported, data / "train.en", data / "train.de")
+    assert said.refused(4) == f"{imported}: {WHY}"
+    assert not (tmp_path / "my").exists()
+
+
+def test_it_translates_as_the_model_does(imported: Path, model: Path, dragoman: Any) -> None:
+    options = ("--beam", 2, "decode.extra_length=5", "the red dog sees a tree")
+    assert dragoman("translate", "-m", imported, *options).out == dragoman("translate", "-m", model, *options).out
+
+
+WORKS: dict[str, Arguments] = {
+    "show": lambda model, data: ("model", "show", model),
+    "evaluate": lambda model, data: ("evaluate", "-m", model, data / "test.en", data / "test.de"),
+    "n-best": lambda model, data: ("translate", "-m", model, "--n-best", 3, "--json", "the dog"),
+    "several": lambda model, data: ("translate", "-m", model, "--engine", "ctranslate2", "the dog", "a cat"),
+}
+
+
+@pytest.mark.parametrize("verb", WORKS)
+def test_what_needs_no_weights_works(verb: str, imported: Path, project: Path, dragoman: Any) -> None:
+    said = dragoman(*WORKS[verb](imported, project / "data"))
+    assert said.code == 0, said.err
+    assert said.out
+
+
+def test_it_takes_a_glossary_and_confidence(imported: Path, project: Path, dragoman: Any, tmp_path: Path) -> None:
+    copy = shutil.copytree(imported, tmp_path / "copy")
+    (tmp_path / "terms.tsv").write_text("dog\thund\n")
+    assert dragoman("model", "glossary", copy, tmp_path / "terms.tsv").code == 0
+    assert "hund" in dragoman("translate", "-m", copy, "the dog").out
+    data = project / "data"
+    learned = dragoman(
+        "model", "confidence", copy, data / "train.en", data / "train.de", "--samples", 0, "--accept", 20
+    )
+    assert learned.code == 0, learned.err
+
+
+def test_it_teaches_a_student_of_its_own_shape(imported: Path, project: Path, dragoman: Any) -> None:
+    """The student has the teacher's shape, but there are no layers to begin with: it starts from random weights."""
+    config = project / "run.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("[tokenizer]\nvocab_size = 56\nbyte_fallback = false\n", ""), encoding="utf-8")
+    said = dragoman("distill", imported, config, "train.max_steps=2", "model.output_bias=true")
+    assert said.code == 0, said.err
+    assert "is initialised with layers" not in said.err
+    assert (project / "runs/toy/model/model.safetensors").exists()
+
+
+def test_show_names_its_shape_and_where_it_runs(imported: Path, dragoman: Any) -> None:
+    shown = dragoman("model", "show", imported).out
+    assert "parameters, imported from CTranslate2, which alone runs it" in shown
+    assert "1 encoder, 1 decoder, pre-LN" in shown
+    assert "d_model 32, d_ff 64, 2 heads of 16" in shown
