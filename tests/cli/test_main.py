@@ -73,7 +73,7 @@ def test_the_version_is_data(dragoman: Any) -> None:
         ),
         pytest.param(["translate", "-m", "x", "--beam", "0"], "Invalid value for '--beam'", id="out of range"),
         pytest.param(["demo", "--minutes", "0"], "Invalid value for '--minutes'", id="no time"),
-        pytest.param(["init", "a", "b"], "Got unexpected extra argument", id="an argument too many"),
+        pytest.param(["doctor", "a"], "Got unexpected extra argument", id="an argument too many"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_a_line(dragoman: Any, arguments: list[str], message: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
 from dragoman.workflows.import_model import ImportResult, import_model
+from dragoman.workflows.origin import licence
 
 
 def run_import(
@@ -54,7 +55,7 @@ def run_import(
 
 def _say_result(result: ImportResult, output: Path) -> None:
     origin = result.origin
-    say(f"The model is in {output}. Licence: {origin.license}, from {origin.license_from or 'nothing in its files'}.")
+    say(f"The model is in {output}. Licence: {licence(origin.facts())}.")
     say(f'Next:\n  {program()} translate -m {output} "…"\n  {program()} model show -m {output}')
     if result.non_commercial:
         say(f"NOT FOR COMMERCIAL USE: the licence of {origin.name} is {origin.license}.", style="bold red")

@@ -10,6 +10,7 @@ from dragoman.errors import ModelError, counted
 from dragoman.installed import changeable_model, resolve_model
 from dragoman.text.glossary import Glossary
 from dragoman.translator import GLOSSARY
+from dragoman.workflows.origin import licence, origin_of
 
 
 def show(folder: Path, as_json: bool) -> None:
@@ -60,15 +61,25 @@ def _lines(bundle: Bundle) -> list[str]:
         ),
         "files": f"{len(manifest['files'])} verified, {size / 1e6:.1f} MB",
         "licence": bundle.config.project.license,
+        **_origin(manifest),
     }
     scores = [f"{score['metric']:13} {score['value']:.1f} on {score['on']}" for score in manifest.get("scores", [])]
-    return [f"{key:13} {value}" for key, value in rows.items()] + scores + _quality(manifest)
+    return [f"{key:13} {value}" for key, value in rows.items() if value] + scores + _quality(manifest)
 
 
 def _runs_on(bundle: Bundle) -> str:
     if bundle.manifest.get("architecture") == CTRANSLATE2:
         return "imported from CTranslate2, which alone runs it"
     return f"preset {bundle.config.model.preset or 'none'}"
+
+
+def _origin(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Where an imported model, or the one that it descends from, was found."""
+    origin = origin_of(manifest)
+    if origin is None:
+        return {}
+    where = " ".join(str(origin[key]) for key in ("name", "url", "revision") if origin.get(key))
+    return {"origin": f"{where}, licence {licence(origin)}", "changed": " ".join(origin.get("changes", ()))}
 
 
 def _quality(manifest: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The model card of an imported model, and the section about the origin of a model in any card."""
+"""The model card of an imported model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,7 @@ from typing import Any
 from dragoman import __version__
 from dragoman.bundle import Bundle
 from dragoman.evaluation import Score
-
-ORIGIN = "Origin"
+from dragoman.workflows.origin import TITLE, is_non_commercial, origin_section
 
 
 def import_card(bundle: Bundle, trial: str, scores: Sequence[Score], copying: Sequence[Score], text: str) -> str:
@@ -24,7 +23,7 @@ pipeline_tag: translation
 
 A Transformer that was trained elsewhere and imported by Dragoman {__version__}: {parameters:,} parameters.
 
-## {ORIGIN}
+## {TITLE}
 
 {origin_section(origin)}
 ## Scores
@@ -40,25 +39,6 @@ words, names and numbers. Score it on text of your own with `dragoman evaluate`,
 
 {_licence(origin)}
 """
-
-
-def origin_section(origin: Mapping[str, Any]) -> str:
-    """Where the weights come from, their licence, and what was changed, as the card of every descendant has it."""
-    name, url = origin.get("name", "unknown"), origin.get("url")
-    lines = [f"- model: {f'[{name}]({url})' if url else f'`{name}`'} (files of kind `{origin.get('kind')}`)"]
-    if revision := origin.get("revision"):
-        lines.append(f"- revision: `{revision}`")
-    if author := origin.get("author"):
-        lines.append(f"- author: {author}")
-    found = origin.get("license_from")
-    lines.append(f"- licence: {origin.get('license')}" + (f" (from {found})" if found else ", its files name none"))
-    lines += [f"- changed: {change}" for change in origin.get("changes", ())]
-    return "\n".join(lines) + "\n"
-
-
-def is_non_commercial(license: str) -> bool:
-    """Whether the name of a licence is that of one without commercial use."""
-    return "nc" in license.lower().replace("_", "-").split("-")
 
 
 def _licence(origin: Mapping[str, Any]) -> str:

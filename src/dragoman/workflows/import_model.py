@@ -26,9 +26,10 @@ from dragoman.storage import atomic_folder, refuse_unwritable_folder
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate import translate_all
 from dragoman.workflows.export import QUANTIZATIONS, ExportResult, export, folder_next_to
-from dragoman.workflows.import_card import import_card, is_non_commercial
+from dragoman.workflows.import_card import import_card
 from dragoman.workflows.import_text import Text, embedded_text, text_of_files
 from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.origin import KEY, is_non_commercial
 
 NOT_TRIED = "It was not tried whether the model translates."
 
@@ -191,7 +192,7 @@ def _write(foreign: Foreign, folder: Path) -> None:
     """The bundle in its temporary folder, without a card: the trial adds it."""
     config, tokenizer, origin = foreign.config, foreign.tokenizer, foreign.origin
     check_pieces(tokenizer, config.tokenizer.shared, origin.name)
-    facts: dict[str, Any] = {"origin": origin.facts()}
+    facts: dict[str, Any] = {KEY: origin.facts()}
     if foreign.tensors is None:
         facts["parameters"] = foreign.parameters
         network = None

@@ -5,9 +5,10 @@ data.json       the hashes of its text and of its tokenizer, and the keys given 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import differences, dump_config, portable, read_run_config
@@ -18,6 +19,7 @@ from dragoman.parsing import parse_json
 from dragoman.storage import locked, storage_error, write_text_atomically
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint_steps, read_progress, resumable_steps
+from dragoman.workflows.origin import KEY, origin_of
 from dragoman.workflows.restoring import ENDS, MAY_CHANGE, fault_in_copies, saved_run_files
 
 DATA_NOTE = "data.json"
@@ -142,23 +144,35 @@ def record_inputs(
     resume: bool,
     overrides: Sequence[str] = (),
     base: tuple[str, str] | None = None,
+    origin: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
     """Record the configuration, the hashes of text and tokenizer and the given KEY=VALUE in the run's folder.
 
-    `base` are the file of the weights that an adapter is trained on, and its hash. Returns what a checkpoint keeps of
-    them. On `resume` they are compared first; raises ResumeError if text, tokenizer or base changed.
+    `base` are the file of the weights that an adapter is trained on, and its hash; `origin` is that of a base model or
+    a teacher that was imported. Returns what a checkpoint keeps of them. On `resume` they are compared first, and the
+    origin is the recorded one; raises ResumeError if text, tokenizer or base changed.
     """
     note = folder / DATA_NOTE
     if resume:
-        _check_inputs((saved_run_files(folder) or folder) / note.name, folder, reports, tokenizer, base)
+        recorded = (saved_run_files(folder) or folder) / note.name
+        _check_inputs(recorded, folder, reports, tokenizer, base)
+        origin = recorded_origin(recorded)
     hashes = {report.name: report.sha256 for report in reports}
     inputs = {**hashes, "tokenizer": tokenizer.sha256, "overrides": [*overrides]}
-    inputs |= {"base": base[1]} if base else {}
+    inputs |= ({"base": base[1]} if base else {}) | ({KEY: origin} if origin else {})
     texts = {"config.toml": dump_config(config), note.name: json.dumps(inputs, indent=2) + "\n"}
     for name, text in texts.items():
         write_text_atomically(folder / name, text)
     pieces = {f"tokenizer/{name}": content for name, content in tokenizer.files.items()}
     return {name: text.encode() for name, text in texts.items()} | pieces
+
+
+def recorded_origin(note: Path) -> dict[str, Any] | None:
+    """The origin that `record_inputs` recorded; None if the run descends from no imported model."""
+    try:
+        return origin_of(parse_json(note.read_bytes()))
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def _check_inputs(

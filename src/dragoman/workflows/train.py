@@ -46,14 +46,17 @@ from dragoman.workflows.evaluate import read_test_corpus, translate_all
 from dragoman.workflows.finetune import apply_base_model
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
+from dragoman.workflows.origin import KEY, TITLE, derived_origin, licence, origin_section
 from dragoman.workflows.quality import measure_quality
 from dragoman.workflows.restoring import recorded_log, restore_run
 from dragoman.workflows.run_folder import (
+    DATA_NOTE,
     check_resumable,
     check_unused,
     lock_run,
     output_of,
     record_inputs,
+    recorded_origin,
     with_original_choices,
 )
 from dragoman.workflows.trainer import Run, build_trainer
@@ -152,7 +155,8 @@ def _train(run: Run) -> TrainResult:
     workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
     run = with_choices(run, workload)
     refuse_beyond_memory(run.config, run.device, run.group, len(tokenizer.target))
-    inputs = run.config, run.reports, tokenizer, run.resume, run.overrides, base_file(run.config, run.base)
+    sources = base_file(run.config, run.base), derived_origin(run.base, run.teacher)
+    inputs = run.config, run.reports, tokenizer, run.resume, run.overrides, *sources
     files = record_inputs(run.folder, *inputs) if run.group.is_main else {}
     trainer = build_trainer(run, tokenizer, first_step)
     trainer.run_files = files
@@ -197,6 +201,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     make = lambda base: _translator(config, base.tokenizer, TorchEngine(base.load_model(), run.device))  # noqa: E731
     report = compare_with_base(config, run.base, make, translator, test_set, translations, run.listener)
     quality = measure_quality(translator, config, test_set, translations, run.listener)
+    origin = recorded_origin(run.folder / DATA_NOTE)
     watched = [pair.source for pair in islice(read_pairs(config.data.validation), GOLDEN)]
     compared = {"Compared with the base model": section(report)} if report else {}
     adapter = trained_adapter(run, outcome.averaged) if config.train.lora_rank and run.base else None
@@ -214,13 +219,17 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
             scores,
             copying,
             teacher=run.teacher.manifest["name"] if run.teacher else None,
-            sections=adapter_section(adapter) | compared | quality.sections,
+            sections=({TITLE: origin_section(origin)} if origin else {})
+            | adapter_section(adapter)
+            | compared
+            | quality.sections,
         ),
         facts={
             "data": summary(run.reports),
             "training": asdict(outcome),
             "scores": _score_facts(config, scores),
             **({"fine_tuning": asdict(report)} if report else {}),
+            **({KEY: origin} if origin else {}),
             **quality.facts,
         },
         files=quality.files,
@@ -246,6 +255,8 @@ def _save_tokenizer(run: Run) -> None:
     if kept := run.base or run.teacher:
         action = "fine-tuning" if run.base else "distilling"
         run.listener.notice(f"{action} {kept.folder} with its tokenizer")
+        if origin := derived_origin(run.base, run.teacher):
+            run.listener.notice(f"its licence binds what is made from it: {licence(origin)}")
         tokenizer = kept.tokenizer
     else:
         run.listener.notice("learning the tokenizer")
