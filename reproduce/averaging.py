@@ -17,6 +17,7 @@ import torch
 from dragoman.bundle import open_bundle
 from dragoman.config.file import build_config
 from dragoman.data.corpus import read_pairs
+from dragoman.data.directions import directions
 from dragoman.data.stream import validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import bleu, chrf
@@ -31,9 +32,12 @@ def main(run: Path) -> None:
     bundle, data = open_bundle(run / "model"), config.data
     model, device = bundle.load_model(), torch.device("cpu")
     valid, _ = validation_batches(
-        data.valid, bundle.tokenizer, max_length=data.max_length, batch_tokens=config.train.batch_tokens
+        directions(config, data.valid_corpora),
+        bundle.tokenizer,
+        max_length=data.max_length,
+        batch_tokens=config.train.batch_tokens,
     )
-    pairs = list(read_pairs(data.test or data.valid))
+    pairs = [pair for corpus in data.test_corpora or data.valid_corpora for pair in read_pairs(corpus)]
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     kept = checkpoint_steps(run / "checkpoints")
     result = {}

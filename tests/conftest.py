@@ -14,6 +14,7 @@ from torch import Tensor
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus import sample_pairs
+from dragoman.data.directions import Direction
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
@@ -152,7 +153,9 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
         torch.manual_seed(config.train.seed)
         model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
         stream = BatchStream(config.data, toy_tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
-        valid, _ = validation_batches(config.data.valid, toy_tokenizer, max_length=50, batch_tokens=200)
+        valid, _ = validation_batches(
+            [*map(Direction, config.data.valid_corpora)], toy_tokenizer, max_length=50, batch_tokens=200
+        )
         return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device(device))
 
     return make

@@ -180,6 +180,7 @@ def write_bundle(
             "format": FORMAT,
             "name": config.project.name,
             "languages": {"source": config.project.source, "target": config.project.target},
+            **({"pairs": [pair.name for pair in config.project.pairs]} if config.project.pairs else {}),
             "architecture": "transformer" if model else CTRANSLATE2,
             **({"parameters": model.parameter_count} if model else {}),
             **(adapter.facts(folder) if adapter else {}),

@@ -13,7 +13,7 @@ The path of a line, down and back:
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any, Self, Unpack, overload
 
 from dragoman.bundle import Bundle, open_bundle
@@ -23,13 +23,9 @@ from dragoman.control.alignment import add_alignment
 from dragoman.control.alternatives import alternatives
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
-from dragoman.control.languages import LanguageCheck
-from dragoman.control.request import (
-    change_options,
-    check_engine_request,
-    check_options_type,
-    merge_glossaries,
-)
+from dragoman.control.directed import Directed, load_pair
+from dragoman.control.pairs import LanguagePair, Pairs
+from dragoman.control.request import change_options, check_engine_request, check_options_type, merge_glossaries
 from dragoman.control.retry import translate_with_retries
 from dragoman.control.sentences import Sentence, join_line, translate_sentences
 from dragoman.control.splitting import encode_lines, halve
@@ -49,13 +45,13 @@ GLOSSARY = "glossary.tsv"
 ModelPath = str | os.PathLike[str]
 
 
-class Translator:
+class Translator(Directed):
     """A tokenizer and an engine, with the options of the search.
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
     lines are translated in parts and faulty translations are retried; without them, each line is translated once, as a
-    whole. With a `target_language`, lines and translations in other languages are warned of. The `glossary` applies to
-    every line.
+    whole. With a `target_language`, lines and translations in other languages are warned of. `pairs` of a model replace
+    both languages. The `glossary` applies to every line.
     """
 
     def __init__(
@@ -68,10 +64,10 @@ class Translator:
         language: str = "en",
         target_language: str | None = None,
         glossary: GlossaryLike | None = None,
+        pairs: Pairs | None = None,
     ) -> None:
-        self.tokenizer, self.engine, self.options = tokenizer, engine, options
-        self.language_check = LanguageCheck(tokenizer, language, target_language) if target_language else None
-        self.max_source_tokens, self.language = max_source_tokens, language
+        super().__init__(tokenizer, engine, pairs or Pairs((LanguagePair(language, target_language),)))
+        self.options, self.max_source_tokens = options, max_source_tokens
         self.glossary = merge_glossaries(glossary, None)
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
@@ -85,7 +81,7 @@ class Translator:
             raise ConfigError(
                 "a translator that was not loaded from folders: it cannot be pickled, make it there again"
             )
-        return self._load, ()
+        return partial(load_pair, self._load, self.pair if len(self.pairs.pairs) > 1 else None), ()
 
     @classmethod
     def load(
@@ -158,9 +154,8 @@ class Translator:
             ),
             options,
             max_source_tokens=bundle.config.data.max_length,
-            language=bundle.config.project.source,
-            target_language=bundle.config.project.target,
             glossary=merge_glossaries(glossary, own),
+            pairs=Pairs.of(bundle.config.project, bundle.tokenizer),
         )
         translator.bundle, translator._load = bundle, again
         if CONFIDENCE in bundle.manifest["files"]:
@@ -172,6 +167,8 @@ class Translator:
         self,
         text: str,
         *,
+        target: str | None = None,
+        source: str | None = None,
         glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
@@ -182,6 +179,8 @@ class Translator:
         self,
         text: Iterable[str],
         *,
+        target: str | None = None,
+        source: str | None = None,
         glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
@@ -191,6 +190,8 @@ class Translator:
         self,
         text: str | Iterable[str],
         *,
+        target: str | None = None,
+        source: str | None = None,
         glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
@@ -198,6 +199,7 @@ class Translator:
     ) -> Translation | list[Translation]:
         """The translation of one line, a str, or of each line of an iterable; an empty line stays an empty line.
 
+        `target` and `source` choose one of the pairs of a model of several, see `to`.
         `options` replace the translator's own for this call, and `changes` change single keys of them: `beam=8`,
         `n_best=5`, `method="sample"`, … (see `DecodeConfig`). The translation follows the glossary where possible;
         `Translation.terms` reports it. Every translation begins with `target_prefix`, which excludes a glossary.
@@ -205,7 +207,8 @@ class Translator:
         Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
-        translations = self._translate(list(lines_of(text)), target_prefix, options, terms)
+        lines = list(lines_of(text))
+        translations = self.to(target, source, lines)._translate(lines, target_prefix, options, terms)
         return translations[0] if isinstance(text, str) else translations
 
     def stream(
@@ -213,16 +216,27 @@ class Translator:
         lines: str | Iterable[str],
         window: int = WINDOW,
         *,
+        target: str | None = None,
+        source: str | None = None,
         glossary: GlossaryLike | None = None,
         target_prefix: str = "",
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
     ) -> Iterator[Translation]:
-        """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`."""
+        """The translations of any number of lines, in order, at most `window` of them in memory; see `translate`.
+
+        The first window decides about a pair of languages that is not given.
+        """
         options, terms = self._request(glossary, target_prefix, options, changes)
         check_count("window", window)
-        chunks = chunks_of(lines_of(lines), window)
-        return chain.from_iterable(self._translate(chunk, target_prefix, options, terms) for chunk in chunks)
+
+        def translations() -> Iterator[Translation]:
+            chosen: Translator | None = None
+            for chunk in chunks_of(lines_of(lines), window):
+                chosen = chosen or self.to(target, source, chunk)
+                yield from chosen._translate(chunk, target_prefix, options, terms)
+
+        return translations()
 
     def alternatives(
         self,
@@ -230,6 +244,8 @@ class Translator:
         target_prefix: str = "",
         count: int = 5,
         *,
+        target: str | None = None,
+        source: str | None = None,
         options: DecodeConfig | None = None,
         **changes: Unpack[DecodeOptions],
     ) -> tuple[Candidate, ...]:
@@ -240,15 +256,18 @@ class Translator:
         options, _ = self._request(None, target_prefix, options, changes)
         check_count("count", count)
         line = one_line(text)
-        search = partial(translate_sentences, self.engine, self.tokenizer)
-        return alternatives(self.engine, search, line, self._encode([line], target_prefix)[0], count, options)
+        chosen = self.to(target, source, [line])
+        engine, [parts] = chosen.marked_engine, chosen._encode([line], target_prefix)
+        return alternatives(engine, partial(translate_sentences, engine, self.tokenizer), line, parts, count, options)
 
-    def score(self, pairs: Iterable[tuple[str, str]]) -> list[list[float]]:
+    def score(
+        self, pairs: Iterable[tuple[str, str]], *, target: str | None = None, source: str | None = None
+    ) -> list[list[float]]:
         """log P in nats of each token of each target and of EOS, given its source; nothing is split or retried."""
         pairs = checked_pairs(pairs)
         sources = self.tokenizer.encode([source for source, _ in pairs], "source")
         targets = self.tokenizer.encode([target for _, target in pairs], "target")
-        return self.engine.score(sources, targets)
+        return self.to(target, source, [text for text, _ in pairs]).marked_engine.score(sources, targets)
 
     def _request(
         self,
@@ -273,7 +292,7 @@ class Translator:
         self, lines: Sequence[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None
     ) -> list[Translation]:
         sentences = self._encode(lines, target_prefix)
-        search = partial(translate_sentences, self.engine, self.tokenizer, glossary=glossary)
+        search = partial(translate_sentences, self.marked_engine, self.tokenizer, glossary=glossary)
         flat = [sentence for line in sentences for sentence in line]
         halves = partial(halve, self.tokenizer, language=self.language)
         if self.max_source_tokens:
@@ -283,7 +302,7 @@ class Translator:
         each = [[next(found) for _ in line] for line in sentences]
         translations = list(map(join_line, lines, sentences, each, repeat(self.language_check)))
         parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
-        translations = add_alignment(self.engine, self.tokenizer, translations, parts, options)
+        translations = add_alignment(self.marked_engine, self.tokenizer, translations, parts, options)
         again = partial(self._translate, lines, target_prefix, glossary=None)
         return add_confidence(translations, self.confidence, options, again)
 

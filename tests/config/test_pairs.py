@@ -111,7 +111,7 @@ def test_a_wrong_pair_is_named(project: dict[str, Any], corpus: dict[str, Any], 
 def test_both_directions_are_a_pair_and_its_reverse() -> None:
     config = run_config({"pairs": PAIRS}, languages="ko-en", both_directions=True)
     assert [pair.name for pair in config.pairs_of(config.data.train[0])] == ["ko-en", "en-ko"]
-    assert [pair.name for pair in config.pairs_of(config.data.validation)] == ["en-ko"]
+    assert [pair.name for pair in config.pairs_of(config.data.valid_corpora[0])] == ["en-ko"]
 
 
 def test_names_of_pairs() -> None:

@@ -12,6 +12,7 @@ import pytest
 from dragoman.config import CorpusConfig, DataConfig, TokenizerConfig
 from dragoman.data import stream as stream_module
 from dragoman.data.batch import Batch
+from dragoman.data.directions import Direction
 from dragoman.data.stream import BatchStream, Skipped, tokenise, validation_batches
 from dragoman.errors import DataError
 from dragoman.text.tokenizer import EOS, Tokenizer, learn
@@ -304,7 +305,9 @@ def test_no_augmentation_by_default(tmp_path: Path, tokenizer: Tokenizer) -> Non
 def test_held_out_text_is_neither_changed_nor_sampled(tmp_path: Path, cutting: Tokenizer) -> None:
     stream = changing(tmp_path, cutting)
     expected = encoded(tmp_path / "s.tsv", cutting)
-    batches, skipped = validation_batches(stream.data.valid, cutting, max_length=200, batch_tokens=200)
+    batches, skipped = validation_batches(
+        [*map(Direction, stream.data.valid_corpora)], cutting, max_length=200, batch_tokens=200
+    )
     found = {
         place: [token for token in row if token]
         for batch in batches
@@ -343,12 +346,12 @@ def test_training_text_all_over_the_limit_is_refused(tmp_path: Path, tokenizer: 
 
 
 def test_held_out_text_comes_in_a_fixed_order_without_what_is_too_long(tmp_path: Path, tokenizer: Tokenizer) -> None:
-    first, skipped = validation_batches(long_line(tmp_path), tokenizer, max_length=10, batch_tokens=60)
-    again, _ = validation_batches(long_line(tmp_path), tokenizer, max_length=10, batch_tokens=60)
+    first, skipped = validation_batches([Direction(long_line(tmp_path))], tokenizer, max_length=10, batch_tokens=60)
+    again, _ = validation_batches([Direction(long_line(tmp_path))], tokenizer, max_length=10, batch_tokens=60)
     assert skipped == Skipped(2, f"{tmp_path}/l.tsv:2")
     assert all(same(a, b) for a, b in zip(first, again, strict=True))
 
 
 def test_held_out_text_all_over_the_limit_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> None:
     with pytest.raises(DataError, match=r"o\.tsv: no pair within data.max_length = 10; nothing to validate on$"):
-        validation_batches(too_long(tmp_path), tokenizer, max_length=10, batch_tokens=60)
+        validation_batches([Direction(too_long(tmp_path))], tokenizer, max_length=10, batch_tokens=60)

@@ -155,7 +155,7 @@ def test_scoring_groups_by_the_longer_side_and_keeps_order(
 ) -> None:
     engine, shapes = TorchEngine(build(), CPU), []
     score = engine._score
-    monkeypatch.setattr(engine, "_score", lambda s, t: shapes.append((s, t)) or score(s, t))
+    monkeypatch.setattr(engine, "_score", lambda s, t, m: shapes.append((s, t)) or score(s, t, m))
     sources = sentences([*range(1, 60), 3000])
     engine.score(sources, sources[::-1])
     assert len(shapes) > 2

@@ -18,6 +18,7 @@ import torch
 from dragoman.config.file import build_config
 from dragoman.data.batch import Batch
 from dragoman.data.corpus import sample_pairs
+from dragoman.data.directions import Direction
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.errors import DragomanError
 from dragoman.model.transformer import Transformer
@@ -104,7 +105,9 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     stream = BatchStream(config.data, tokenizer, batch_tokens=150, seed=1, rank=group.rank, world=group.size)
-    valid, _ = validation_batches(config.data.valid, tokenizer, max_length=50, batch_tokens=200)
+    valid, _ = validation_batches(
+        [*map(Direction, config.data.valid_corpora)], tokenizer, max_length=50, batch_tokens=200
+    )
     trainer = Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=device, group=group)
     heard = Heard(trainer, faults)
     trainer.listeners.append(heard)

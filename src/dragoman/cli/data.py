@@ -15,7 +15,7 @@ from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import refuse_unwritable_file, storage_error
 from dragoman.workflows.check_page import refuse_other_file, write_page
 from dragoman.workflows.clean import clean_data
-from dragoman.workflows.data import REJECTS, check_data, split_data
+from dragoman.workflows.data import REJECTS, check_data, split_data, split_parts
 from dragoman.workflows.mix import mix_data
 
 
@@ -74,9 +74,9 @@ def split(
     run = load_config(config, overrides)
     with sigterm_interrupts():
         counts = split_data(run, source, target, held_out, seed=seed, near=near, drop=drop)
-    corpora = {"valid": run.data.valid, "test": run.data.test, "train": run.data.train[0]}
+    corpora = split_parts(run)
     if as_json:
-        files = {name: [str(path) for path in corpus.files] for name, corpus in corpora.items() if corpus}
+        files = {name: [str(path) for path in corpus.files] for name, corpus in corpora.items()}
         parts = {name: {"pairs": counts[name], "files": files[name]} for name in files}
         dropped = {"dropped": counts["dropped"]} if "dropped" in counts else {}
         print_json({"schema": "dragoman.data.split/1", "parts": parts, **dropped})

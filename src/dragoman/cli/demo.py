@@ -81,9 +81,8 @@ def run_demo(folder: Path, minutes: float) -> None:
     except Interrupted:
         raise Interrupted("stopped and saved; the same command continues") from None
 
-    assert config.data.test is not None
     say("\nTest sentences it has never seen, each with its human translation below:")
-    _show(model, config.data.test)
+    _show(model, *config.data.test_corpora)
     say(
         f"\nThis is a very small model ({minutes:g} minutes, one kind of text, short sentences): it gets many phrases\n"
         "right, and invents words where it does not know them. Longer training on this little text does not help\n"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from dragoman.config.base import REQUIRED, Fraction, NonNegative, Positive, Section, Share, Where
 
@@ -145,15 +145,27 @@ class MixConfig(Section):
     """Of the order, and of the pairs chosen from a corpus that is not used whole."""
 
 
+def _number(given: Any) -> str:
+    return SEVERAL if isinstance(given, list | tuple) else ONE
+
+
+# One corpus, or several: held-out text of several pairs of languages. In pydantic's errors these are parts of the key.
+ONE, SEVERAL = "<one>", "<several>"
+HeldOut = Annotated[
+    Annotated[CorpusConfig, Tag(ONE)] | Annotated[tuple[CorpusConfig, ...], Field(min_length=1), Tag(SEVERAL)],
+    Discriminator(_number),
+]
+
+
 class DataConfig(Section):
     """The text for training, validation and test."""
 
     train: Annotated[tuple[CorpusConfig, ...], REQUIRED] = ()
     """One or more training corpora."""
-    valid: Annotated[CorpusConfig | None, REQUIRED] = None
-    """Held-out pairs for validation during training."""
-    test: CorpusConfig | None = None
-    """Held-out pairs for the scores on the model card, translated once after training."""
+    valid: Annotated[HeldOut | None, REQUIRED] = None
+    """Held-out pairs for validation during training; a list of corpora for several pairs of languages."""
+    test: HeldOut | None = None
+    """Held-out pairs for the scores on the model card, translated once after training; as `valid`."""
     general_test: CorpusConfig | None = None
     """Fine-tuning: held-out general text. The base model and the finished model translate it too, to show what is
     forgotten."""
@@ -182,13 +194,32 @@ class DataConfig(Section):
         return self
 
     @property
-    def held_out(self) -> dict[str, CorpusConfig]:
-        """The corpora that no training text may repeat, by the names of their keys."""
-        corpora = {"valid": self.valid, "test": self.test, "general_test": self.general_test}
-        return {name: corpus for name, corpus in corpora.items() if corpus}
+    def valid_corpora(self) -> tuple[CorpusConfig, ...]:
+        """The corpora of `valid`; none in a configuration without text, see `dragoman.config.file.require_text`."""
+        return _as_tuple(self.valid)
 
     @property
-    def validation(self) -> CorpusConfig:
-        """`valid` of a configuration that has text, see `dragoman.config.file.require_text`."""
-        assert self.valid is not None
-        return self.valid
+    def test_corpora(self) -> tuple[CorpusConfig, ...]:
+        """The corpora of `test`."""
+        return _as_tuple(self.test)
+
+    @property
+    def named_corpora(self) -> dict[str, CorpusConfig]:
+        """Every corpus by its name in messages: valid, test, …, train[0], train[1], …; valid[0], … if it is a list."""
+        return {
+            f"{name}[{number}]" if isinstance(given, tuple) else name: corpus
+            for name, given, corpora in (
+                ("valid", self.valid, self.valid_corpora),
+                ("test", self.test, self.test_corpora),
+                ("general_test", self.general_test, _as_tuple(self.general_test)),
+                ("replay", self.replay, self.replay),
+                ("train", self.train, self.train),
+            )
+            for number, corpus in enumerate(corpora)
+        }
+
+
+def _as_tuple(corpora: CorpusConfig | tuple[CorpusConfig, ...] | None) -> tuple[CorpusConfig, ...]:
+    if corpora is None:
+        return ()
+    return corpora if isinstance(corpora, tuple) else (corpora,)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
+from dragoman.config.data import ONE, SEVERAL
 from dragoman.errors import ConfigError, checked_path
 from dragoman.parsing import Malformed, parse_toml, plain_cause
 
@@ -164,11 +165,14 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
         target = None if corpus.target is None else change(corpus.target)
         return corpus.model_copy(update={"source": change(corpus.source), "target": target})
 
+    def held_out(corpora: CorpusConfig | tuple[CorpusConfig, ...] | None) -> Any:
+        return tuple(map(moved, corpora)) if isinstance(corpora, tuple) else corpora and moved(corpora)
+
     data, start = config.data, config.train.start_from
     corpora = {
         "train": tuple(moved(corpus) for corpus in data.train),
-        "valid": None if data.valid is None else moved(data.valid),
-        "test": None if data.test is None else moved(data.test),
+        "valid": held_out(data.valid),
+        "test": held_out(data.test),
         "general_test": None if data.general_test is None else moved(data.general_test),
         "replay": tuple(moved(corpus) for corpus in data.replay),
         "mix": data.mix.model_copy(update={"corpora": tuple(moved(corpus) for corpus in data.mix.corpora)}),
@@ -184,7 +188,7 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
 def _explain(error: ValidationError, root: type[BaseModel] = RunConfig) -> str:
     """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one."""
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
-    key = _dotted([part for part in first["loc"] if part != CHOICE])
+    key = _dotted([part for part in first["loc"] if part not in (CHOICE, ONE, SEVERAL)])
     if first["type"] == "extra_forbidden":
         return f"{key}: unknown key{_did_you_mean(first['loc'], root)}"
     if first["type"] == "missing":
@@ -222,12 +226,12 @@ def _dotted(loc: Sequence[str | int]) -> str:
 def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel]) -> str:
     section = root
     for part in loc[:-1]:
-        if isinstance(part, str):
+        if isinstance(part, str) and part not in (ONE, SEVERAL):
             section = _section_of(section.model_fields[part].annotation) or section
     known = list(section.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), known, n=1)
     if close:
-        return f"; did you mean {_dotted([*loc[:-1], close[0]])}?"
+        return f"; did you mean {_dotted([*(part for part in loc[:-1] if part not in (ONE, SEVERAL)), close[0]])}?"
     return f"; known here: {', '.join(known)}"
 
 

@@ -154,6 +154,11 @@ class ProjectConfig(Section):
         return next((pair for pair in self.all_pairs if (pair.source, pair.target) == parse_pair(name)), None)
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of all pairs, each once: the source and the target of the first pair first."""
+        return _once([tag for pair in self.all_pairs for tag in (pair.source, pair.target)])
+
+    @property
     def source_marks(self) -> tuple[str, ...]:
         """The language tokens of all sources, each once."""
         return _once([mark for pair in self.pairs for mark in pair.source_marks])

@@ -41,12 +41,8 @@ class RunConfig(Section):
 
     @model_validator(mode="after")
     def _known_pairs(self) -> Self:
-        data = self.data
-        corpora = [(f"train[{number}]", corpus) for number, corpus in enumerate(data.train)]
-        corpora += [(f"replay[{number}]", corpus) for number, corpus in enumerate(data.replay)]
-        held_out = [("valid", data.valid), ("test", data.test), ("general_test", data.general_test)]
-        for where, corpus in [*corpora, *held_out]:
-            if corpus and not self.pairs_of(corpus):
+        for where, corpus in self.data.named_corpora.items():
+            if not self.pairs_of(corpus):
                 names = ", ".join(pair.name for pair in self.project.all_pairs)
                 key = "both_directions" if self.project.pair(corpus.languages) else "languages"
                 raise ValueError(f"data.{where}.{key}: not in project.pairs, which are {names}; add the pair there")

@@ -1,6 +1,7 @@
 """Pairs of token ids → one rectangle of tensors.
 
-The source ends in EOS. The input of the decoder is BOS y, its target y EOS (section 3.1: outputs shifted right).
+The source ends in EOS. The input of the decoder is BOS y, its target y EOS (section 3.1: outputs shifted right). The
+language tokens of a pair come before the source and between BOS and y; what they follow is not in the loss.
 """
 
 import math
@@ -11,21 +12,28 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The token ids of a pair, without BOS and EOS, and its location (`file:line`)."""
+    """The token ids of a pair, without special tokens, its location (`file:line`), and its language tokens."""
 
     source: list[int]
     target: list[int]
     location: str
+    marks: Marks = NO_MARKS
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """Number of tokens of source and target, with EOS."""
-        return len(self.source) + 1, len(self.target) + 1
+        """Number of positions of source and target: tokens, language tokens and EOS."""
+        return len(self.marks.source) + len(self.source) + 1, len(self.marks.target) + len(self.target) + 1
+
+    @property
+    def target_tokens(self) -> int:
+        """Number of target tokens that count in the loss, with EOS."""
+        return len(self.target) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +70,16 @@ def collate(examples: Sequence[Example], rows: int = 0, width: int = 0) -> Batch
     """
     empty = range(len(examples), rows)
     return Batch(
-        src=pad([[*example.source, EOS] for example in examples] + [[EOS] for _ in empty], width),
-        tgt_in=pad([[BOS, *example.target] for example in examples] + [[BOS] for _ in empty], width),
-        tgt_out=pad([[*example.target, EOS] for example in examples] + [[] for _ in empty], width),
+        src=pad([[*one.marks.source, *one.source, EOS] for one in examples] + [[EOS] for _ in empty], width),
+        tgt_in=pad([[BOS, *one.marks.target, *one.target] for one in examples] + [[BOS] for _ in empty], width),
+        tgt_out=pad([[*_not_in_loss(one), *one.target, EOS] for one in examples] + [[] for _ in empty], width),
         locations=tuple(example.location for example in examples),
     )
+
+
+def _not_in_loss(example: Example) -> list[int]:
+    """What BOS and all language tokens but the last are followed by: the next language token, which is given."""
+    return [PAD] * len(example.marks.target)
 
 
 def split(batch: Batch, splits: int) -> list[Batch]:

@@ -5,7 +5,7 @@ lines are counted as well, and `require_usable` refuses them. The rules for one 
 here is what needs the corpus: repeats, leakage, alignment, swapped sides, vocabulary.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,15 +38,19 @@ def check_data(
     target: str = "und",
     progress: ReadProgress = lambda pairs, expected: None,
     examples: int = EXAMPLES,
+    languages: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[CorpusReport]:
     """Read every corpus once and report on it, with up to `examples` pairs for each kind of fault.
 
-    `source` and `target` are the languages (BCP-47).
+    `source` and `target` are the languages (BCP-47), `languages` those of single corpora by their names.
 
     Order of the reports: valid, test and general_test if there are any, replay, then the training corpora. Raises
     DataError if a file cannot be read.
     """
-    check = _Check(data, Context(source, target, data.clean), progress, examples)
+    contexts = {
+        name: Context(*(languages or {}).get(name, (source, target)), data.clean) for name in data.named_corpora
+    }
+    check = _Check(data, contexts, progress, examples)
     try:
         return check.run()
     finally:
@@ -74,33 +78,47 @@ class _HeldOut:
 class _Check:
     """What the corpora of a run have in common: held-out sources, training pairs so far, the usual ratio."""
 
-    def __init__(self, data: DataConfig, context: Context, progress: ReadProgress, examples: int) -> None:
-        self.data, self.context, self.progress, self.examples = data, context, progress, examples
+    def __init__(self, data: DataConfig, contexts: dict[str, Context], progress: ReadProgress, examples: int) -> None:
+        self.data, self.contexts, self.progress, self.examples = data, contexts, progress, examples
+        self.context = contexts["train[0]"]
         self.seen, self.seen_letters = SeenHashes(), SeenHashes()
         self.held_out: list[_HeldOut] = []
         self.coverage = Coverage()
         self.pairs = 0
-        self.reading = Reading([*data.held_out.values(), *data.replay, *data.train])
+        self.reading = Reading([*data.named_corpora.values()])
 
     def run(self) -> list[CorpusReport]:
         """The reports on all corpora."""
-        corpora = {f"replay[{number}]": corpus for number, corpus in enumerate(self.data.replay)}
-        corpora |= {f"train[{number}]": corpus for number, corpus in enumerate(self.data.train)}
-        readers = {name: BlockReader(corpus, self.reading) for name, corpus in corpora.items()}
+        training = {name: corpus for name, corpus in self.data.named_corpora.items() if not name.startswith(HELD_OUT)}
+        readers = {name: BlockReader(corpus, self.reading) for name, corpus in training.items()}
         blocks = {name: iter(reader) for name, reader in readers.items()}
-        self.context, blocks["train[0]"] = with_usual_ratio(self.context, blocks["train[0]"])
-        for name, corpus in self.data.held_out.items():
-            reader = BlockReader(corpus, self.reading)
-            self._corpus(name, reader, iter(reader))
-        training = [self._corpus(name, reader, blocks[name]) for name, reader in readers.items()]
+        for name in readers:
+            blocks[name] = self._measure_ratio(name, blocks[name])
+        for name, corpus in self.data.named_corpora.items():
+            if name not in readers:
+                reader = BlockReader(corpus, self.reading)
+                self._corpus(name, reader, iter(reader))
+        trained = [self._corpus(name, reader, blocks[name]) for name, reader in readers.items()]
         for part in self.held_out:
             part.report.unseen = self.coverage.unseen(part.report.name)
             _report_leakage(part)
-        return [*(part.report for part in self.held_out), *training]
+        return [*(part.report for part in self.held_out), *trained]
+
+    def _measure_ratio(self, name: str, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The usual ratio of lengths, from the first training corpus of a pair of languages, for all corpora of it."""
+        own = self.contexts[name]
+        same = [other for other, context in self.contexts.items() if _pair(context) == _pair(own)]
+        read = [other for other in same if not other.startswith(HELD_OUT)]
+        if min(read, key=lambda other: not other.startswith("train")) != name:
+            return blocks
+        measured, blocks = with_usual_ratio(own, blocks)
+        self.contexts |= dict.fromkeys(same, measured)
+        return blocks
 
     def _corpus(self, name: str, reader: BlockReader, blocks: Iterable[Block]) -> CorpusReport:
+        self.context = self.contexts[name]
         report = CorpusReport(name, tuple(map(str, reader.corpus.files)), ratio=self.context.ratio)
-        if name in HELD_OUT:
+        if name.startswith(HELD_OUT):
             self.held_out.append(_HeldOut(report))
         alignment = Alignment()
         for block in blocks:
@@ -127,7 +145,7 @@ class _Check:
         languages = languages_of(block, context)
         found["language"] = in_other_language(languages, context) & ~found.get("script", none)
         sources = text_hashes(block.source.lines)
-        if name in HELD_OUT:
+        if name.startswith(HELD_OUT):
             self._hold_out(block, sources)
         else:
             usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
@@ -170,6 +188,10 @@ class _Check:
             exact |= hit
             near |= (part.near.find(signed) >= 0) & usable
         return {"leakage": exact, "near_leakage": near & ~exact}
+
+
+def _pair(context: Context) -> tuple[str, str]:
+    return context.source, context.target
 
 
 def _measure(report: CorpusReport, block: Block) -> None:

@@ -9,7 +9,7 @@ import random
 import sys
 import zlib
 from array import array
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
@@ -58,12 +58,16 @@ def read_pairs(corpus: CorpusConfig) -> Iterator[Pair]:
         yield pair
 
 
-def sample_pairs(corpora: Sequence[CorpusConfig], size: int, seed: int) -> list[tuple[str, str]]:
-    """Up to `size` pairs of normalised text, drawn evenly from all corpora (Vitter 1985, algorithm R)."""
+def sample_pairs(corpora: Iterable[CorpusConfig], size: int, seed: int) -> list[tuple[str, str]]:
+    """Up to `size` pairs of normalised text, drawn evenly from all corpora."""
+    return sample_evenly((pair for corpus in corpora for pair in read_pairs(corpus)), size, seed)
+
+
+def sample_evenly(pairs: Iterable[Pair], size: int, seed: int) -> list[tuple[str, str]]:
+    """Up to `size` of the pairs, each as likely as any other (Vitter 1985, algorithm R), as normalised text."""
     rng = random.Random(f"{seed}/sample")
     kept: list[tuple[str, str]] = []
-    everything = (pair for corpus in corpora for pair in read_pairs(corpus))
-    for seen, pair in enumerate(everything):
+    for seen, pair in enumerate(pairs):
         index = seen if seen < size else rng.randrange(seen + 1)
         if index < size:
             text = (normalise(pair.source), normalise(pair.target))

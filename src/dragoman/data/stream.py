@@ -12,13 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from dragoman.config import AugmentConfig, CorpusConfig, DataConfig
+from dragoman.config import AugmentConfig, DataConfig
 from dragoman.data.augment import augment
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import bucket_width, pack
-from dragoman.data.corpus import Pair, read_pairs
+from dragoman.data.corpus import Pair
+from dragoman.data.directions import Direction
 from dragoman.errors import DataError
+from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import Tokenizer
 
 # Weights below 1 may draw no pair in an epoch, but hardly in this many consecutive epochs.
@@ -55,8 +58,18 @@ class Skipped:
     first: str | None = None
 
 
+class Located(NamedTuple):
+    """A pair, the file that error messages name, and the language tokens of its direction."""
+
+    path: Path
+    pair: Pair
+    marks: Marks = NO_MARKS
+
+
 class BatchStream:
     """The training text as batches, for one of the processes of a run.
+
+    `directions` are those of the training corpora; None: each corpus as it is, without language tokens.
 
     The `weight` of a corpus repeats or samples its pairs within an epoch. With `world` processes each update takes
     `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
@@ -75,10 +88,12 @@ class BatchStream:
         world: int = 1,
         sampling: float = 0.0,
         few_shapes: bool = False,
+        directions: Sequence[Direction] | None = None,
     ) -> None:
         self.data, self.tokenizer = data, tokenizer
         self.batch_tokens, self.seed, self.few_shapes = batch_tokens, seed, few_shapes
         self.rank, self.world, self.sampling = rank, world, sampling
+        self.directions = directions or [Direction(corpus) for corpus in data.train]
         self.position = Position()
         self.skipped = Skipped()
         self._batches = self._run()
@@ -86,7 +101,7 @@ class BatchStream:
     def next_update(self, accumulate: int) -> Update:
         """The next update, of `accumulate` micro-batches for each process. Raises DataError if the text has no pair."""
         drawn = [next(self._batches) for _ in range(accumulate * self.world)]
-        target_tokens = sum(example.lengths[1] for examples in drawn for example in examples)
+        target_tokens = sum(example.target_tokens for examples in drawn for example in examples)
         batches = [self._collated(examples) for examples in drawn[self.rank :: self.world]]
         return Update(batches, target_tokens, self.position, replace(self.skipped))
 
@@ -147,11 +162,11 @@ class BatchStream:
                     yield part, examples
             part += 1
 
-    def _epoch(self, epoch: int) -> Iterator[tuple[Path, Pair]]:
+    def _epoch(self, epoch: int) -> Iterator[Located]:
         """The pairs of one epoch; pairs are drawn from the corpora in proportion to their sizes on disk."""
         rng = random.Random(f"{self.seed}/{epoch}")
-        corpora = [_repeated(corpus) for corpus in self.data.train]
-        sizes = [(1 + _size(corpus.source)) * math.ceil(corpus.weight) for corpus in self.data.train]
+        corpora = [_repeated(direction, self.tokenizer) for direction in self.directions]
+        sizes = [(1 + _size(one.corpus.source)) * math.ceil(one.corpus.weight) for one in self.directions]
         while corpora:
             index = rng.choices(range(len(corpora)), sizes)[0] if len(corpora) > 1 else 0
             pair, share = next(corpora[index], (None, 0.0))
@@ -168,33 +183,34 @@ def _size(path: Path) -> int:
         raise DataError(f"{path}: {error.strerror}; restore it, and continue with --resume") from None
 
 
-def _repeated(corpus: CorpusConfig) -> Iterator[tuple[tuple[Path, Pair], float]]:
+def _repeated(direction: Direction, tokenizer: Tokenizer) -> Iterator[tuple[Located, float]]:
     """The pairs of a corpus, repeated according to its weight, each with its probability of being drawn."""
-    whole, rest = divmod(corpus.weight, 1)
+    whole, rest = divmod(direction.corpus.weight, 1)
     for share in [1.0] * int(whole) + [rest] * (rest > 0):
-        for pair in with_paths(corpus):
+        for pair in located(direction, tokenizer):
             yield pair, share
 
 
-def with_paths(corpus: CorpusConfig) -> Iterator[tuple[Path, Pair]]:
-    """The pairs of a corpus, each with the file that error messages name."""
-    return ((corpus.source, pair) for pair in read_pairs(corpus))
+def located(direction: Direction, tokenizer: Tokenizer) -> Iterator[Located]:
+    """The pairs of a corpus in one direction."""
+    marks = Marks.of(direction.pair, tokenizer) if direction.pair else NO_MARKS
+    return (Located(direction.corpus.source, pair, marks) for pair in direction.read())
 
 
-def augmented(pairs: list[tuple[Path, Pair]], rates: AugmentConfig, seed: str) -> list[tuple[Path, Pair]]:
+def augmented(pairs: list[Located], rates: AugmentConfig, seed: str) -> list[Located]:
     """`pairs` in the same order, some of them changed."""
     if rates == AugmentConfig():
         return pairs
     rng = random.Random(seed)
     changed = []
-    for path, pair in pairs:
+    for path, pair, marks in pairs:
         source, target = augment(pair.source, pair.target, rates, rng)
-        changed.append((path, replace(pair, source=source, target=target)))
+        changed.append(Located(path, replace(pair, source=source, target=target), marks))
     return changed
 
 
 def tokenise(
-    pairs: Sequence[tuple[Path, Pair]],
+    pairs: Sequence[Located],
     tokenizer: Tokenizer,
     max_length: int,
     skipped: Skipped,
@@ -202,26 +218,28 @@ def tokenise(
     seed: str = "",
 ) -> list[Example]:
     """The examples of `pairs`, in order, without those longer than `max_length`, which `skipped` counts."""
-    sources = tokenizer.encode([pair.source for _, pair in pairs], "source", sampling=sampling, seed=seed)
-    targets = tokenizer.encode([pair.target for _, pair in pairs], "target", sampling=sampling, seed=seed)
+    sources = tokenizer.encode([one.pair.source for one in pairs], "source", sampling=sampling, seed=seed)
+    targets = tokenizer.encode([one.pair.target for one in pairs], "target", sampling=sampling, seed=seed)
     examples = []
-    for (path, pair), source, target in zip(pairs, sources, targets, strict=True):
+    for (path, pair, marks), source, target in zip(pairs, sources, targets, strict=True):
         location = f"{path}:{pair.line}"
         if max(len(source), len(target)) > max_length:
             skipped.count += 1
             skipped.first = skipped.first or location
         else:
-            examples.append(Example(source, target, location))
+            examples.append(Example(source, target, location, marks))
     return examples
 
 
 def validation_batches(
-    corpus: CorpusConfig, tokenizer: Tokenizer, *, max_length: int, batch_tokens: int
+    held_out: Sequence[Direction], tokenizer: Tokenizer, *, max_length: int, batch_tokens: int
 ) -> tuple[list[Batch], Skipped]:
-    """A held-out corpus as batches in a fixed order, and the pairs skipped. Raises DataError if no pair is left."""
+    """Held-out corpora as batches in a fixed order, and the pairs skipped. Raises DataError if no pair is left."""
     skipped = Skipped()
-    examples = tokenise(list(with_paths(corpus)), tokenizer, max_length, skipped)
+    pairs = [pair for direction in held_out for pair in located(direction, tokenizer)]
+    examples = tokenise(pairs, tokenizer, max_length, skipped)
     if not examples:
-        raise DataError(f"{corpus.source}: no pair within data.max_length = {max_length}; nothing to validate on")
+        name = held_out[0].corpus.source
+        raise DataError(f"{name}: no pair within data.max_length = {max_length}; nothing to validate on")
     groups: Iterable[list[int]] = pack([example.lengths for example in examples], batch_tokens, random.Random(0))
     return [collate([examples[index] for index in group]) for group in groups], skipped

@@ -41,8 +41,12 @@ def sample(
     seed: int,
     alpha: float,
     vocabulary: CandidateVocabulary = CandidateVocabulary(),  # noqa: B008 - frozen
+    start: Int[Tensor, "B P"] | None = None,
 ) -> list[list[Hypothesis]]:
-    """`samples` translations of each sentence of `src`, in the order drawn; log P is the model's own."""
+    """`samples` translations of each sentence of `src`, in the order drawn; log P is the model's own.
+
+    `start` is that of `beam_search`.
+    """
     generators = _generators(src, samples, seed)
     rows = torch.arange(src.size(0), device=src.device).repeat_interleave(samples)
     # Every sample is a sentence of its own to the model: it does not fork, so its past needs no lineage mask.
@@ -50,10 +54,11 @@ def sample(
     vocabulary, projections = vocabulary.select(rows), models.projections(vocabulary)
     sentences, indices = rows.tolist(), list(range(len(rows)))  # of each row: its sentence, its sample
     generated = torch.full((len(rows), 1), BOS, device=src.device)
+    latest = generated if start is None else start[rows]
     total, done = torch.zeros(len(rows), device=src.device), torch.zeros_like(rows, dtype=torch.bool)
     finished: dict[int, Hypothesis] = {}
     while True:
-        log_probs, state = models.decode(generated[:, -1:], state, projections, vocabulary.disallowed)
+        log_probs, state = models.decode(latest, state, projections, vocabulary.disallowed)
         log_probs = constraints.mask_logits_(log_probs, generated[:, 1:], sentences, vocabulary)
         columns = draw(log_probs, params, _uniform(generators, src.device))
         total = total + log_probs.gather(1, columns[:, None]).squeeze(1)
@@ -73,6 +78,7 @@ def sample(
             generators = [generators[row] for row in kept.tolist()]
             generated, total, done = generated[kept], total[kept], done[kept]
             state, vocabulary = state.select(kept, kept), vocabulary.select(kept)
+        latest = generated[:, -1:]
 
 
 def draw(scores: Float[Tensor, "R U"], params: SamplingParams, uniform: Float64[Tensor, "R"]) -> Int[Tensor, "R"]:

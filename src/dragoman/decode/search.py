@@ -34,8 +34,11 @@ def beam_search(
     alpha: float,
     beta: float = 0.0,
     vocabulary: CandidateVocabulary = CandidateVocabulary(),  # noqa: B008 - frozen
+    start: Int[Tensor, "B P"] | None = None,
 ) -> list[list[Hypothesis]]:
     """Up to `beam` finished hypotheses of each sentence of `src`, best score first.
+
+    `start` is what each target follows, BOS and language tokens; None: BOS.
 
     The score is log P / lp + cp, Wu et al. 2016, Eq. (14), with `alpha` and `beta`. The search of a sentence stops at
     its first `beam` finished hypotheses, because a later, longer one rarely overtakes them. If several end in its last
@@ -43,7 +46,7 @@ def beam_search(
     """
     with cross_attention(models.models, beta) as attention:
         state = models.encode(src, padding_mask(src, PAD))
-        search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta)
+        search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta, start)
         while search.sentences:
             search.advance()
     return [rank(found, beam) for found in search.finished]
@@ -71,6 +74,8 @@ class _Search:
     beam: int
     alpha: float
     beta: float
+    start: Int[Tensor, "B P"] | None
+    """What the first step decodes, if not BOS alone."""
     sentences: list[int] = field(init=False)
     """The index in the batch of each unfinished sentence."""
     finished: list[list[Hypothesis]] = field(init=False)
@@ -106,9 +111,10 @@ class _Search:
         disallowed = self.vocabulary.disallowed
         if disallowed is not None:
             disallowed = disallowed.repeat_interleave(self.width, 0)
-        log_probs, self.state = self.models.decode(self.tokens[:, -1:], self.state, self.projections, disallowed)
+        latest, self.start = self.tokens[:, -1:] if self.start is None else self.start, None
+        log_probs, self.state = self.models.decode(latest, self.state, self.projections, disallowed)
         if self.attention is not None:
-            self.coverage = self.coverage + self.attention.take()
+            self.coverage = self.coverage + self.attention.take()[latest.size(1) - 1 :: latest.size(1)]
         log_probs = self.constraints.mask_logits_(log_probs, self.tokens[:, 1:], self.sentences, self.vocabulary)
         # One extension of each hypothesis is EOS, so 2 × beam extensions hold at least `beam` unfinished ones. A beam
         # of 1 ends when its best extension does.

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.text.marks import Marks
 
 Ids = Sequence[int]
 
@@ -13,13 +14,20 @@ class Engine(Protocol):
     """Searches for translations and scores them. Ids hold no special tokens; no source is empty."""
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
+        self,
+        sources: Sequence[Ids],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Ids] | None = None,
+        marks: Sequence[Marks] | None = None,
     ) -> list[list[Hypothesis]]:
         """Up to `options.n_best` hypotheses of each source, best first; in the order drawn if sampled.
 
-        A translation begins with its target prefix, which its tokens, log P and score include. `options.method` is
-        `beam` or `sample`; `mbr` is built on samples in `dragoman.control`.
+        A translation begins with its target prefix, which its tokens, log P and score include. The `marks` of each
+        sentence are its language tokens; they are counted nowhere. `options.method` is `beam` or `sample`; `mbr` is
+        built on samples in `dragoman.control`.
         """
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[list[float]]:
         """log P in nats of each token of each target, and of EOS, given the source and the tokens before."""

@@ -26,6 +26,7 @@ from dragoman.engine.process import refuse_fork
 from dragoman.engine.stepwise import SentenceSearch, search_stepwise
 from dragoman.errors import ConfigError
 from dragoman.machine import available_memory, usable_processors
+from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import EOS, Tokenizer
 
 T = TypeVar("T")
@@ -62,15 +63,22 @@ class CTranslate2Engine:
         self._thread_tokens = thread_tokens(folder, device, self._network.compute_type)
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
+        self,
+        sources: Sequence[Ids],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Ids] | None = None,
+        marks: Sequence[Marks] | None = None,
     ) -> list[list[Hypothesis]]:
         """See `Engine.translate`. Samples depend on the seed and on all the sentences of the call."""
-        _refuse_missing(options, any(target_prefixes or ()))
-        refuse_fork(self._process)
+        nothing = [()] * len(sources)
         jobs = [
-            Job(source, tuple(prefix), max(options.limit(len(source)), len(prefix)))
-            for source, prefix in zip(sources, target_prefixes or [()] * len(sources), strict=True)
+            Job(source, tuple(prefix), max(options.limit(len(source)), len(prefix)), own)
+            for source, prefix, own in zip(
+                sources, target_prefixes or nothing, marks or [NO_MARKS] * len(sources), strict=True
+            )
         ]
+        _refuse_missing(options, any(job.forced for job in jobs))
+        refuse_fork(self._process)
         refuse_beyond_memory(
             self._largest(jobs, options), self._available(), f"a sentence with {hypotheses(options):,} hypotheses"
         )
@@ -87,20 +95,29 @@ class CTranslate2Engine:
         found.update(zip(ours, self._search_stepwise([jobs[n] for n in ours], options), strict=True))
         return [found[n] for n in range(len(jobs))]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[list[float]]:
         """See `Engine.score`."""
-        return self._score(sources, targets, {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"})
+        return self._score(sources, targets, marks, {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"})
 
-    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
+    def _score(
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None,
+        batches: Mapping[str, Any],
+    ) -> list[list[float]]:
         refuse_fork(self._process)
-        return self._network.score(sources, targets, batches) if sources else []
+        return self._network.score(sources, targets, marks or [NO_MARKS] * len(sources), batches) if sources else []
 
     def _search(self, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Result]]:
         """CTranslate2's results for each job.
 
         Where one of a batch has a prefix, CTranslate2 ignores an early end of the others: they are searched apart.
         """
-        parts = [[n for n, job in enumerate(jobs) if bool(job.target_prefix) is prefixed] for prefixed in (False, True)]
+        kinds = [(len(job.marks.target), bool(job.target_prefix)) for job in jobs]
+        parts = [[n for n, own in enumerate(kinds) if own == kind] for kind in dict.fromkeys(sorted(kinds))]
         groups = [
             [part[n] for n in group] for part in parts for group in self._groups([jobs[n] for n in part], options)
         ]
@@ -118,7 +135,7 @@ class CTranslate2Engine:
         """The hypotheses of those of these jobs whose best no search would find others than, see `engine.limit`."""
         found: dict[int, list[Hypothesis]] = {}
         for limit in {job.limit for job in jobs.values()}:
-            same = [n for n, job in jobs.items() if job.limit == limit and not job.target_prefix]
+            same = [n for n, job in jobs.items() if job.limit == limit and not job.forced]
             own = [jobs[n] for n in same]
             groups = self._groups(own, options)
             searched = self._network.search([[own[k] for k in group] for group in groups], options, beyond=0)
@@ -149,7 +166,7 @@ class CTranslate2Engine:
         """
         if not jobs or options.exact or options.shortlist:
             return [[n] for n in range(len(jobs))]
-        lengths = [len(job.source_ids) + 1 for job in jobs]
+        lengths = [len(job.marks.source) + len(job.source_ids) + 1 for job in jobs]
         groups = balanced_groups(lengths, self.threads, min(self._thread_tokens, options.batch_tokens))
         if (available := self._available()) is None:
             return [*groups]
@@ -163,12 +180,13 @@ class CTranslate2Engine:
         again, which matters to a beam only; and it ignores a hypothesis that ends right behind a prefix, unless that
         is the likeliest.
         """
-        found = {n for n, job in enumerate(jobs) if options.shortlist and job.target_prefix}
+        found = {n for n, job in enumerate(jobs) if options.shortlist and job.forced}
         if _is_greedy(options):
             return found
         if (options.min_length or options.no_repeat_ngram) and not isinstance(options, RetryOptions):
             return set(range(len(jobs)))
-        others = [n for n, job in enumerate(jobs) if n not in found and 0 < len(job.target_prefix) < job.limit]
+        others = [n for n, job in enumerate(jobs) if n not in found and job.forced]
+        others = [n for n in others if len(jobs[n].target_prefix) < jobs[n].limit]
         for group in _parts(others, self._together(options)):
             searches = [self._stepwise(jobs[n], options) for n in group]
             decoded = self._network.decode([search.requests(0)[0] for search in searches], options.exact)
@@ -195,7 +213,7 @@ class CTranslate2Engine:
         candidates = None
         if options.shortlist and self.shortlist:
             candidates = np.array(sorted({*self.shortlist(job.source_ids), *job.target_prefix, EOS}))
-        return SentenceSearch(job.source_ids, job.target_prefix, job.limit, options, candidates)
+        return SentenceSearch(job.source_ids, job.target_prefix, job.limit, options, candidates, job.marks)
 
     def _rescore(
         self, jobs: Sequence[Job], results: Sequence[Sequence[Result]], options: DecodeConfig
@@ -225,7 +243,8 @@ class CTranslate2Engine:
             self._advance(forced, options, 0)
             return [search.finished[0][1] for search in forced]
         sources, tokens = [job.source_ids for job, _ in targets], [tokens for _, tokens in targets]
-        rows = self._score(sources, tokens, ALONE) if options.exact else self.score(sources, tokens)
+        marks = [job.marks for job, _ in targets]
+        rows = self._score(sources, tokens, marks, ALONE) if options.exact else self.score(sources, tokens, marks)
         return [sum(row) for row in rows]
 
 

@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from dragoman.engine import Ids
 from dragoman.engine.memory import hypotheses
 from dragoman.engine.stepwise import Decoded, Request
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
+from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import EOS, Side, Tokenizer
 
 # With a length penalty CTranslate2 stops a sentence at `beam` hypotheses, as our search does; this one changes nothing.
@@ -28,11 +29,21 @@ _LEAKED_AFTER_FORK: list[list[Any]] = []
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A sentence to translate: its ids, the ids that its translation begins with, its maximum length in tokens."""
+    """A sentence to translate: its ids, the ids that its translation begins with, its maximum length in tokens.
+
+    The language tokens `marks` are in none of these. Only this module passes them to CTranslate2, and takes them out of
+    what it returns.
+    """
 
     source_ids: Ids
     target_prefix: tuple[int, ...]
     limit: int
+    marks: Marks = NO_MARKS
+
+    @property
+    def forced(self) -> tuple[int, ...]:
+        """The target tokens that CTranslate2 is given: language tokens, then the prefix."""
+        return (*self.marks.target, *self.target_prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,62 +84,74 @@ class Network:
         return len(self._ids)
 
     def search(
-        self, groups: Iterable[Sequence[Job]], options: DecodeConfig, beyond: int = 1
+        self, groups: Sequence[Sequence[Job]], options: DecodeConfig, beyond: int = 1
     ) -> list[list[list[Result]]]:
         """The results of each job of each group; the jobs of a group are searched together.
 
         Each group is searched up to the largest limit of its jobs and `beyond`: with 1, a search that reaches the limit
-        shows in its results.
+        shows in its results. The jobs of a group have equally many language tokens.
         """
         network = self._seeded(options.seed) if options.method == "sample" else self._loaded[0]
         futures = [self._submit(network, group, options, beyond) for group in groups]
         with _within_positions():
-            found = [[self._parse_result(future.result()) for future in group] for group in futures]
+            found = [
+                [
+                    self._parse_result(future.result(), len(job.marks.target))
+                    for job, future in zip(group, own, strict=True)
+                ]
+                for group, own in zip(groups, futures, strict=True)
+            ]
         times = options.n_best if _draws_one(options) else 1
         return [[own * times for own in group] for group in found]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks], batches: Mapping[str, Any]
+    ) -> list[list[float]]:
         """log P in nats of each token of each target, and of EOS; `batches` are CTranslate2's options for them."""
         with _within_positions():
             scored = self._loaded[0].score_batch(
-                [self._to_pieces(source, "source") for source in sources],
-                [self._to_pieces(target, "target") for target in targets],
+                [self._to_pieces((*one.source, *source), "source") for one, source in zip(marks, sources, strict=True)],
+                [self._to_pieces((*one.target, *target), "target") for one, target in zip(marks, targets, strict=True)],
                 max_input_length=0,
                 **batches,
             )
-        return [list(result.log_probs) for result in scored]
+        return [list(result.log_probs)[len(one.target) :] for one, result in zip(marks, scored, strict=True)]
 
     def decode(self, requests: Sequence[Request], alone: bool) -> list[Decoded]:
         """Forced decoding of each prefix, continued greedily; `alone` if all requests are of one sentence."""
         found: dict[int, Decoded] = {}
-        for length in {request.length for request in requests}:
-            same = [n for n, request in enumerate(requests) if request.length == length]
+        lengths = [len(request.marks.target) + request.length for request in requests]
+        for length in {*lengths}:
+            same = [n for n, own in enumerate(lengths) if own == length]
             size = max(1, LOGITS_BYTES // (4 * length * self.vocabulary))
             for start in range(0, len(same), size):
                 group = same[start : start + size]
-                found.update(zip(group, self._forced([requests[n] for n in group], alone), strict=True))
+                found.update(zip(group, self._forced([requests[n] for n in group], length, alone), strict=True))
         return [found[n] for n in range(len(requests))]
 
-    def _forced(self, requests: Sequence[Request], alone: bool) -> list[Decoded]:
+    def _forced(self, requests: Sequence[Request], length: int, alone: bool) -> list[Decoded]:
         results = self._translate_batch(
             self._loaded[0],
-            [request.source_ids for request in requests],
-            [request.prefix for request in requests],
+            [(*request.marks.source, *request.source_ids) for request in requests],
+            [(*request.marks.target, *request.prefix) for request in requests],
             max_batch_size=0 if alone else -(-len(requests) // self.threads),
             beam_size=1,
             min_decoding_length=0,
-            max_decoding_length=requests[0].length,
+            max_decoding_length=length,
             return_logits_vocab=True,
         )
         float32 = ctranslate2.DataType.float32
         return [
-            Decoded(self._tokens(result.hypotheses[0]), [np.array(row.to(float32)) for row in result.logits[0]])
-            for result in results
+            Decoded(
+                self._tokens(result.hypotheses[0][len(request.marks.target) :]),
+                [np.array(row.to(float32)) for row in result.logits[0][len(request.marks.target) :]],
+            )
+            for request, result in zip(requests, results, strict=True)
         ]
 
     def _submit(self, network: Any, jobs: Sequence[Job], options: DecodeConfig, beyond: int) -> Any:
         """Futures of CTranslate2's results, one for each job."""
-        sampling = options.method == "sample"
+        sampling, marks = options.method == "sample", len(jobs[0].marks.target)
         sampled = {
             "sampling_topk": min(options.top_k, self.vocabulary),
             "sampling_topp": options.top_p,
@@ -136,14 +159,14 @@ class Network:
         }
         return self._translate_batch(
             network,
-            [job.source_ids for job in jobs],
-            [job.target_prefix for job in jobs],
+            [(*job.marks.source, *job.source_ids) for job in jobs],
+            [job.forced for job in jobs],
             beam_size=1 if sampling else options.beam,
             num_hypotheses=1 if _draws_one(options) else hypotheses(options),
             length_penalty=STOP_AT_BEAM,
             no_repeat_ngram_size=options.no_repeat_ngram,
-            min_decoding_length=options.min_length,
-            max_decoding_length=max(job.limit for job in jobs) + beyond,
+            min_decoding_length=options.min_length + marks if options.min_length else 0,
+            max_decoding_length=max(job.limit for job in jobs) + marks + beyond,
             use_vmap=options.shortlist,
             return_scores=True,
             asynchronous=True,
@@ -168,12 +191,13 @@ class Network:
     def _tokens(self, pieces: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._ids[piece] for piece in pieces)
 
-    def _parse_result(self, result: Any) -> list[Result]:
+    def _parse_result(self, result: Any, marks: int) -> list[Result]:
+        """The hypotheses of a sentence without its language tokens, which are the first `marks` of each."""
         end = self._pieces["target"][EOS]  # absent where the length limit has cut
         return [
-            Result(self._tokens(pieces[:-1]), log_prob, True)
+            Result(self._tokens(pieces[marks:-1]), log_prob, True)
             if pieces and pieces[-1] == end
-            else Result(self._tokens(pieces), log_prob, False)
+            else Result(self._tokens(pieces[marks:]), log_prob, False)
             for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
         ]
 

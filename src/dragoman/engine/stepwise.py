@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis, length_penalty
 from dragoman.engine import Ids
+from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import EOS
 
 Tokens = tuple[int, ...]
@@ -28,6 +29,7 @@ class Request:
     source_ids: Ids
     prefix: Tokens
     length: int
+    marks: Marks = NO_MARKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class SentenceSearch:
     options: DecodeConfig
     candidates: NDArray[np.int64] | None = None
     """The ids that the translation may use, ascending; None: all."""
+    marks: Marks = NO_MARKS
     unfinished: list[tuple[Tokens, float]] = field(init=False)
     """Hypotheses and their log P, the best first."""
     finished: list[tuple[Tokens, float]] = field(init=False, default_factory=list)
@@ -63,7 +66,8 @@ class SentenceSearch:
     def requests(self, lookahead: int) -> list[Request]:
         """What must be decoded before the next step."""
         missing = [tokens for tokens, _ in self.unfinished if tokens not in self.logits]
-        return [Request(self.source_ids, it, min(len(it) + lookahead, self.limit) + 1) for it in missing]
+        lengths = [min(len(it) + lookahead, self.limit) + 1 for it in missing]
+        return [Request(self.source_ids, it, n, self.marks) for it, n in zip(missing, lengths, strict=True)]
 
     def learn(self, decoded: Decoded) -> None:
         """Keep the logits of the continuation. The first time, log P of the prefix is summed."""

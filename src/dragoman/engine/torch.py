@@ -29,7 +29,8 @@ from dragoman.errors import ResourceError, counted
 from dragoman.machine import available_memory
 from dragoman.model.device import autocast, torch_threads, within_memory
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import BOS, EOS
+from dragoman.text.marks import NO_MARKS, Marks
+from dragoman.text.tokenizer import BOS, EOS, PAD
 
 T = TypeVar("T")
 
@@ -63,43 +64,55 @@ class TorchEngine:
         self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(one.config) for one in models))
 
     def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
+        self,
+        sources: Sequence[Ids],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Ids] | None = None,
+        marks: Sequence[Marks] | None = None,
     ) -> list[list[Hypothesis]]:
         """See `Engine.translate`. Sentences of similar length are searched together, unless `options.exact`.
 
         Raises ResourceError if a single sentence needs more memory than there is.
         """
         refuse_fork(self._process)
-        prefixes = target_prefixes or [()] * len(sources)
+        prefixes, marks = target_prefixes or [()] * len(sources), marks or [NO_MARKS] * len(sources)
 
         def search(group: list[int]) -> list[list[Hypothesis]]:
-            return self._search([sources[i] for i in group], [prefixes[i] for i in group], options)
+            own = [marks[i] for i in group]
+            return self._search([sources[i] for i in group], [prefixes[i] for i in group], own, options)
 
         if options.exact:
             groups = [[index] for index in range(len(sources))]
         else:
             crowd = max(1, options.n_best / USUAL_BEAM) if options.method == "sample" else 1
-            groups = _groups([(len(source) + 1,) * 2 for source in sources], int(options.batch_tokens / crowd))
+            lengths = [(len(one.source) + len(ids) + 1,) * 2 for one, ids in zip(marks, sources, strict=True)]
+            groups = _groups(lengths, int(options.batch_tokens / crowd))
         with self._turn, torch_threads(1) if options.exact else self._own_threads():
             return _in_order(groups, search)
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[list[float]]:
         """See `Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
         refuse_fork(self._process)
+        marks = marks or [NO_MARKS] * len(sources)
 
         def score(group: list[int]) -> list[list[float]]:
-            return self._score([sources[i] for i in group], [targets[i] for i in group])
+            return self._score([sources[i] for i in group], [targets[i] for i in group], [marks[i] for i in group])
 
         lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
         with self._turn, self._own_threads():
             return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
 
-    def _search(self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig) -> list[list[Hypothesis]]:
+    def _search(
+        self, sources: Sequence[Ids], prefixes: Sequence[Ids], marks: Sequence[Marks], options: DecodeConfig
+    ) -> list[list[Hypothesis]]:
         what = f"{counted(len(sources), 'sentence')} of {max(map(len, sources)) + 1} tokens"
         size = replace(self._size, vocabulary=0) if options.shortlist else self._size  # shortlists are small
         needed = sum(size.bytes_per_sentence(len(source), options) for source in sources)
         refuse_beyond_memory(needed, self._available_memory(), what)
-        src = self._padded([[*source, EOS] for source in sources])
+        src = self._sources(sources, marks)
+        start = self._padded([[BOS, *one.target] for one in marks])
         limits = [options.limit(len(source)) for source in sources]
         constraints = Constraints(limits, prefixes, options.min_length, options.no_repeat_ngram)
         vocabulary, alpha = self._vocabulary(sources, prefixes, options), options.length_penalty
@@ -116,9 +129,18 @@ class TorchEngine:
                     seed=seed,
                     alpha=alpha,
                     vocabulary=vocabulary,
+                    start=start,
                 )
-            beam, beta = options.beam, options.coverage_penalty
-            found = beam_search(self.models, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=vocabulary)
+            found = beam_search(
+                self.models,
+                src,
+                constraints,
+                beam=options.beam,
+                alpha=alpha,
+                beta=options.coverage_penalty,
+                vocabulary=vocabulary,
+                start=start,
+            )
             return [hypotheses[: options.n_best] for hypotheses in found]
 
     def _vocabulary(
@@ -130,14 +152,18 @@ class TorchEngine:
         lists = zip(map(self.shortlist, sources), prefixes, strict=True)
         return CandidateVocabulary.of([[*some, *prefix] for some, prefix in lists], self.device)
 
-    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        src = self._padded([[*source, EOS] for source in sources])
-        tgt_in = self._padded([[BOS, *target] for target in targets])
-        tgt_out = self._padded([[*target, EOS] for target in targets])
+    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks]) -> list[list[float]]:
+        src, counts = self._sources(sources, marks), [len(one.target) for one in marks]
+        tgt_in = self._padded([[BOS, *one.target, *target] for one, target in zip(marks, targets, strict=True)])
+        tgt_out = self._padded([[*[PAD] * count, *target, EOS] for count, target in zip(counts, targets, strict=True)])
         what = f"{counted(len(sources), 'pair')} of {max(src.size(1), tgt_in.size(1))} tokens"
         with autocast(self.precision, self.device), within_memory(what, "score shorter texts"):
             each = [log_probabilities(model, src, tgt_in, tgt_out) for model in self.models.models]
-        return [row[: len(target) + 1] for row, target in zip(log_mean(each).tolist(), targets, strict=True)]
+        rows = zip(log_mean(each).tolist(), counts, targets, strict=True)
+        return [row[count : count + len(target) + 1] for row, count, target in rows]
+
+    def _sources(self, sources: Sequence[Ids], marks: Sequence[Marks]) -> torch.Tensor:
+        return self._padded([[*one.source, *source, EOS] for one, source in zip(marks, sources, strict=True)])
 
     def _padded(self, rows: list[list[int]]) -> torch.Tensor:
         return pad(rows).to(self.device)

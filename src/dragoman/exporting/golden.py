@@ -1,7 +1,7 @@
 """Golden sentences: translations and log P of the reference engine, in the bundle, to verify other engines with.
 
 A line of `golden.jsonl` has the `source` text, its ids `tokens`, the ids of its best `translation`, and `log_probs`,
-log P in nats of each token of the translation and of its EOS.
+log P in nats of each token of the translation and of its EOS. A model of several pairs of languages has `pair` too.
 """
 
 import json
@@ -28,23 +28,30 @@ class Golden:
     tokens: list[int]
     translation: list[int]
     log_probs: list[float]
+    pair: str = ""
 
 
 def golden_sentences(
-    tokenizer: Tokenizer, reference: Engine, options: DecodeConfig, texts: Sequence[str]
+    tokenizer: Tokenizer,
+    reference: Engine,
+    options: DecodeConfig,
+    texts: Sequence[str],
+    pair: str = "",
+    count: int = COUNT,
 ) -> list[Golden]:
-    """The first `COUNT` texts that are not empty, translated and scored by the reference engine."""
-    pairs = [(text, ids) for text, ids in zip(texts, tokenizer.encode(texts, "source"), strict=True) if ids][:COUNT]
+    """The first `count` texts that are not empty, translated and scored by the reference engine of their pair."""
+    pairs = [(text, ids) for text, ids in zip(texts, tokenizer.encode(texts, "source"), strict=True) if ids][:count]
     sources = [ids for _, ids in pairs]
     best = [list(found[0].tokens) for found in reference.translate(sources, options)]
     scored = reference.score(sources, best)
     rows = zip(pairs, best, scored, strict=True)
-    return [Golden(text, ids, translation, log_probs) for (text, ids), translation, log_probs in rows]
+    return [Golden(text, ids, translation, log_probs, pair) for (text, ids), translation, log_probs in rows]
 
 
 def golden_text(sentences: Sequence[Golden]) -> str:
     """The content of `golden.jsonl`."""
-    return "".join(json.dumps(asdict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
+    fields = [{key: value for key, value in asdict(sentence).items() if value != ""} for sentence in sentences]
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in fields)
 
 
 def read_golden(folder: Path, tokenizer: Tokenizer) -> list[Golden]:

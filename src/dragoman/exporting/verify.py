@@ -1,5 +1,6 @@
 """Verification of an exported network against the reference: one that translates differently is not written."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,19 @@ class Verdict:
     """How many sentences translate to the same tokens, by `beam N`."""
     bleu: float | None = None
     bleu_of_reference: float | None = None
+
+    @classmethod
+    def worst(cls, verdicts: "Sequence[Verdict]") -> "Verdict":
+        """One for several pairs of languages: largest difference, all sentences, BLEU where most of it is lost."""
+        if len(verdicts) == 1:
+            return verdicts[0]
+        lost = max(verdicts, key=lambda one: (one.bleu_of_reference or 0.0) - (one.bleu or 0.0))
+        identical = Counter[str]()
+        for verdict in verdicts:
+            identical.update(verdict.identical)
+        difference = max(verdict.log_prob_difference for verdict in verdicts)
+        sentences = sum(verdict.sentences for verdict in verdicts)
+        return cls(difference, sentences, dict(identical), lost.bleu, lost.bleu_of_reference)
 
 
 def verify_float32(

@@ -1,6 +1,7 @@
 """Reports of a run's progress, and the interface of their listeners. No torch."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -13,6 +14,8 @@ class TranslationScores:
     source: str
     translation: str
     reference: str
+    by_pair: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Of a model of several pairs of languages the scores of each, of which the others are the means."""
 
 
 @dataclass(frozen=True)

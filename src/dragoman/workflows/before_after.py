@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from dragoman.bundle import Bundle
 from dragoman.config import RunConfig
+from dragoman.engine import Engine
 from dragoman.errors import DragomanError
 from dragoman.evaluation import ComparedScore, paired_bootstrap
-from dragoman.translator import Translator
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.base_model import open_base_model
-from dragoman.workflows.evaluate import TestSet, read_test_corpus, translate_all
+from dragoman.workflows.evaluate import translate_all
+from dragoman.workflows.held_out import HeldOut, ScoredText, held_out_by_pair
 from dragoman.workflows.listener import Listeners
-
-MakeTranslator = Callable[[Bundle], Translator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,12 @@ class FineTuningReport:
 def compare_with_base(
     config: RunConfig,
     base: Bundle | None,
-    make_translator: MakeTranslator,
-    finished: Translator,
-    test_set: TestSet,
-    translations: Sequence[str],
+    engine_of: Callable[[Bundle], Engine],
+    finished: tuple[Tokenizer, Engine],
+    scored: Sequence[ScoredText],
     listener: Listeners,
 ) -> FineTuningReport | None:
-    """The report on a fine-tuned model, whose `translations` of the test set are known; None without a base model.
+    """The report on a fine-tuned model, whose translations are `scored` already; None without a base model.
 
     A resumed run opens its base model again; where that is gone, a notice names it and there is no report.
     """
@@ -58,22 +57,32 @@ def compare_with_base(
         return None
     try:
         base = base or open_base_model(config.train.start_from)
-        before = make_translator(base)
+        before = base.tokenizer, engine_of(base)
     except DragomanError as why:
         listener.notice(f"not compared with the base model: {why}")
         return None
-    rows = _rows("test" if config.data.test else "valid", before, test_set, translations, listener)
-    if config.data.general_test:
-        general = read_test_corpus(config.data.general_test)
-        rows += _rows("general_test", before, general, translate_all(finished, general.sources, listener), listener)
+    on, several = "test" if config.data.test else "valid", len(scored) > 1
+    rows: list[ChangedScore] = []
+    for one in scored:
+        name = f"{on} {one.text.pair.name}" if several else on
+        rows += _rows(name, _translated(config, one.text, before, listener), one.text, one.translations, listener)
+    for text in held_out_by_pair(config, [config.data.general_test] if config.data.general_test else []):
+        texts = [_translated(config, text, each, listener) for each in (before, finished)]
+        rows += _rows("general_test", texts[0], text, texts[1], listener)
     return FineTuningReport(base.config.project.name, tuple(rows))
 
 
+def _translated(
+    config: RunConfig, text: HeldOut, model: tuple[Tokenizer, Engine], listener: Listeners
+) -> Sequence[str]:
+    options = config.decode.model_copy(update={"confidence": False})
+    return translate_all(text.translator(*model, options, config.data.max_length), text.sources, listener)
+
+
 def _rows(
-    on: str, base: Translator, test_set: TestSet, after: Sequence[str], listener: Listeners
+    on: str, before: Sequence[str], text: HeldOut, after: Sequence[str], listener: Listeners
 ) -> list[ChangedScore]:
-    before = translate_all(base, test_set.sources, listener)
-    tested = paired_bootstrap(before, after, test_set.references)
+    tested = paired_bootstrap(before, after, text.references)
     rows = [ChangedScore(on, old.name, old.value, new.value, _p_value(new)) for old, new in tested]
     changes = (f"{row.metric} {row.before:.1f} → {row.after:.1f} (p = {row.p_value:.3f})" for row in rows)
     listener.notice(f"  {on}, before → after: {', '.join(changes)}")

@@ -110,8 +110,8 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
         return None
     given = set(map(real_path, corpus.files))
     compared = []
-    for part in (config.data.valid, config.data.test):
-        if part is None or given & set(map(real_path, part.files)):
+    for part in (*config.data.valid_corpora, *config.data.test_corpora):
+        if given & set(map(real_path, part.files)):
             continue
         if all(path.exists() for path in part.files):
             compared.append(part)

@@ -10,7 +10,7 @@ import torch
 
 from dragoman.config import RunConfig
 from dragoman.config.sizes import chosen_model, chosen_train, is_chosen, preset_for
-from dragoman.data.corpus import sample_pairs
+from dragoman.data.directions import directions, sample_directions
 from dragoman.data.report import CorpusReport
 from dragoman.data.workload import SAMPLE, Workload, workload_of
 from dragoman.errors import ResourceError
@@ -61,7 +61,7 @@ def training_workload(
     config: RunConfig, tokenizer: Tokenizer, reports: Sequence[CorpusReport], processes: int = 1
 ) -> Workload | None:
     """The work of an epoch, from the lengths of up to SAMPLE pairs; None if no pair is short enough."""
-    text = sample_pairs(config.data.train, SAMPLE, seed=1)
+    text = sample_directions(directions(config, config.data.train), SAMPLE)
     sources = tokenizer.encode([source for source, _ in text], "source")
     targets = tokenizer.encode([target for _, target in text], "target")
     lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]

@@ -34,11 +34,12 @@ def check_with_progress(config: RunConfig, listener: Listeners) -> list[CorpusRe
         listener.on_progress(Progress("reading", pairs, expected, "pairs"))
 
     require_text(config)
-    data = config.data
-    corpora = [*data.held_out.values(), *data.replay, *data.train]
-    refuse_pipes(path for corpus in corpora for path in corpus.files)
+    corpora = config.data.named_corpora
+    refuse_pipes(path for corpus in corpora.values() for path in corpus.files)
     report(0, None)
-    reports = check_corpora(data, config.project.source, config.project.target, report)
+    pairs = {name: config.pairs_of(corpus)[0] for name, corpus in corpora.items()}
+    languages = {name: (pair.source, pair.target) for name, pair in pairs.items()}
+    reports = check_corpora(config.data, config.project.source, config.project.target, report, languages=languages)
     read = sum(corpus.pairs for corpus in reports)
     report(read, read)
     return reports
@@ -68,18 +69,25 @@ def split_data(
     if not isinstance(seed, int) or not 0 <= seed < 1 << 63:
         raise ConfigError(f"seed: give a whole number from 0 to 2^63 - 1, not {seed!r}")
     require_text(config)
-    data = config.data
-    if len(data.train) != 1:
-        raise ConfigError(f"data.train: names {len(data.train)} corpora, but a split fills one; name one")
-    named = {"valid": data.valid, "test": data.test, "train": data.train[0]}
-    parts = {name: part for name, part in named.items() if part}
+    parts = split_parts(config)
     corpus = corpus_of(source, target)
     options = SplitOptions(held_out, seed, near)
     name = corpus_name(corpus)
     if drop:
-        rejects = data.train[0].source.with_name(REJECTS)
+        rejects = parts["train"].source.with_name(REJECTS)
         return split_corpus(lambda: usable_pairs(corpus), name, parts, options, rejects)
     return split_corpus(lambda: whole_pairs(corpus), name, parts, options)
+
+
+def split_parts(config: RunConfig) -> dict[str, CorpusConfig]:
+    """The corpora that a split fills: valid, test if there is one, train. Raises ConfigError for several of one."""
+    data, parts = config.data, dict[str, CorpusConfig]()
+    for name, corpora in (("valid", data.valid_corpora), ("test", data.test_corpora), ("train", data.train)):
+        if len(corpora) > 1:
+            raise ConfigError(f"data.{name}: names {len(corpora)} corpora, but a split fills one; name one")
+        if corpora:
+            parts[name] = corpora[0]
+    return parts
 
 
 def corpus_of(source: str | PathLike[str], target: str | PathLike[str] | None = None) -> CorpusConfig:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 
-from dragoman.config import CorpusConfig
 from dragoman.data.check import looks_tokenised
 from dragoman.data.corpus import read_lines, read_pairs
 from dragoman.errors import ConfigError, DataError, checked_path, counted
@@ -61,12 +60,6 @@ class TestSet:
     sources: tuple[str, ...]
     references: tuple[str, ...]
     name: str = "test set"
-
-
-def read_test_corpus(corpus: CorpusConfig) -> TestSet:
-    """The pairs of a corpus as a test set. Raises DataError if it cannot be read."""
-    pairs = list(read_pairs(corpus))
-    return TestSet(tuple(pair.source for pair in pairs), tuple(pair.target for pair in pairs))
 
 
 def evaluate(

@@ -5,24 +5,26 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, open_bundle, update_bundle
-from dragoman.config import CorpusConfig, DecodeConfig
+from dragoman.config import CorpusConfig, DecodeConfig, PairConfig
 from dragoman.config.file import build_section, read_run_config
-from dragoman.data.corpus import read_pairs
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.marked import with_marks
 from dragoman.errors import ConfigError, QualityError, checked_path, counted
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.storage import refuse_unwritable_folder, storage_error
+from dragoman.text.marks import Marks
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.data import corpus_of
+from dragoman.workflows.held_out import held_out_by_pair
 from dragoman.workflows.listener import Listener, Listeners
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
@@ -56,13 +58,15 @@ def export(
     options: Mapping[str, Any] | None = None,
     lines: int = 1000,
     force: bool = False,
+    languages: str = "",
     listeners: Iterable[Listener] = (),
 ) -> ExportResult:
     """Convert the bundle `model` to CTranslate2, verify the result, and write it into the bundle.
 
     It is verified with at most `lines` pairs of `source` and `reference`, or of the validation text of the model's run,
     and `options`, keys of [decode]. `quantization` is int8, int8_bfloat16 or float32. With `output` the export goes
-    into a new bundle without the training weights. An existing export is replaced only with `force`. Raises
+    into a new bundle without the training weights. In a model of several pairs of languages `languages` is that of the
+    text, such as `ko-en`. An existing export is replaced only with `force`. Raises
     QualityError if the export translates worse than the model; nothing is written then.
     """
     if quantization not in QUANTIZATIONS:
@@ -73,7 +77,8 @@ def export(
     search = build_section(bundle.config.decode, options or {}, "decode")
     name, separate = f"ct2-{quantization}", output is not None
     _refuse_existing(bundle, target, name, separate, force)
-    pairs = _verification_text(bundle, corpus_of(source, reference) if source else None, lines)
+    corpus = corpus_of(source, reference).model_copy(update={"languages": languages}) if source else None
+    texts = _verification_text(bundle, corpus, lines)
     network = bundle.load_model()  # its error names what is missing
 
     import torch
@@ -84,9 +89,6 @@ def export(
     shortlist = Shortlist.of_bundle(bundle)
     candidates = shortlist.candidates if shortlist else None
     exact = TorchEngine(network, torch.device("cpu"), shortlist=candidates)
-    golden = read_golden(bundle.folder, bundle.tokenizer) or golden_sentences(
-        bundle.tokenizer, exact, search, [pair[0] for pair in pairs]
-    )
     listener = Listeners(listeners)
     with folder_next_to(target) as temporary:
         folders = {kind: temporary / f"ct2-{kind}" for kind in dict.fromkeys(("float32", quantization))}
@@ -96,7 +98,7 @@ def export(
             if shortlist:
                 (folder / MAPPING).write_text(shortlist.text(bundle.tokenizer), encoding="utf-8")
         try:
-            verdicts = _verify(bundle, search, exact, folders, pairs, golden, candidates, listener)
+            verdicts = _verify_pairs(bundle, search, exact, folders, texts, candidates, listener)
         except QualityError as error:
             raise QualityError(f"{model}: not exported to {quantization}: {error}") from None
         _write(bundle, folders[quantization], name, target, separate, verdicts[quantization])
@@ -136,46 +138,83 @@ def folder_next_to(target: Path) -> Iterator[Path]:
             raise storage_error(target, error) from None
 
 
-def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[tuple[str, str]]:
-    """Pairs of the corpus, or of the validation text of the run that the bundle came from; none with a blank source."""
-    corpus = corpus or _validation_corpus(bundle)
-    pairs = [(pair.source, pair.target) for pair in islice(read_pairs(corpus), lines)]
-    with_text = [pair for pair in pairs if pair[0].strip()]
-    if not with_text:
-        raise ConfigError(f"{corpus.source}: no lines to verify the export with; name a file with text")
-    return with_text
+@dataclass(frozen=True)
+class _Text:
+    """Text of one pair of languages to verify with; no source is blank."""
+
+    pair: PairConfig
+    lines: Sequence[tuple[str, str]]
 
 
-def _validation_corpus(bundle: Bundle) -> CorpusConfig:
+def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[_Text]:
+    """The corpus, or the validation text of the run that the bundle came from, by pair of languages."""
+    config = bundle.config
+    corpora = (corpus,) if corpus else _validation_corpora(bundle)
+    if not all(map(config.pairs_of, corpora)):
+        names = ", ".join(pair.name for pair in config.project.all_pairs)
+        raise ConfigError(f"--languages {corpora[0].languages}: not a pair of this model, which has {names}")
+    texts = []
+    for text in held_out_by_pair(config, corpora, lines):
+        pairs = [pair for pair in zip(text.sources, text.references, strict=True) if pair[0].strip()]
+        texts += [_Text(text.pair, pairs)] if pairs else []
+    if not texts:
+        raise ConfigError(f"{corpora[0].source}: no lines to verify the export with; name a file with text")
+    return texts
+
+
+def _validation_corpora(bundle: Bundle) -> tuple[CorpusConfig, ...]:
     try:
-        corpus = read_run_config(bundle.folder.parent).data.valid
+        corpora = read_run_config(bundle.folder.parent).data.valid_corpora
     except ConfigError:
-        corpus = None
-    if corpus is None or not all(file.exists() for file in corpus.files):
+        corpora = ()
+    if not corpora or not all(file.exists() for corpus in corpora for file in corpus.files):
         raise ConfigError(
             f"{bundle.folder}: the validation text of its run is not here; name text to verify the export with: "
             f"`dragoman export -m {bundle.folder} SOURCE REFERENCE`"
         )
-    return corpus
+    return corpora
 
 
-def _verify(
+def _verify_pairs(
     bundle: Bundle,
     options: DecodeConfig,
     reference: Engine,
     folders: Mapping[str, Path],
-    pairs: Sequence[tuple[str, str]],
-    golden: Sequence[Golden],
+    texts: Sequence[_Text],
     candidates: Callable[[Ids], Ids] | None,
     listener: Listeners,
 ) -> dict[str, Verdict]:
-    """The verdict on each converted network, float32 first. Raises QualityError."""
-    tokenizer = bundle.tokenizer
-    sources = tokenizer.encode([source for source, _ in pairs], "source")
-    progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(folders) - 1))
+    """The verdict on each converted network, float32 first; over all pairs of languages. Raises QualityError."""
+    tokenizer, several = bundle.tokenizer, len(bundle.config.project.pairs) > 1
+    golden = read_golden(bundle.folder, tokenizer)
     engines = {
         kind: CTranslate2Engine(folder, tokenizer, "cpu", shortlist=candidates) for kind, folder in folders.items()
     }
+    found: list[dict[str, Verdict]] = []
+    for text in texts:
+        marks, name = Marks.of(text.pair, tokenizer), text.pair.name if several else ""
+        marked = {kind: with_marks(engine, marks) for kind, engine in engines.items()}
+        exact, sources = with_marks(reference, marks), [source for source, _ in text.lines]
+        own = [sentence for sentence in golden if sentence.pair == name]
+        own = own or golden_sentences(tokenizer, exact, options, sources, name)
+        if several:
+            listener.notice(f"{name}:")
+        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, listener))
+    return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
+
+
+def _verify(
+    tokenizer: Tokenizer,
+    options: DecodeConfig,
+    reference: Engine,
+    engines: Mapping[str, Engine],
+    pairs: Sequence[tuple[str, str]],
+    golden: Sequence[Golden],
+    listener: Listeners,
+) -> dict[str, Verdict]:
+    """The verdict on each engine with a converted network, float32 first. Raises QualityError."""
+    sources = tokenizer.encode([source for source, _ in pairs], "source")
+    progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(engines) - 1))
     verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
     listener.notice(
@@ -189,7 +228,7 @@ def _verify(
     def score(translations: Sequence[Ids]) -> float:
         return bleu(tokenizer.decode(translations, "target"), references).value
 
-    for kind in [kind for kind in folders if kind != "float32"]:
+    for kind in [kind for kind in engines if kind != "float32"]:
         found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, progress)
         listener.notice(f"{kind}: BLEU {found.bleu:.2f}, float32 {found.bleu_of_reference:.2f}")
         if (found.bleu_of_reference or 0.0) < MEANINGFUL_BLEU:

@@ -217,7 +217,7 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Liste
     golden, outcome = "", NOT_TRIED
     if text.pairs:
         translator = Translator.of_bundle(bundle)
-        trial = try_pairs(translator.engine, bundle.tokenizer, text.pairs)
+        trial = try_pairs(translator.marked_engine, bundle.tokenizer, text.pairs)
         if trial is None:
             raise DataError(f"{text.name}: no pair is short enough to try the model on; give sentences")
         try:
@@ -237,7 +237,7 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Liste
         found = replace(found, trial=trial, scores=scores, copying=copying)
         if bundle.has_weights:
             golden = golden_text(
-                golden_sentences(bundle.tokenizer, translator.engine, bundle.config.decode, sources[:COUNT])
+                golden_sentences(bundle.tokenizer, translator.marked_engine, bundle.config.decode, sources[:COUNT])
             )
     else:
         listener.on_warning(f"{outcome} {text.remedy}".strip())

@@ -7,8 +7,8 @@ from dragoman import __version__
 from dragoman.config import RunConfig
 from dragoman.data.report import CorpusReport
 from dragoman.errors import counted
-from dragoman.evaluation import Score
 from dragoman.training.reports import Outcome
+from dragoman.workflows.held_out import ScoredText
 
 # An expression in an f-string has no backslash before Python 3.12.
 NEWLINES = "\n\n"
@@ -20,8 +20,7 @@ def model_card(
     pieces: int,
     outcome: Outcome,
     reports: Sequence[CorpusReport],
-    scores: Sequence[Score],
-    copying: Sequence[Score],
+    scored: Sequence[ScoredText],
     teacher: str | None = None,
     sections: Mapping[str, str] | None = None,
 ) -> str:
@@ -32,12 +31,12 @@ def model_card(
     project = config.project
     scored_on = "test" if config.data.test else "valid"
     return f"""---
-language: [{_quoted(project.source)}, {_quoted(project.target)}]
+language: [{", ".join(map(_quoted, project.languages))}]
 license: {_quoted(project.license)}
 pipeline_tag: translation
 ---
 
-# {project.name}: {project.source} → {project.target}
+# {project.name}: {", ".join(f"{pair.source} → {pair.target}" for pair in project.all_pairs)}
 
 A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 {parameters:,} parameters, {config.model.encoder_layers} + {config.model.decoder_layers} layers of width \
@@ -57,7 +56,7 @@ A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
 
 ## Scores on {scored_on}
 
-{_table(("metric", "score", "copying the source", "signature"), _rows(scores, copying))}
+{_score_table(config, scored)}
 
 Beam {config.decode.beam}, length penalty {config.decode.length_penalty:g}; raw text against detokenised output.
 
@@ -90,11 +89,20 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _rows(scores: Sequence[Score], copying: Sequence[Score]) -> list[tuple[str, str, str, str]]:
-    return [
-        (score.name, f"{score.value:.1f}", f"{copied.value:.1f}", f"`{score.signature}`".replace("|", "\\|"))
-        for score, copied in zip(scores, copying, strict=True)
+def _score_table(config: RunConfig, scored: Sequence[ScoredText]) -> str:
+    head = ("metric", "score", "copying the source", "signature")
+    rows = [
+        (
+            one.text.pair.name,
+            score.name,
+            f"{score.value:.1f}",
+            f"{copied.value:.1f}",
+            f"`{score.signature}`".replace("|", "\\|"),
+        )
+        for one in scored
+        for score, copied in zip(one.scores, one.copying, strict=True)
     ]
+    return _table(("pair", *head), rows) if config.project.pairs else _table(head, [row[1:] for row in rows])
 
 
 def _files(report: CorpusReport) -> str:

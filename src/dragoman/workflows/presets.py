@@ -12,7 +12,7 @@ import torch
 from dragoman.config import ModelConfig, RunConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sizes import chosen_model, chosen_train
-from dragoman.data.corpus import sample_pairs
+from dragoman.data.directions import directions, sample_directions
 from dragoman.data.report import CorpusReport
 from dragoman.data.workload import Workload
 from dragoman.errors import ConfigError, DataError
@@ -68,8 +68,9 @@ def estimate_presets(
     shapes = {name: ModelConfig.model_validate({"preset": name, "dropout": own.dropout}) for name in PRESETS}
     named = next((name for name, shape in shapes.items() if _same_shape(shape, own)), THIS_RUN)
     shapes[named] = own
-    valid_tokens = reports[0].pairs * workload.tokens_per_pair
-    lines = min(config.train.translate_lines, reports[0].pairs)
+    held_out = sum(report.pairs for report in reports if report.name.startswith("valid"))
+    valid_tokens = held_out * workload.tokens_per_pair
+    lines = min(config.train.translate_lines, held_out)
     trials = _trials(config, shapes, workload, vocab, device)
     return [
         PresetEstimate(name, name == named, _estimate(config, *trials[name], workload, valid_tokens, lines, device))
@@ -93,7 +94,7 @@ def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
         tokenizer = Tokenizer.load(saved, config.tokenizer.shared)
         return tokenizer, len(tokenizer.target)
     size = config.tokenizer.vocab_size or usual_size(round(pairs))
-    sample = sample_pairs(config.data.train, SAMPLE, seed=1)
+    sample = sample_directions(directions(config, config.data.train), SAMPLE)
     try:
         return learn(sample, config.tokenizer.model_copy(update={"vocab_size": size})), size
     except ConfigError:  # a few pairs cannot fill this number of pieces

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from typing import Any
 
 from dragoman.config import RunConfig
 from dragoman.control.confidence import NAME
-from dragoman.data.corpus import read_pairs
 from dragoman.errors import DataError
 from dragoman.translator import Translator
 from dragoman.workflows.card_sections import confidence_section, robustness_section
 from dragoman.workflows.confidence import calibrate, confidence_facts
 from dragoman.workflows.evaluate import TestSet
+from dragoman.workflows.held_out import held_out_by_pair
 from dragoman.workflows.listener import Listeners
 from dragoman.workflows.robustness import LINES, measure_robustness
 
@@ -33,11 +32,15 @@ class Quality:
 def measure_quality(
     translator: Translator, config: RunConfig, test_set: TestSet, translations: Sequence[str], listener: Listeners
 ) -> Quality:
-    """Confidence from at most `train.card_lines` validation lines, robustness from a part of the scored test set."""
+    """Confidence from at most `train.card_lines` validation lines, robustness from a part of the scored test set.
+
+    Of a model of several pairs of languages both are those of the first pair of its validation text.
+    """
     quality, most = Quality(), config.train.card_lines
     if not most:
         return quality
-    pairs = [(pair.source, pair.target) for pair in islice(read_pairs(config.data.validation), most)]
+    first = held_out_by_pair(config, config.data.valid_corpora)[0]
+    pairs = [*zip(first.sources, first.references, strict=True)][:most]
     try:
         learned = calibrate(translator, pairs, listener=listener)
     except DataError as why:  # too little text: a model without confidence is a model too

@@ -6,14 +6,19 @@ other pairs in each epoch; the stream needs to know no more.
 
 from collections.abc import Sequence
 
-from dragoman.config import DataConfig
+from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.report import CorpusReport
 
 
 def training_pairs(data: DataConfig, reports: Sequence[CorpusReport]) -> float:
     """Pairs of an epoch that are the run's own: those of the training corpora by their weights."""
     train = reports[-len(data.train) :]
-    return sum(report.pairs * corpus.weight for report, corpus in zip(train, data.train, strict=True))
+    return sum(report.pairs * _times(corpus) for report, corpus in zip(train, data.train, strict=True))
+
+
+def _times(corpus: CorpusConfig) -> float:
+    """How often a pair of lines occurs in an epoch."""
+    return corpus.weight * (2 if corpus.both_directions else 1)
 
 
 def epoch_pairs(data: DataConfig, reports: Sequence[CorpusReport]) -> float:
@@ -25,7 +30,7 @@ def epoch_pairs(data: DataConfig, reports: Sequence[CorpusReport]) -> float:
 def replay_weight(data: DataConfig, reports: Sequence[CorpusReport]) -> float:
     """How often a pair of `replay` occurs in an epoch, next to the weight of its corpus."""
     replayed = [report for report in reports if report.name.startswith("replay")]
-    held = sum(report.pairs * corpus.weight for report, corpus in zip(replayed, data.replay, strict=True))
+    held = sum(report.pairs * _times(corpus) for report, corpus in zip(replayed, data.replay, strict=True))
     wanted = epoch_pairs(data, reports) - training_pairs(data, reports)
     return wanted / held if held else 0.0
 

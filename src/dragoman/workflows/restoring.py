@@ -111,9 +111,10 @@ def _same_configuration(path: Path, copy: Path) -> bool:
 def _same_hashes(path: Path, copy: Path) -> bool:
     """Whether two `data.json` are the same, apart from the test text and KEY=VALUE, which a resumed run may change."""
     try:
-        free = {"test": None, "general_test": None, "overrides": None}
-        hashes = [parse_json(file.read_bytes()) | free for file in (copy, path)]
-    except (OSError, ValueError, TypeError):
+        both = [parse_json(file.read_bytes()).items() for file in (copy, path)]
+        free = ("test", "general_test", "overrides")
+        hashes = [{key: value for key, value in each if not key.startswith(free)} for each in both]
+    except (OSError, ValueError, TypeError, AttributeError):
         return False
     return bool(hashes[0] == hashes[1])
 

@@ -178,7 +178,7 @@ def recorded_origin(note: Path) -> dict[str, Any] | None:
 def _check_inputs(
     note: Path, folder: Path, reports: Sequence[CorpusReport], tokenizer: Tokenizer, base: tuple[str, str] | None
 ) -> None:
-    learned = [report for report in reports if report.name not in SCORED_ONLY]
+    learned = [report for report in reports if not report.name.startswith(SCORED_ONLY)]
     try:
         hashes = parse_json(note.read_bytes())
         before = [tuple(hashes[report.name]) for report in learned]

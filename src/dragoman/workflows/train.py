@@ -7,10 +7,9 @@ OUTPUT/metrics.jsonl              losses and scores over time
 OUTPUT/model/                     the finished bundle
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
@@ -19,13 +18,11 @@ import torch
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import RunConfig
 from dragoman.config.file import changed_keys, read_config, require_text
-from dragoman.data.corpus import read_pairs, sample_pairs
+from dragoman.data.directions import directions, sample_directions
 from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import counted
-from dragoman.evaluation import Score, score_all
-from dragoman.exporting.golden import COUNT as GOLDEN
-from dragoman.exporting.golden import golden_sentences, golden_text
+from dragoman.evaluation import Score
 from dragoman.machine import usable_processors
 from dragoman.model.device import pick_device
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
@@ -37,13 +34,13 @@ from dragoman.training.estimate import Estimate
 from dragoman.training.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.loop import Trainer
 from dragoman.training.reports import Outcome
-from dragoman.translator import Translator
 from dragoman.workflows.adapter import adapter_section, base_file, describe_adapter, trained_adapter
 from dragoman.workflows.before_after import FineTuningReport, compare_with_base, section
 from dragoman.workflows.costs import estimate_run, refuse_beyond_memory, training_workload, with_choices
 from dragoman.workflows.data import check_with_progress
-from dragoman.workflows.evaluate import read_test_corpus, translate_all
+from dragoman.workflows.evaluate import TestSet
 from dragoman.workflows.finetune import apply_base_model
+from dragoman.workflows.held_out import golden_by_pair, score_by_pair, score_facts
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
 from dragoman.workflows.origin import KEY, TITLE, derived_origin, licence, origin_section
@@ -73,9 +70,11 @@ class TrainResult:
     """Folder of the model bundle."""
     outcome: Outcome
     scores: tuple[Score, ...] = ()
-    """BLEU, chrF and TER on the test set, or on the validation set if there is no test set."""
+    """BLEU, chrF and TER on the test set, or on the validation set if there is no test set; of the first pair."""
     copying: tuple[Score, ...] = ()
     """The same scores of the source text itself: what a model that translates nothing would get."""
+    by_pair: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
+    """The scores of each pair of languages by its name, such as `en-ko`."""
     estimate: Estimate | None = None
     """What the run was expected to cost when it started or resumed; None if that could not be known."""
     fine_tuning: FineTuningReport | None = None
@@ -191,18 +190,14 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     """Score the finished model and write its bundle."""
     config, model = run.config, trainer.final
     engine = TorchEngine(model, run.device)
-    translator = _translator(config, tokenizer, engine)
-    test_set = read_test_corpus(config.data.test or config.data.validation)  # what the finished model is scored on
-    translations = translate_all(translator, test_set.sources, run.listener)
-    scores = score_all(translations, test_set.references)
-    copying = score_all(test_set.sources, test_set.references)
-    for score, copied in zip(scores, copying, strict=True):
-        run.listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
-    make = lambda base: _translator(config, base.tokenizer, TorchEngine(base.load_model(), run.device))  # noqa: E731
-    report = compare_with_base(config, run.base, make, translator, test_set, translations, run.listener)
-    quality = measure_quality(translator, config, test_set, translations, run.listener)
+    options = config.decode.model_copy(update={"confidence": False})  # it is learned below
+    scored = score_by_pair(config, tokenizer, engine, options, run.listener)
+    first = scored[0]
+    test_set = TestSet(first.text.sources, first.text.references)
+    of_base = lambda base: TorchEngine(base.load_model(), run.device)  # noqa: E731
+    report = compare_with_base(config, run.base, of_base, (tokenizer, engine), scored, run.listener)
+    quality = measure_quality(first.translator, config, test_set, first.translations, run.listener)
     origin = recorded_origin(run.folder / DATA_NOTE)
-    watched = [pair.source for pair in islice(read_pairs(config.data.validation), GOLDEN)]
     compared = {"Compared with the base model": section(report)} if report else {}
     adapter = trained_adapter(run, outcome.averaged) if config.train.lora_rank and run.base else None
     write_bundle(
@@ -216,8 +211,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
             len(tokenizer.source),
             outcome,
             run.reports,
-            scores,
-            copying,
+            scored,
             teacher=run.teacher.manifest["name"] if run.teacher else None,
             sections=({TITLE: origin_section(origin)} if origin else {})
             | adapter_section(adapter)
@@ -227,28 +221,18 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
         facts={
             "data": summary(run.reports),
             "training": asdict(outcome),
-            "scores": _score_facts(config, scores),
+            "scores": score_facts(config, scored),
             **({"fine_tuning": asdict(report)} if report else {}),
             **({KEY: origin} if origin else {}),
             **quality.facts,
         },
         files=quality.files,
-        golden=golden_text(golden_sentences(tokenizer, engine, config.decode, watched)),
+        golden=golden_by_pair(config, tokenizer, engine),
         adapter=adapter,
     )
-    return TrainResult(run.folder / "model", outcome, tuple(scores), tuple(copying), fine_tuning=report)
-
-
-def _translator(config: RunConfig, tokenizer: Tokenizer, engine: TorchEngine) -> Translator:
-    """The translator of the run's finished model, or of its base model, before any confidence is learned."""
-    longest, language = config.data.max_length, config.project.source
-    options = config.decode.model_copy(update={"confidence": False})
-    return Translator(tokenizer, engine, options, max_source_tokens=longest, language=language)
-
-
-def _score_facts(config: RunConfig, scores: Sequence[Score]) -> list[dict[str, object]]:
-    on = "test" if config.data.test else "valid"
-    return [{"on": on, "metric": s.name, "value": s.value, "signature": s.signature} for s in scores]
+    by_pair = {one.text.pair.name: tuple(one.scores) for one in scored}
+    result = TrainResult(run.folder / "model", outcome, tuple(first.scores), tuple(first.copying), by_pair)
+    return replace(result, fine_tuning=report)
 
 
 def _save_tokenizer(run: Run) -> None:
@@ -260,12 +244,19 @@ def _save_tokenizer(run: Run) -> None:
         tokenizer = kept.tokenizer
     else:
         run.listener.notice("learning the tokenizer")
-        # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
-        pairs = sample_pairs(run.config.data.train, run.config.tokenizer.sample, seed=1)
-        project = run.config.project
-        tokenizer = learn(pairs, run.config.tokenizer, project.source_marks, project.target_marks)
+        tokenizer = learn_tokenizer(run.config)
     with atomic_folder(run.folder / "tokenizer") as partial:
         tokenizer.save(partial)
+
+
+def learn_tokenizer(config: RunConfig) -> Tokenizer:
+    """The tokenizer of the training text; a vocabulary of one side has the texts that are sources in any direction."""
+    project, found = config.project, directions(config, config.data.train)
+    if config.tokenizer.joint:
+        found = [direction for direction in found if not direction.reverse]
+    # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
+    pairs = sample_directions(found, config.tokenizer.sample)
+    return learn(pairs, config.tokenizer, project.source_marks, project.target_marks)
 
 
 def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:

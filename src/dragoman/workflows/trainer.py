@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
+from statistics import mean
 
 import torch
 from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig, RunConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.directions import directions
 from dragoman.data.report import CorpusReport
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
@@ -26,7 +26,7 @@ from dragoman.training.freezing import freeze
 from dragoman.training.loop import Trainer
 from dragoman.training.pull import Pull, read_start, save_start
 from dragoman.training.reports import TranslationScores
-from dragoman.translator import Translator
+from dragoman.workflows.held_out import held_out_by_pair
 from dragoman.workflows.listener import Listeners
 from dragoman.workflows.replay import replay_weight, with_replay
 
@@ -63,8 +63,9 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
     else:
         tokens, accumulate = _micro_batches(run, model.to(run.device))
     replay = replay_weight(config.data, run.reports) if config.data.replay and run.group.is_main else 0.0
+    data = with_replay(config.data, run.group.broadcast(replay)) if config.data.replay else config.data
     stream = BatchStream(
-        with_replay(config.data, run.group.broadcast(replay)) if config.data.replay else config.data,
+        data,
         tokenizer,
         batch_tokens=tokens,
         seed=config.train.seed,
@@ -72,9 +73,10 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         rank=run.group.rank,
         world=run.group.size,
         few_shapes=config.train.compile,
+        directions=directions(config, data.train),
     )
     valid, skipped = validation_batches(
-        config.data.validation,
+        directions(config, config.data.valid_corpora),
         tokenizer,
         max_length=config.data.max_length,
         batch_tokens=tokens,
@@ -128,23 +130,29 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
 def validator(
     tokenizer: Tokenizer, config: RunConfig, device: torch.device
 ) -> Callable[[Transformer], TranslationScores] | None:
-    """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines."""
-    pairs = list(islice(read_pairs(config.data.validation), config.train.translate_lines))
-    if not pairs:
+    """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines.
+
+    The scores of several pairs of languages are the mean of those of each.
+    """
+    if not config.train.translate_lines:
         return None
-    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    texts = held_out_by_pair(config, config.data.valid_corpora, config.train.translate_lines)
     greedy = DecodeConfig(beam=1)  # not [decode]: scores of runs with different searches stay comparable
 
     def translate(model: Transformer) -> TranslationScores:
-        translations = Translator(tokenizer, TorchEngine(model, device), greedy).translate(sources)
-        texts = [translation.text for translation in translations]
-        sample = len(texts) // 2
+        engine, found, by_pair = TorchEngine(model, device), list[list[str]](), dict[str, dict[str, float]]()
+        for text in texts:
+            found.append([one.text for one in text.translator(tokenizer, engine, greedy).translate(text.sources)])
+            scores = {"bleu": bleu(found[-1], text.references).value, "chrf": chrf(found[-1], text.references).value}
+            by_pair[text.pair.name] = scores
+        sample = len(found[0]) // 2
         return TranslationScores(
-            bleu(texts, references).value,
-            chrf(texts, references).value,
-            sources[sample],
-            texts[sample],
-            references[sample],
+            mean(scores["bleu"] for scores in by_pair.values()),
+            mean(scores["chrf"] for scores in by_pair.values()),
+            texts[0].sources[sample],
+            found[0][sample],
+            texts[0].references[sample],
+            by_pair if len(by_pair) > 1 else {},
         )
 
     return translate

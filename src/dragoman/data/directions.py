@@ -1,0 +1,40 @@
+"""Corpora in the directions in which they are read: a pair of languages, and which side is the source.
+
+Input: a configuration. Output: `Direction`s, each of which reads pairs as a corpus does. Without `project.pairs` there
+is one for each corpus, without language tokens.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dragoman.config import CorpusConfig, PairConfig, RunConfig
+from dragoman.data.corpus import Pair, read_pairs, sample_evenly
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A corpus as text of one pair of languages; None: the only pair of a model without language tokens."""
+
+    corpus: CorpusConfig
+    pair: PairConfig | None = None
+    reverse: bool = False
+    """Whether the target side of the corpus is the source."""
+
+    def read(self) -> Iterator[Pair]:
+        """The pairs of `read_pairs`, from the source of this direction to its target."""
+        pairs = read_pairs(self.corpus)
+        return (Pair(pair.target, pair.source, pair.line) for pair in pairs) if self.reverse else pairs
+
+
+def directions(config: RunConfig, corpora: Iterable[CorpusConfig]) -> list[Direction]:
+    """The corpora in order, those of both directions twice."""
+    return [
+        Direction(corpus, pair, reverse)
+        for corpus in corpora
+        for pair, reverse in zip(config.pairs_of(corpus), (False, True), strict=False)
+    ]
+
+
+def sample_directions(found: Iterable[Direction], size: int) -> list[tuple[str, str]]:
+    """Up to `size` pairs of normalised text, drawn evenly; the same for every seed of a run."""
+    return sample_evenly((pair for direction in found for pair in direction.read()), size, seed=1)
