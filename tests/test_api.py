@@ -22,12 +22,13 @@ FUNCTIONS = (
     "inspect",
     "learn_model_confidence",
     "load_config",
+    "merge_adapter",
     "mix_data",
     "open_bundle",
     "split_data",
     "train",
 )
-PATHS = {"config", "folder", "model", "output", "path", "reference", "source", "target", "teacher"}
+PATHS = {"base", "config", "folder", "model", "output", "path", "reference", "source", "target", "teacher"}
 
 
 def import_everything() -> None:

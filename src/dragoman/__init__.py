@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.import_model import ImportResult, import_model
     from dragoman.workflows.listener import Listener
+    from dragoman.workflows.merge import merge_adapter
     from dragoman.workflows.mix import MixResult, mix_data
     from dragoman.workflows.project import Project, init_project
     from dragoman.workflows.robustness import Robustness, evaluate_robustness
@@ -80,6 +81,7 @@ _MODULES = {
     "inspection.inspect": ("inspect",),
     "workflows.import_model": ("ImportResult", "import_model"),
     "workflows.listener": ("Listener",),
+    "workflows.merge": ("merge_adapter",),
     "workflows.mix": ("MixResult", "mix_data"),
     "workflows.project": ("Project", "init_project"),
     "workflows.robustness": ("Robustness", "evaluate_robustness"),
@@ -126,6 +128,7 @@ __all__ = [
     "inspect",
     "learn_model_confidence",
     "load_config",
+    "merge_adapter",
     "mix_data",
     "open_bundle",
     "pharaoh",

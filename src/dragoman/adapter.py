@@ -71,11 +71,16 @@ def scale_of(manifest: Mapping[str, Any]) -> float:
     return float(manifest["adapter"]["alpha"] / manifest["adapter"]["rank"])
 
 
+def base_folder(folder: Path, manifest: Mapping[str, Any]) -> Path:
+    """Where the base model was, as seen from the adapter's `folder`."""
+    return Path(os.path.normpath(folder.resolve() / manifest["base"]["path"]))
+
+
 def locate_base(folder: Path, manifest: Mapping[str, Any], given: Path | None) -> Path:
     """The folder of the base model: `given`, or where it was. Raises ModelError if it is not there."""
     if given:
         return given
-    where = Path(os.path.normpath(folder.resolve() / manifest["base"]["path"]))
+    where = base_folder(folder, manifest)
     if not (where / "bundle.json").is_file():
         raise ModelError(
             f"{folder}: an adapter of the model {manifest['base']['name']}, which is not in {where}; give it as --base"

@@ -10,13 +10,12 @@ The path of a line, down and back:
     Transformer                logits (`model.transformer`)
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any, Self, Unpack, overload
 
-from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions, Precision
 from dragoman.control.alignment import add_alignment
@@ -31,8 +30,8 @@ from dragoman.control.sentences import Sentence, join_line, translate_sentences
 from dragoman.control.splitting import encode_lines, halve
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
-from dragoman.errors import ConfigError, check_count, check_type, checked_path
-from dragoman.installed import resolve_model
+from dragoman.errors import ConfigError, check_count, check_type
+from dragoman.installed.opening import ModelPath, open_models
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
@@ -41,8 +40,6 @@ from dragoman.translation import Candidate, Translation
 
 # The file of a bundle that holds its glossary.
 GLOSSARY = "glossary.tsv"
-
-ModelPath = str | os.PathLike[str]
 
 
 class Translator(Directed):
@@ -94,15 +91,17 @@ class Translator(Directed):
         threads: int | None = None,
         options: DecodeConfig | None = None,
         glossary: GlossaryLike | None = None,
+        base: ModelPath | None = None,
     ) -> Self:
         """The translator of the bundle in folder `model`, or of an ensemble of several with the same vocabulary.
 
         A name may be that of a bundled model. `options` replace those that the (first) model was trained with;
-        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle. Raises
+        `precision` and `threads` are those of `of_bundle`. The glossary has priority over that of the bundle.
+        `base` is the base model of an adapter, if it is no longer where it was. Raises
         ModelError, ConfigError, ResourceError.
         """
         models = list(model) if isinstance(model, Sequence) and not isinstance(model, str | bytes) else [model]
-        bundles = [open_bundle(resolve_model(checked_path("model", one))) for one in models]
+        bundles = open_models(models, base)
         if not bundles:
             raise ConfigError("model: an empty list; give a model folder, or the name of a bundled model")
         return cls.of_bundle(
@@ -137,7 +136,8 @@ class Translator(Directed):
         engine = check_engine_request(engine, device, precision, threads)
         folders = [one.folder.absolute() for one in (bundle, *others)]
         again = partial(cls.load, folders, engine=engine, device=device, precision=precision, threads=threads)
-        again = partial(again, options=options, glossary=glossary)
+        base = next((one.base.folder.absolute() for one in (bundle, *others) if one.base), None)
+        again = partial(again, options=options, glossary=glossary, base=base)
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
         own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None

@@ -30,6 +30,7 @@ def model_glossary(
 def model_show(
     arguments: Annotated[list[str] | None, typer.Argument(help="The model, without -m.", metavar="MODEL")] = None,
     model: OptionalModel = None,
+    base: Base = None,
     as_json: Json = False,
 ) -> None:
     """Verify a model and describe it."""
@@ -38,7 +39,7 @@ def model_show(
     folder, rest = model_first(model, arguments)
     if rest:
         raise ConfigError(f"{rest[0]}: too many arguments; give one model")
-    show(folder, as_json)
+    show(folder, as_json, base)
 
 
 @model_app.command("merge")

@@ -19,6 +19,7 @@ def run_export(
     lines: int,
     force: bool,
     as_json: bool = False,
+    base: Path | None = None,
 ) -> None:
     """Export and report."""
     with Display() as display:
@@ -30,6 +31,7 @@ def run_export(
             options=changes(keys),
             lines=lines,
             force=force,
+            base=base,
             listeners=[display],
         )
     if as_json:

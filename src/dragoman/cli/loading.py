@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from dragoman.bundle import open_bundle
 from dragoman.cli.console import program, say
 from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
 from dragoman.control.request import change_options
 from dragoman.errors import ConfigError
-from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_models
 from dragoman.runtime import retain_freed_memory
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
@@ -21,12 +20,14 @@ from dragoman.translator import Translator
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """What --engine, --device, --precision and --threads ask for."""
+    """What --engine, --device, --precision, --threads and --base ask for."""
 
     engine: str = "auto"
     device: str = "auto"
     precision: str = "auto"
     threads: int | None = None
+    base: Path | None = None
+    """The base model of an adapter."""
 
 
 def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def load_translator(
     models: Sequence[Path], choice: EngineChoice, changes: Mapping[str, Any], glossary: Glossary | None = None
 ) -> Translator:
     """The translator of a model, or of an ensemble of several, with changed keys of the first one's [decode]."""
-    bundle, *others = [open_bundle(resolve_model(model)) for model in models]
+    bundle, *others = open_models(models, choice.base)
     options = change_options(bundle.config.decode, changes)
     translator = Translator.of_bundle(
         bundle,

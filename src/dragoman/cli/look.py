@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.bundle import open_bundle
 from dragoman.cli.console import print_json, say
 from dragoman.cli.output import STDOUT, refuse_unwritable
 from dragoman.config.file import build_section
 from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_models
 from dragoman.translator import GLOSSARY
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 # Alternatives printed for each piece.
 IN_TERMINAL, IN_JSON = 3, 10
-WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ class Request:
     layers: tuple[int, ...]
     threads: int | None
     as_json: bool
+    base: Path | None = None
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
@@ -42,8 +42,8 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     _refuse_outputs(request)
     if len(request.text.strip().splitlines()) > 1:
         raise DataError("look: takes one sentence, without line breaks; give one line")
-    bundle = open_bundle(resolve_model(request.model))
-    if resolve_model(request.model) != request.model and WEIGHTS not in bundle.manifest["files"]:
+    (bundle,) = open_models([request.model], request.base)
+    if resolve_model(request.model) != request.model and not bundle.has_weights:
         raise ModelError(
             f"{request.model}: bundled without the weights that look needs; train one with `dragoman demo`"
         )

@@ -7,15 +7,16 @@ from typing import Any
 from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
 from dragoman.cli.console import print_json, program, say
 from dragoman.errors import ModelError, counted
-from dragoman.installed import changeable_model, resolve_model
+from dragoman.installed import changeable_model
+from dragoman.installed.opening import open_models
 from dragoman.text.glossary import Glossary
 from dragoman.translator import GLOSSARY
 from dragoman.workflows.origin import licence, origin_of
 
 
-def show(folder: Path, as_json: bool) -> None:
+def show(folder: Path, as_json: bool, base: Path | None = None) -> None:
     """Verify every file of the bundle and print what it is. It is data: stdout. Raises ModelError."""
-    bundle = open_bundle(resolve_model(folder))
+    (bundle,) = open_models([folder], base)
     try:
         lines = _lines(bundle)
     except (AttributeError, LookupError, TypeError, ValueError):
@@ -37,7 +38,7 @@ def attach_glossary(folder: Path, glossary: Path) -> None:
 
 def merge(adapter: Path, output: Path, base: Path | None) -> None:
     """Write an adapter merged with its base model. Raises ConfigError and ModelError as `merge_adapter` does."""
-    from dragoman.workflows.adapter import merge_adapter  # torch
+    from dragoman.workflows.merge import merge_adapter
 
     whole = merge_adapter(adapter, output, base=base)
     say(f"{whole}: the whole model; `{program()} export -m {whole}` makes it fast")
@@ -52,6 +53,7 @@ def _lines(bundle: Bundle) -> list[str]:
         "name": manifest["name"],
         "languages": f"{languages['source']} → {languages['target']}",
         "architecture": f"Transformer, {manifest['parameters']:,} parameters, {_runs_on(bundle)}",
+        **_adapter(bundle),
         "layers": f"{model.encoder_layers} encoder, {model.decoder_layers} decoder, {model.norm_order}-LN",
         "widths": f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}",
         "pieces": f"{pieces} ({bundle.config.tokenizer.kind})",
@@ -65,6 +67,15 @@ def _lines(bundle: Bundle) -> list[str]:
     }
     scores = [f"{score['metric']:13} {score['value']:.1f} on {score['on']}" for score in manifest.get("scores", [])]
     return [f"{key:13} {value}" for key, value in rows.items() if value] + scores + _quality(manifest)
+
+
+def _adapter(bundle: Bundle) -> dict[str, str]:
+    """What an adapter adds to which model; nothing for a whole model."""
+    if not bundle.base:
+        return {}
+    facts, base = bundle.manifest["adapter"], bundle.manifest["base"]
+    numbers = f"LoRA of rank {facts['rank']}, α {facts['alpha']:g}, {facts['parameters']:,} of these parameters"
+    return {"adapter": numbers, "base": f"{base['name']} in {bundle.base.folder}, weights {base['sha256'][:12]}…"}
 
 
 def _runs_on(bundle: Bundle) -> str:

@@ -7,6 +7,7 @@ import typer
 
 from dragoman.cli.arguments import (
     GLOSSARY_HELP,
+    Base,
     Beam,
     Device,
     Engine,
@@ -60,6 +61,7 @@ def translate(
     device: Device = "auto",
     precision: Precision = "auto",
     threads: Threads = None,
+    base: Base = None,
     as_json: Json = False,
     jsonl: Annotated[
         bool,
@@ -80,7 +82,7 @@ def translate(
 
     sentences = [one for one in text or () if not one.startswith("decode.") or not split_keys([one])[1]]
     keys = [one for one in text or () if one not in sentences]
-    choice = EngineChoice(engine, device, precision, threads)
+    choice = EngineChoice(engine, device, precision, threads, base)
     request = Request(
         tuple(models or ()),
         tuple(sentences),
@@ -123,6 +125,7 @@ def look(
     beam: Beam = None,
     length_penalty: Penalty = None,
     threads: Threads = None,
+    base: Base = None,
     as_json: Json = False,
 ) -> None:
     """Show how a model translates your sentence, step by step.
@@ -135,7 +138,7 @@ def look(
     texts, keys = split_keys(arguments)
     if len(texts) != 1:
         raise ConfigError("look: give one sentence, in quotes")
-    request = Request(model, texts[0], target, html, npz, run, numbers(layers), threads, as_json)
+    request = Request(model, texts[0], target, html, npz, run, numbers(layers), threads, as_json, base)
     run_look(request, changes(decode_keys(keys), beam=beam, length_penalty=length_penalty))
 
 
@@ -182,6 +185,7 @@ def evaluate(
     device: Device = "auto",
     precision: Precision = "auto",
     threads: Threads = None,
+    base: Base = None,
     as_json: Json = False,
 ) -> None:
     """Score models on a test set.
@@ -198,7 +202,8 @@ def evaluate(
             raise ConfigError(f"{name}: has no effect with --score, which translates nothing; leave it out")
     reference, keys = search_keys(rest, 1, "SOURCE REFERENCE")
     given = changes([*keys, *(options or ())], beam=beam, length_penalty=length_penalty)
-    choice, target = EngineChoice(engine, device, precision, threads), reference[0] if reference else None
+    choice = EngineChoice(engine, device, precision, threads, base)
+    target = reference[0] if reference else None
     if suite is not None:
         from dragoman.cli.quality import run_suite
 
@@ -231,6 +236,7 @@ def export(
     ] = None,
     lines: Annotated[int, typer.Option(min=1, help="Maximum number of sentences to verify with.")] = 1000,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
+    base: Base = None,
     as_json: Json = False,
 ) -> None:
     """Export a model to CTranslate2, which needs no torch.
@@ -244,4 +250,4 @@ def export(
         raise ConfigError(f"--to {to}: choose one of: ctranslate2")
     folder, rest = model_first(model, arguments)
     text, keys = search_keys(rest, 2, "SOURCE REFERENCE")
-    run_export(folder, text, keys, quantization, output, lines, force, as_json)
+    run_export(folder, text, keys, quantization, output, lines, force, as_json, base)

@@ -70,5 +70,7 @@ class RunConfig(Section):
         if given and not self.train.start_from:
             raise ValueError(f"{given}: needs a base model; set train.start_from, or leave it out")
         if self.train.lora_rank and self.tokenizer.extend:
-            raise ValueError("tokenizer.extend: new pieces need embeddings, which train.lora_rank leaves; set it to 0")
+            raise ValueError(
+                "tokenizer.extend: new pieces need embeddings, which lora_rank does not train; set it to 0"
+            )
         return self

@@ -15,7 +15,9 @@ from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
+from dragoman.installed.opening import open_model
 from dragoman.model.initialise import evenly_spaced
+from dragoman.model.lora import load_merged, read_adapter
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
 from dragoman.text.tokenizer import Tokenizer
@@ -59,6 +61,8 @@ def across_checkpoints(
     config = _config(folder)
     tokenizer = Tokenizer.load(folder / "tokenizer", config.tokenizer.shared)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
+    named, scale = config.train.start_from, config.train.lora_rank and config.train.lora_scale
+    base = open_model(named).load_model() if named and scale else None  # then the checkpoints hold A and B only
     views = []
     for index in evenly_spaced(min(limit, len(steps)), len(steps)):
         step = steps[index]
@@ -66,7 +70,10 @@ def across_checkpoints(
         try:
             if (where / NOTE).exists() and (fault := fault_in(where, WEIGHTS.__eq__)):
                 raise ModelError(fault)
-            load_weights(model, where / WEIGHTS)
+            if base:
+                load_merged(model, base, read_adapter(where / WEIGHTS, base), scale)
+            else:
+                load_weights(model, where / WEIGHTS)
         except ModelError as error:
             views.append(CheckpointView(step, problem=str(error)))
         else:

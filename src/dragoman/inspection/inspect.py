@@ -9,13 +9,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
-from dragoman.errors import ModelError, check_type, checked_path
+from dragoman.errors import ModelError, check_type
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
-from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_model
 from dragoman.model.transformer import Transformer
 from dragoman.translator import Translator
 
@@ -85,7 +85,7 @@ def _bundle_of(model: Model) -> Bundle:
     if isinstance(model, Bundle):
         return model
     if not isinstance(model, Translator):
-        return open_bundle(resolve_model(checked_path("model", model)))
+        return open_model(model)
     if model.bundle is None:
         raise ModelError("this translator was made from an engine, not from a bundle; give the folder of its model")
     return model.bundle

@@ -1,27 +1,19 @@
-"""LoRA adapters: what a run that trains one is refused for, writing it, and merging it into a whole model.
+"""A run that trains a LoRA adapter: what it is refused for, what it reports, and what its folder ends with.
 
 The mathematics is in `dragoman.model.lora`, the files of an adapter in `dragoman.adapter` and `dragoman.bundle`.
 """
 
-from os import PathLike
-from pathlib import Path
-
 import torch
 
-from dragoman.adapter import ADAPTER, Adapter
-from dragoman.bundle import Bundle, open_bundle, write_bundle
+from dragoman.adapter import Adapter
+from dragoman.bundle import Bundle
 from dragoman.config import RunConfig
-from dragoman.errors import ConfigError, ModelError, checked_path
-from dragoman.installed import resolve_model
+from dragoman.errors import ConfigError
 from dragoman.model.lora import adapted_matrices
 from dragoman.model.transformer import Transformer
-from dragoman.storage import refuse_unwritable_folder
 from dragoman.training.averaging import average_weights
 from dragoman.training.freezing import freeze
 from dragoman.workflows.trainer import Run
-
-OWN_FACTS = {"format", "name", "languages", "architecture", "parameters", "files", "kind", "adapter", "base"}
-OWN_FILES = {"config.toml", "README.md", "golden.jsonl", ADAPTER}
 
 
 def check_adaptable(config: RunConfig) -> None:
@@ -29,8 +21,7 @@ def check_adaptable(config: RunConfig) -> None:
     train, width = config.train, min(config.model.d_model, config.model.d_ff)
     if train.lora_rank > width:
         raise ConfigError(
-            f"train.lora_rank: {train.lora_rank} is more than the rank {width} of the matrices themselves; "
-            "set it lower, often 4 to 32"
+            f"train.lora_rank: {train.lora_rank} is more than the rank {width} of the matrices themselves; set it lower"
         )
     with torch.device("meta"):
         model = Transformer(config.model, 1, 1)
@@ -83,41 +74,3 @@ def adapter_section(adapter: Adapter | None) -> dict[str, str]:
         f"needs (sha256 of its weights: {adapter.base_sha256}). The scores are those of the two together. "
         "`dragoman model merge` makes a whole model of them."
     }
-
-
-def merge_adapter(
-    adapter: str | PathLike[str], output: str | PathLike[str], *, base: str | PathLike[str] | None = None
-) -> Path:
-    """Write the whole model that an adapter and its base model are together; returns its folder.
-
-    `base` is the folder of the base model, if it is no longer where it was. Raises ConfigError if `output` exists,
-    ModelError if the model is no adapter, or its base is missing or another one.
-    """
-    where = base if base is None else resolve_model(checked_path("base", base))
-    bundle, target = open_bundle(checked_path("adapter", adapter), where), checked_path("output", output)
-    if not bundle.base:
-        raise ModelError(f"{bundle.folder}: a whole model, with nothing to merge; give the folder of an adapter")
-    if target.exists():
-        raise ConfigError(f"{target}: already exists; choose another folder")
-    refuse_unwritable_folder(target)
-    write_merged(bundle, target)
-    return target
-
-
-def write_merged(bundle: Bundle, target: Path) -> None:
-    """Write the adapter `bundle` merged with its base, with its facts, card, golden translations and other files."""
-    manifest, folder = bundle.manifest, bundle.folder
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    golden = folder / "golden.jsonl"
-    others = {name for name in manifest["files"] if name not in OWN_FILES}
-    merged = {"adapter": manifest["adapter"], "base": {key: manifest["base"][key] for key in ("name", "sha256")}}
-    write_bundle(
-        target,
-        config=bundle.config,
-        tokenizer=bundle.tokenizer,
-        model=bundle.load_model(),
-        card=card.replace("## Adapter\n\nA low-rank adapter", "## Adapter\n\nMerged from a low-rank adapter"),
-        facts={key: value for key, value in manifest.items() if key not in OWN_FACTS} | {"merged": merged},
-        golden=golden.read_text(encoding="utf-8") if golden.name in manifest["files"] else "",
-        files={name: (folder / name).read_text(encoding="utf-8") for name in sorted(others)},
-    )

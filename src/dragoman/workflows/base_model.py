@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundle import Bundle
 from dragoman.bundled import HOME
 from dragoman.errors import ModelError
-from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_model
 
 
 def open_base_model(folder: Path) -> Bundle:
     """The verified bundle in `folder`, or the name of a bundled model. Raises ModelError unless it has weights."""
-    base = open_bundle(resolve_model(folder))
+    base = open_model(folder)
     if base.folder.parent == HOME:
         raise ModelError(
             f"{folder}: a bundled model, without the weights that training starts from; "

@@ -15,12 +15,12 @@ from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
-from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
 from dragoman.data.report import CorpusReport, require_usable
 from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
-from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_model
 from dragoman.storage import storage_error
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
@@ -56,7 +56,7 @@ def distill(
         where = str(config)
         student_config, given = read_config(config)
     require_text(student_config, where)
-    bundle, listener = open_bundle(resolve_model(checked_path("teacher", teacher))), Listeners(listeners)
+    bundle, listener = open_model(checked_path("teacher", teacher)), Listeners(listeners)
     _check_teacher(student_config, bundle, where)
     distilled_config = student_of(student_config, given, bundle, where, keep_original)
     folder = output_of(student_config)

@@ -19,6 +19,7 @@ from dragoman.errors import ConfigError, QualityError, checked_path, counted
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
+from dragoman.installed.opening import open_models
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.storage import refuse_unwritable_folder, storage_error
 from dragoman.text.marks import Marks
@@ -26,6 +27,7 @@ from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.held_out import held_out_by_pair
 from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.merge import write_merged
 
 QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
 
@@ -59,20 +61,24 @@ def export(
     lines: int = 1000,
     force: bool = False,
     languages: str = "",
+    base: str | PathLike[str] | None = None,
     listeners: Iterable[Listener] = (),
 ) -> ExportResult:
     """Convert the bundle `model` to CTranslate2, verify the result, and write it into the bundle.
 
     It is verified with at most `lines` pairs of `source` and `reference`, or of the validation text of the model's run,
     and `options`, keys of [decode]. `quantization` is int8, int8_bfloat16 or float32. With `output` the export goes
-    into a new bundle without the training weights. In a model of several pairs of languages `languages` is that of the
-    text, such as `ko-en`. An existing export is replaced only with `force`. Raises
+    into a new bundle without the training weights; that of an adapter always does, merged with its base model, which
+    `base` names if it is not where it was. In a model of several pairs of languages `languages` is that of the text,
+    such as `ko-en`. An existing export is replaced only with `force`. Raises
     QualityError if the export translates worse than the model; nothing is written then.
     """
     if quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
-    bundle = open_bundle(model)
+    (bundle,) = open_models([model], base)
     bundle.require_weights()
+    if bundle.base and output is None:
+        raise ConfigError(f"{bundle.folder}: an adapter, whose export is a whole model; give its folder with -o")
     target = bundle.folder if output is None else checked_path("output", output)
     search = build_section(bundle.config.decode, options or {}, "decode")
     name, separate = f"ct2-{quantization}", output is not None
@@ -101,6 +107,9 @@ def export(
             verdicts = _verify_pairs(bundle, search, exact, folders, texts, candidates, listener)
         except QualityError as error:
             raise QualityError(f"{model}: not exported to {quantization}: {error}") from None
+        if bundle.base:
+            write_merged(bundle, temporary / "merged")
+            bundle = open_bundle(temporary / "merged")
         _write(bundle, folders[quantization], name, target, separate, verdicts[quantization])
     return ExportResult(target, name, verdicts["float32"], verdicts[quantization])
 
