@@ -48,7 +48,7 @@ class Tensors(MutableMapping[str, Tensor]):
         """Raises ModelError for a tensor of another kind than floating-point numbers."""
         if name not in self.names:
             raise KeyError(name)
-        tensor = self.loaded[name] if self.pickled else self._read(name)
+        tensor = self.loaded[name] if name in self.loaded else self._read(name)
         stored = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
         if not stored or not tensor.is_floating_point():
             raise ModelError(f"{self.path}: tensor {name} is not a plain tensor of floating-point numbers; {AGAIN}")
@@ -69,7 +69,7 @@ class Tensors(MutableMapping[str, Tensor]):
         self.loaded.pop(name, None)
 
     def __setitem__(self, name: str, tensor: Tensor) -> None:
-        raise TypeError("tensors of a file are read, not written")
+        self.names[name], self.loaded[name] = None, tensor
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
