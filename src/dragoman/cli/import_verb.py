@@ -29,6 +29,10 @@ def import_verb(
     quantization: Annotated[
         str | None, typer.Option("--quantization", "-q", help="Export too: int8, int8_bfloat16 or float32.")
     ] = None,
+    weights: Annotated[
+        bool,
+        typer.Option("--weights", help="CTranslate2, Argos: dequantise, so that it can be trained."),
+    ] = False,
     no_trial: Annotated[bool, typer.Option("--no-trial", help="Do not try whether the model translates.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a model that was imported before.")] = False,
     as_json: Json = False,
@@ -52,6 +56,7 @@ def import_verb(
         license=license,
         kind=kind,
         quantization=quantization,
+        weights=weights,
         trial=not no_trial,
         force=force,
         as_json=as_json,

@@ -33,8 +33,11 @@ DECODE = {"beam": 4, "length_penalty": 0.4}
 LICENSE_LINE = re.compile(r"^\W*licen[cs]e\W*:\W*(\S.*?)\W*$", re.IGNORECASE | re.MULTILINE)
 
 
-def read_argos(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path) -> Foreign:
-    """Read a package, or the folder that it was unpacked to. Raises ConfigError and ModelError."""
+def read_argos(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path, weights: bool = False) -> Foreign:
+    """Read a package, or the folder that it was unpacked to; `weights` as for `read_ctranslate2`.
+
+    Raises ConfigError and ModelError.
+    """
     package = path if path.is_dir() else _extract(path, scratch / "package")
     metadata = _metadata(package / METADATA)
     _refuse_bpe(path, {one.name for one in package.iterdir()})
@@ -59,6 +62,7 @@ def read_argos(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path
         decode=DECODE,
         project=project,
         notes=["sentences are found by Dragoman's own rules, not by the package's model"],
+        weights=weights,
     )
 
 

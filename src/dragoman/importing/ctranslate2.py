@@ -7,30 +7,37 @@ the same numbering (`ct2_tokenizer`), and a configuration whose [model] is read 
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dragoman.config import RunConfig
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.ct2_folder import CT2Folder, read_ct2_folder
-from dragoman.importing.ct2_rows import TARGET_TABLES, Renumbering, source_table, write_engine_folder
+from dragoman.importing.ct2_rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
 from dragoman.importing.ct2_tokenizer import FolderTokenizer, read_tokenizer
 from dragoman.importing.foreign import Foreign, foreign_config
 from dragoman.importing.model_bin import ModelBin
 from dragoman.importing.origin import Origin, origin_of_folder
 
 CHANGES = ("The vocabulary is renumbered; the weights, and what the network computes, are the same.",)
+DEQUANTISED = "The weights were dequantised."
+REMEDY = "import it without --weights"
 # CTranslate2's numbers of activations that our networks have.
 RELU, SWISH = 0, 2
 
 
-def read_ctranslate2(path: Path, *, pair: tuple[str, str] | None, scratch: Path) -> Foreign:
-    """Read a folder of CTranslate2. Raises ConfigError without a pair of languages, and ModelError."""
+def read_ctranslate2(path: Path, *, pair: tuple[str, str] | None, scratch: Path, weights: bool = False) -> Foreign:
+    """Read a folder of CTranslate2, with `weights` as a network that can be trained, which needs torch.
+
+    Raises ConfigError without a pair of languages, and ModelError.
+    """
     if pair is None:
         raise ConfigError("--pair: a folder of CTranslate2 names no languages; give them, as in --pair en-ko")
     folder = read_ct2_folder(path)
     found = read_tokenizer(folder)
     origin = origin_of_folder("ctranslate2", path, [*folder.files, *found.files], CHANGES)
-    return foreign_of(folder, found, path, pair, origin, scratch)
+    return foreign_of(folder, found, path, pair, origin, scratch, weights=weights)
 
 
 def foreign_of(
@@ -44,6 +51,7 @@ def foreign_of(
     decode: Mapping[str, Any] | None = None,
     project: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
+    weights: bool = False,
 ) -> Foreign:
     """The model of a checked folder that was read from `path`; its files for the engine are written to `scratch`."""
     start = folder.config["decoder_start_token"]
@@ -51,10 +59,12 @@ def foreign_of(
     source = target if folder.shared else Renumbering.of(found.source, folder.source, start)
     shape, own = model_shape(folder)
     config = foreign_config(path, pair, model=shape, tokenizer=_segmentation(found), decode=decode, project=project)
-    if not own:
+    if not own and not weights:
         notes = [*notes, "a network that Dragoman's own has no options for: [model] gives its sizes"]
-    engine_folder = write_engine_folder(folder, source, target, scratch)
     notes = [*folder.notes, *found.notes, *notes]
+    if weights:
+        return _trainable(folder, found, config, origin, source, target, own, notes)
+    engine_folder = write_engine_folder(folder, source, target, scratch)
     return Foreign(
         config,
         found.tokenizer,
@@ -63,6 +73,29 @@ def foreign_of(
         parameters=folder.model.parameters,
         notes=notes,
     )
+
+
+def _trainable(
+    folder: CT2Folder,
+    found: FolderTokenizer,
+    config: RunConfig,
+    origin: Origin,
+    source: Renumbering,
+    target: Renumbering,
+    own: bool,
+    notes: Sequence[str],
+) -> Foreign:
+    """The model with weights for our own network. Raises ModelError if it is of another architecture."""
+    if not own:
+        raise ModelError(f"{folder.model.path}: an architecture that Dragoman's network has no options for; {REMEDY}")
+    try:
+        from dragoman.importing.ct2_weights import weights_of
+    except ImportError:
+        raise ModelError(f'{folder.path}: --weights needs `pip install "dragoman[train]"`') from None
+    shape, tensors = weights_of(folder, config.model, source, target)
+    if quantization(folder.model) != "float32":
+        origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
+    return Foreign(config.model_copy(update={"model": shape}), found.tokenizer, origin, tensors=tensors, notes=notes)
 
 
 def _segmentation(found: FolderTokenizer) -> dict[str, Any]:

@@ -22,6 +22,8 @@ KINDS = {
     "ctranslate2": ("dragoman.importing.ctranslate2", "read_ctranslate2"),
     "argos": ("dragoman.importing.argos", "read_argos"),
 }
+# Those that only CTranslate2 runs, unless their weights are asked for.
+WITHOUT_WEIGHTS = ("ctranslate2", "argos")
 # model_type in config.json → the kind that reads it; and types that CTranslate2 converts to a folder of its own.
 MODEL_TYPES = {"marian": "marian", "m2m_100": "m2m"}
 CONVERTIBLE = ("bart", "mbart", "mt5", "pegasus", "t5", "umt5")

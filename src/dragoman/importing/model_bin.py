@@ -70,13 +70,13 @@ class ModelBin:
 
     def floats(self, name: str) -> NDArray[np.float32]:
         """The data as float32, dequantised: w = q / scale, of each row or of the matrix."""
-        variable, data = self.find(name), self.array(name)
-        assert variable
+        owner = self.aliases.get(name, name)  # an alias of a matrix has no scale of its own
+        variable, data = self.variables[owner], self.array(owner)
         if variable.type == "bfloat16":
             return (data.astype(np.uint32) << 16).view(np.float32)
         floats: NDArray[np.float32] = data.astype(np.float32)
-        if variable.type in ("int8", "int16") and f"{name}_scale" in self:
-            scale = self.floats(f"{name}_scale")
+        if variable.type in ("int8", "int16") and f"{owner}_scale" in self:
+            scale = self.floats(f"{owner}_scale")
             floats /= scale[:, None] if scale.ndim else scale
         return floats
 

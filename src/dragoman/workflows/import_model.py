@@ -18,7 +18,7 @@ from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.importing.foreign import Foreign, name_of
 from dragoman.importing.hub import Hub, HuggingFaceHub, Repository, origin_on_hub, parse_name
-from dragoman.importing.kinds import kind_of, reader_of
+from dragoman.importing.kinds import WITHOUT_WEIGHTS, kind_of, reader_of
 from dragoman.importing.origin import UNKNOWN, Origin
 from dragoman.importing.trial import Trial, check_pieces, try_pairs
 from dragoman.parsing import parse_json
@@ -67,6 +67,7 @@ def import_model(
     license: str | None = None,
     kind: str | None = None,
     quantization: str | None = None,
+    weights: bool = False,
     trial: bool = True,
     force: bool = False,
     hub: Hub | None = None,
@@ -76,8 +77,9 @@ def import_model(
 
     It is tried on the pairs of `source` and `reference` (or of one .tsv or .jsonl file), or on the embedded English and
     Korean text, unless `trial` is false. `pair`, as "en-ko", and `license` are needed where the files do not name them;
-    `kind` where they could be of several. With `quantization` the model is exported too. `force` replaces a bundle that
-    was imported before. `hub` is where `hf:` downloads from, huggingface.co unless given.
+    `kind` where they could be of several. With `weights` a model of CTranslate2 or Argos is dequantised, so that it can
+    be trained. With `quantization` the model is exported too. `force` replaces a bundle that was imported
+    before. `hub` is where `hf:` downloads from, huggingface.co unless given.
 
     Raises ConfigError, ModelError for what cannot be imported, QualityError for a model that does not translate;
     nothing is written then.
@@ -95,7 +97,7 @@ def import_model(
         scratch.mkdir()
         repository = (hub or HuggingFaceHub()).look_up(*named) if named else None
         folder = _download(hub or HuggingFaceHub(), repository, listener) if repository else path
-        foreign = _read(folder, kind, languages, scratch, listener)
+        foreign = _read(folder, kind, languages, scratch, weights, listener)
         foreign = _licensed(foreign, path, repository, license, listener)
         text = given or embedded_text(foreign.config.project)
         if quantization:
@@ -144,12 +146,17 @@ def _download(hub: Hub, repository: Repository, listener: Listeners) -> Path:
     return hub.download(repository, listener.counter("downloading", "bytes", total))
 
 
-def _read(path: Path, kind: str | None, pair: tuple[str, str] | None, scratch: Path, listener: Listeners) -> Foreign:
+def _read(
+    path: Path, kind: str | None, pair: tuple[str, str] | None, scratch: Path, weights: bool, listener: Listeners
+) -> Foreign:
     """The model at `path`, by the reader of its kind."""
     kind = kind or kind_of(path)
+    if weights and kind not in WITHOUT_WEIGHTS:
+        raise ConfigError(f"--weights: a model of kind {kind} has weights anyway; leave it out")
     listener.notice(f"reading {path}, a model of kind {kind}")
     try:
-        foreign = reader_of(kind)(path, pair=pair, scratch=scratch)
+        options = {"weights": True} if weights else {}
+        foreign = reader_of(kind)(path, pair=pair, scratch=scratch, **options)
     except FileNotFoundError as error:
         raise ModelError(f"{error.filename or path}: missing; fetch the file too, or check --as {kind}") from None
     for note in foreign.notes:
