@@ -20,13 +20,16 @@ FUNCTIONS = (
     "export",
     "import_model",
     "inspect",
+    "install_model",
     "learn_model_confidence",
     "load_config",
     "merge_adapter",
     "mix_data",
     "open_bundle",
+    "pack_model",
     "split_data",
     "train",
+    "verify_model",
 )
 PATHS = {"base", "config", "folder", "model", "output", "path", "reference", "source", "target", "teacher"}
 

@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from dragoman.workflows.listener import Listener
     from dragoman.workflows.merge import merge_adapter
     from dragoman.workflows.mix import MixResult, mix_data
+    from dragoman.workflows.models import ModelInfo, PackResult, install_model, list_models, pack_model, remove_model
     from dragoman.workflows.project import Project, init_project
     from dragoman.workflows.robustness import Robustness, evaluate_robustness
     from dragoman.workflows.train import TrainResult, train
+    from dragoman.workflows.verify_model import ModelCheck, verify_model
 
 _MODULES = {
     "bundle": ("Bundle", "open_bundle"),
@@ -83,9 +85,11 @@ _MODULES = {
     "workflows.listener": ("Listener",),
     "workflows.merge": ("merge_adapter",),
     "workflows.mix": ("MixResult", "mix_data"),
+    "workflows.models": ("ModelInfo", "PackResult", "install_model", "list_models", "pack_model", "remove_model"),
     "workflows.project": ("Project", "init_project"),
     "workflows.robustness": ("Robustness", "evaluate_robustness"),
     "workflows.train": ("TrainResult", "train"),
+    "workflows.verify_model": ("ModelCheck", "verify_model"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -106,7 +110,10 @@ __all__ = [
     "Interrupted",
     "Listener",
     "MixResult",
+    "ModelCheck",
     "ModelError",
+    "ModelInfo",
+    "PackResult",
     "Project",
     "QualityError",
     "ResourceError",
@@ -126,14 +133,19 @@ __all__ = [
     "import_model",
     "init_project",
     "inspect",
+    "install_model",
     "learn_model_confidence",
+    "list_models",
     "load_config",
     "merge_adapter",
     "mix_data",
     "open_bundle",
+    "pack_model",
     "pharaoh",
+    "remove_model",
     "split_data",
     "train",
+    "verify_model",
 ]
 
 

@@ -126,7 +126,7 @@ def open_bundle(folder: str | os.PathLike[str], base: str | os.PathLike[str] | N
     Raises ModelError that names the file at fault, or if the base model is missing or another one.
     """
     folder = checked_path("model", folder)
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder)
     for name, expected in manifest["files"].items():
         _verify(folder, name, expected)
     try:
@@ -198,7 +198,7 @@ def update_bundle(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Ite
     """
     folder, inside = folder.resolve(), bundle.folder  # a link is kept, the folder that it names is replaced
     with atomic_folder(folder) as partial:
-        manifest = _read_manifest(inside)  # again, because another process may have added to it
+        manifest = read_manifest(inside)  # again, because another process may have added to it
         listed = set(manifest["files"])
         own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
         others = own.keys() - listed - {"bundle.json"}  # the user's own files stay, unlisted
@@ -250,7 +250,8 @@ def _hardlink_or_copy(source: Path, destination: Path) -> None:
         shutil.copy2(source, destination, follow_symlinks=False)
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The `bundle.json` of a bundle whose files are not verified. Raises ModelError."""
     path = folder / "bundle.json"
     restore(folder)
     if folder.is_file():

@@ -137,9 +137,30 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder, which is gone at once or still whole, even if the process is killed.
+
+    What a killed process left of it is removed when `folder` is written again. Raises DragomanError if it stays.
+    """
+    folder = Path(os.path.abspath(folder))
+    try:
+        with locked(_lock_file(folder)):
+            _restore(folder)
+            partial = partial_folder(folder)
+            _remove(partial)
+            _remove(_old(folder))  # or else it would be restored
+            folder.rename(partial)
+            _flush(folder.parent)
+            _remove(partial)
+    except OSError as error:
+        raise storage_error(folder, error, "; nothing was removed") from None
+
+
 def refuse_unwritable_folder(folder: Path) -> None:
     """Raise DragomanError, before long work, if `atomic_folder` could not create `folder`."""
     parent = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
+    if not parent.is_dir():
+        raise storage_error(folder, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
     if not os.access(parent, os.W_OK | os.X_OK):
         raise storage_error(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 

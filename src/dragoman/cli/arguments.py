@@ -43,17 +43,19 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 data_app = typer.Typer(help="Check, clean, split and mix parallel text.", no_args_is_help=True)
-model_app = typer.Typer(help="Show a trained model, or add something to it.", no_args_is_help=True)
+model_app = typer.Typer(help="List, verify, pack and install models; add something to one.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(model_app, name="model")
+
+MODEL_HELP = "Folder of a model, or a name that `dragoman model list` shows."
 
 Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]
 Overrides = Annotated[
     list[str] | None,
     typer.Argument(help="Override configuration keys, e.g. train.max_steps=1000.", metavar="KEY=VALUE"),
 ]
-Model = Annotated[Path, typer.Option("--model", "-m", help="Folder of a trained model.")]
-OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help="Folder of a trained model.")]
+Model = Annotated[Path, typer.Option("--model", "-m", help=MODEL_HELP)]
+OptionalModel = Annotated[Path | None, typer.Option("--model", "-m", help=MODEL_HELP)]
 Base = Annotated[
     Path | None, typer.Option("--base", help="Folder of the base model of an adapter, if it is not where it was.")
 ]

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 import typer
 
-from dragoman.cli import bundle_verbs, data_verbs, import_verb, model_verbs, verbs  # noqa: F401 - they register themselves
+from dragoman.cli import (  # noqa: F401 - they register themselves
+    bundle_verbs,
+    data_verbs,
+    import_verb,
+    installed_verbs,
+    model_verbs,
+    verbs,
+)
 from dragoman.cli.arguments import app
 from dragoman.cli.console import as_called
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError

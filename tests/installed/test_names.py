@@ -11,16 +11,6 @@ from dragoman.errors import ConfigError, ModelError
 from dragoman.installed import changeable_model, installed_names, models_folder, name_of_model, resolve_model
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of installed models, and an empty current folder."""
-    monkeypatch.setenv("DRAGOMAN_HOME", str(tmp_path / "home"))
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    (tmp_path / "home" / "models").mkdir(parents=True)
-    return tmp_path / "home" / "models"
-
-
 def put(folder: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "bundle.json").write_text("{}")

@@ -1,0 +1,98 @@
+"""`verify_model` finds a model whose hashes are right and whose files do not belong together."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle import Bundle
+from dragoman.bundled import HOME
+from dragoman.errors import ModelError
+from dragoman.model.weights import load_tensors, save_tensors
+from dragoman.workflows import verify_model as module
+from dragoman.workflows.models import install_model
+from dragoman.workflows.verify_model import verify_model
+
+Relist = Callable[[Path], None]
+
+
+def test_a_model_that_is_as_it_was_made(toy: Bundle) -> None:
+    found = verify_model(toy.folder)
+    assert (found.files, found.sentences, found.skipped) == (len(toy.manifest["files"]), 6, ())
+    [torch] = found.engines
+    assert (torch.engine, torch.identical) == ("torch", 6)
+    assert torch.mean <= torch.largest <= 1e-4
+
+
+@pytest.mark.parametrize("name", ["en-ko", "ko-en"])
+def test_the_bundled_models_on_this_processor(name: str) -> None:
+    [export] = verify_model(name).engines
+    assert export.engine == "ct2-int8"
+    assert export.mean < module.QUANTIZED / 5
+    assert export.identical > 16
+
+
+def test_weights_of_another_model_are_named(toy: Bundle, relist: Relist) -> None:
+    weights = toy.folder / "model.safetensors"
+    changed = {name: tensor + 0.05 for name, tensor in load_tensors(weights).items()}
+    save_tensors(weights, changed)
+    relist(toy.folder)
+    with pytest.raises(ModelError, match=r"model\.safetensors: log P of a token of 6 golden sentences differs by"):
+        verify_model(toy.folder)
+
+
+def test_an_export_of_another_model_is_named(tmp_path: Path, relist: Relist, home: Path) -> None:
+    folder = shutil.copytree(HOME / "en-ko", tmp_path / "mixed")
+    lines = (folder / "golden.jsonl").read_text(encoding="utf-8").splitlines()
+    golden = [json.loads(line) for line in lines]
+    for one, other in pairwise(golden):  # the network of a model that translates differently
+        one["translation"], one["log_probs"] = other["translation"], other["log_probs"]
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in golden)
+    (folder / "golden.jsonl").write_text(text, encoding="utf-8")
+    relist(folder)
+    message = r"mixed/ct2-int8/model\.bin: log P of tokens, on average, of 32 golden sentences differs by .* nats from"
+    with pytest.raises(ModelError, match=message):
+        verify_model(folder)
+    with pytest.raises(ModelError, match=message):  # an installation verifies what it installs
+        install_model(folder, name="mixed")
+    assert list(home.iterdir()) == []
+
+
+def test_a_tokenizer_of_another_model_is_named(tmp_path: Path, relist: Relist) -> None:
+    folder = shutil.copytree(HOME / "en-ko", tmp_path / "mixed")
+    golden = [json.loads(line) for line in (folder / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    golden[2]["tokens"] = golden[2]["tokens"][::-1]
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in golden)
+    (folder / "golden.jsonl").write_text(text, encoding="utf-8")
+    relist(folder)
+    with pytest.raises(ModelError, match=r"mixed/tokenizer: divides golden sentence 3 differently from golden\.jsonl"):
+        verify_model(folder)
+
+
+def test_what_cannot_be_verified_is_named(toy: Bundle, relist: Relist, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = json.loads((toy.folder / "bundle.json").read_text())
+    del manifest["files"]["golden.jsonl"]
+    (toy.folder / "bundle.json").write_text(json.dumps(manifest))
+    (toy.folder / "golden.jsonl").unlink()
+    found = verify_model(toy.folder)
+    assert (found.engines, found.skipped) == ((), ("the translations: the model has no golden sentences",))
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert verify_model(toy.folder).skipped[1] == (
+        'the weights: the torch engine needs `pip install "dragoman[train]"`'
+    )
+
+
+def test_verification_of_an_export_needs_no_torch() -> None:
+    code = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('torch', 'safetensors', 'jaxtyping', 'tomli_w')))\n"
+        "import dragoman\n"
+        "print(len(dragoman.verify_model('en-ko').engines), dragoman.install_model('en-ko', name='k').name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 k\n", "")
