@@ -1,6 +1,7 @@
 """The network of an imported model: its tensors, checked once more against the configuration, in a Transformer."""
 
 import torch
+from torch import nn
 
 from dragoman.errors import ModelError
 from dragoman.importing.foreign import Foreign
@@ -8,25 +9,24 @@ from dragoman.model.transformer import Transformer
 
 
 def network_of(foreign: Foreign) -> Transformer:
-    """The network with the weights of `foreign`, whose dictionary is empty afterwards. Raises ModelError.
+    """The network with the very tensors of `foreign`, whose dictionary is empty afterwards. Raises ModelError.
 
-    Each tensor is given up as soon as it is copied, so that no more than twice the weights are in memory.
+    No weights are initialised or copied, so that those of the model are in memory once.
     """
     tensors = foreign.tensors
     assert tensors is not None
-    with torch.random.fork_rng(devices=[]):
+    with torch.device("meta"):
         model = Transformer(foreign.config.model, len(foreign.tokenizer.source), len(foreign.tokenizer.target))
     parameters = dict(model.named_parameters())
     where = foreign.origin.name
     if odd := sorted(tensors.keys() ^ parameters.keys()):
         raise ModelError(f"{where}: missing or unexpected tensor {odd[0]}; fetch the model again")
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            found = tensors.pop(name)
-            if found.shape != parameter.shape:
-                shapes = f"{tuple(found.shape)}, expected {tuple(parameter.shape)}"
-                raise ModelError(f"{where}: tensor {name} is {shapes}; weights and vocabulary differ")
-            if not found.isfinite().all():
-                raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the model again")
-            parameter.copy_(found)
+    for name, parameter in parameters.items():
+        found = tensors.pop(name)
+        if found.shape != parameter.shape:
+            shapes = f"{tuple(found.shape)}, expected {tuple(parameter.shape)}"
+            raise ModelError(f"{where}: tensor {name} is {shapes}; weights and vocabulary differ")
+        if not found.isfinite().all():
+            raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the model again")
+        torch.utils.swap_tensors(parameter, nn.Parameter(found.float()))  # in place: a shared matrix stays shared
     return model.eval()

@@ -1,5 +1,6 @@
 """Weights on disk: named tensors as safetensors, read and checked. Importing this module needs no torch."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,36 @@ if TYPE_CHECKING:
     from dragoman.model.transformer import Transformer
 
 
-def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
-    """Write named tensors as safetensors."""
-    from safetensors.torch import save
+# The names of dtypes in safetensors.
+DTYPES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "bool": "BOOL",
+    "uint8": "U8",
+    **{f"int{bits}": f"I{bits}" for bits in (64, 32, 16, 8)},
+}
 
-    path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
+
+def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
+    """Write named tensors as safetensors, one after the other: the library's `save` copies all of them first, and its
+    `save_file` does not say which error of the disk it had."""
+    import torch
+
+    order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))  # every tensor is aligned
+    header, end = {}, 0
+    for name in order:
+        start, end = end, end + tensors[name].numel() * tensors[name].element_size()
+        kind = DTYPES[str(tensors[name].dtype).removeprefix("torch.")]
+        header[name] = {"dtype": kind, "shape": list(tensors[name].shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            flat = tensors[name].detach().cpu().contiguous().reshape(-1)
+            file.write(flat.view(torch.uint8).numpy().data)
 
 
 def load_tensors(path: Path) -> dict[str, "Tensor"]:

@@ -223,28 +223,21 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Liste
     bundle, found = open_bundle(folder), ImportResult(folder, foreign.origin)
     golden, outcome = "", NOT_TRIED
     if text.pairs:
-        translator = Translator.of_bundle(bundle)
-        trial = try_pairs(translator.marked_engine, bundle.tokenizer, text.pairs)
-        if trial is None:
-            raise DataError(f"{text.name}: no pair is short enough to try the model on; give sentences")
-        try:
-            trial.require()
-        except QualityError as error:
-            raise QualityError(f"{path}: not imported: {error}; --no-trial imports it untried") from None
+        project = bundle.config.project
+        translator = Translator.of_bundle(bundle).to(project.target, project.source)
+        trial = _passed_trial(translator, text, path)
         outcome = f"Tried on {text.name}: {trial.summary}."
         listener.notice(outcome)
         for warning in trial.warnings:
             listener.on_warning(warning)
         sources = [source for source, _ in text.pairs]
-        references = [target for _, target in text.pairs]
-        translations = translate_all(translator, sources, listener)
-        scores, copying = (_scores(lines, references) for lines in (translations, sources))
-        for score, copied in zip(scores, copying, strict=True):
-            listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
+        scores, copying = _measured(translator, sources, text, listener)
         found = replace(found, trial=trial, scores=scores, copying=copying)
         if bundle.has_weights:
+            name = project.name_of_pair if len(project.pairs) > 1 else ""
+            options = bundle.config.decode
             golden = golden_text(
-                golden_sentences(bundle.tokenizer, translator.marked_engine, bundle.config.decode, sources[:COUNT])
+                golden_sentences(bundle.tokenizer, translator.marked_engine, options, sources[:COUNT], name)
             )
     else:
         listener.on_warning(f"{outcome} {text.remedy}".strip())
@@ -258,6 +251,30 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Liste
     }
     add_files(bundle, {"README.md": card} | ({GOLDEN: golden} if golden else {}), facts)
     return found
+
+
+def _passed_trial(translator: Translator, text: Text, path: Path) -> Trial:
+    """What the trial measured. Raises QualityError if the model does not translate."""
+    trial = try_pairs(translator.marked_engine, translator.tokenizer, text.pairs)
+    if trial is None:
+        raise DataError(f"{text.name}: no pair is short enough to try the model on; give sentences")
+    try:
+        trial.require()
+    except QualityError as error:
+        raise QualityError(f"{path}: not imported: {error}; --no-trial imports it untried") from None
+    return trial
+
+
+def _measured(
+    translator: Translator, sources: Sequence[str], text: Text, listener: Listeners
+) -> tuple[tuple[Score, ...], tuple[Score, ...]]:
+    """BLEU and chrF of the translations and of the sources."""
+    references = [target for _, target in text.pairs]
+    translations = translate_all(translator, sources, listener)
+    scores, copying = (_scores(lines, references) for lines in (translations, sources))
+    for score, copied in zip(scores, copying, strict=True):
+        listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
+    return scores, copying
 
 
 def _scores(lines: Sequence[str], references: Sequence[str]) -> tuple[Score, ...]:
