@@ -71,6 +71,9 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
 Precision = Annotated[str, typer.Option(help="Arithmetic of the torch engine: auto, float32 or bfloat16.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all unless given.")]
 
+To = Annotated[str | None, typer.Option("--to", help="Target language, for a model of several pairs, e.g. ko.")]
+From = Annotated[str | None, typer.Option("--from", help="Source language, where --to leaves several, e.g. en.")]
+
 GLOSSARY_HELP = "TSV file: a term, then its translations."
 
 # A dotted key: a path or a sentence does not look like this.

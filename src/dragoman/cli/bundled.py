@@ -17,8 +17,15 @@ from dragoman.translator import Translator
 class BundledTranslators:
     """A function from a text to its translator, each loaded and named when it is first used."""
 
-    def __init__(self, choice: EngineChoice, changes: Mapping[str, Any], glossary: Glossary | None) -> None:
-        self.choice, self.changes, self.glossary = choice, changes, glossary
+    def __init__(
+        self,
+        choice: EngineChoice,
+        changes: Mapping[str, Any],
+        glossary: Glossary | None,
+        to: str | None = None,
+        from_: str | None = None,
+    ) -> None:
+        self.choice, self.changes, self.glossary, self.languages = choice, changes, glossary, (to, from_)
         self.options = change_options(DecodeConfig(), changes)
         self.loaded: dict[str, Translator] = {}
 
@@ -32,7 +39,8 @@ class BundledTranslators:
             return Translation(text, (Candidate(text, 0.0, 0.0),), (flag,))
         if model.name not in self.loaded:
             say(f"Using the bundled model {model.name}: {model.limits} Train your own with `{program()} train`")
-            self.loaded[model.name] = load_translator([model.folder], self.choice, self.changes, self.glossary)
+            found = load_translator([model.folder], self.choice, self.changes, self.glossary)
+            self.loaded[model.name] = found.to(*self.languages)
         return self.loaded[model.name]
 
     def refuse_unreadable(self, lines: Sequence[str]) -> None:

@@ -43,6 +43,8 @@ class Request:
     engine: EngineChoice
     as_json: bool
     verbose: bool = False
+    to: str | None = None
+    from_: str | None = None
 
 
 def run_evaluate(request: Request, changes: Mapping[str, Any]) -> None:
@@ -65,7 +67,7 @@ def run_evaluate(request: Request, changes: Mapping[str, Any]) -> None:
         files = [(str(path), read_translations(path, test_set)) for path in request.translations]
         systems: dict[str, Sequence[str]] = {}
         for models in _systems(request):
-            translator = load_translator(models, request.engine, changes)
+            translator = load_translator(models, request.engine, changes).to(request.to, request.from_)
             name = " + ".join(map(str, models))
             systems[unused(name, systems)] = translate_all(translator, test_set.sources, listener)
         for name, lines in files:
@@ -115,6 +117,7 @@ def run_score(request: Request, changes: Mapping[str, Any]) -> None:
     if not pairs:
         raise DataError(f"{request.source}: no lines; a test set needs text")
     translator, rows = load_translator(request.models, request.engine, changes), list[list[float]]()
+    translator = translator.to(request.to, request.from_).to(texts=[source for source, _ in pairs])
     with Display() as display:
         progress = Listeners([display]).counter("scoring", "pairs", len(pairs))
         for start in range(0, len(pairs), WINDOW):

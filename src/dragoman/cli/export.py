@@ -20,6 +20,7 @@ def run_export(
     force: bool,
     as_json: bool = False,
     base: Path | None = None,
+    languages: str = "",
 ) -> None:
     """Export and report."""
     with Display() as display:
@@ -32,6 +33,7 @@ def run_export(
             lines=lines,
             force=force,
             base=base,
+            languages=languages,
             listeners=[display],
         )
     if as_json:

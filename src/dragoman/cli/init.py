@@ -8,11 +8,11 @@ from dragoman.errors import ConfigError
 from dragoman.workflows.project import init_project
 
 
-def run_init(folder: Path, text: Sequence[Path], pair: str | None, base: Path | None) -> None:
+def run_init(folder: Path, text: Sequence[Path], pair: str | None, base: Path | None, both: bool = False) -> None:
     """Write the project, split the text if there is any, print the next commands."""
     if len(text) > 2:
         raise ConfigError(f"{text[2]}: too many arguments; give the two files of a corpus, or one .tsv or .jsonl file")
-    project = init_project(folder, *text, pair=pair, start_from=base)
+    project = init_project(folder, *text, pair=pair, start_from=base, both_directions=both)
     path, (source, target) = project.config, project.pair
     if text:
         parts = ", ".join(f"{count:,} {part}" for part, count in project.parts.items())

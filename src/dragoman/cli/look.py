@@ -35,6 +35,7 @@ class Request:
     threads: int | None
     as_json: bool
     base: Path | None = None
+    to: str | None = None
 
 
 def run_look(request: Request, changes: Mapping[str, Any]) -> None:
@@ -63,7 +64,7 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         import torch
 
         torch.set_num_threads(request.threads)
-    inspection = inspect_bundle(bundle, network, request.text, request.target, options)
+    inspection = inspect_bundle(bundle, network, request.text, request.target, options, request.to)
     longest = bundle.config.data.max_length
     if len(inspection.source_ids) > longest:
         say(
@@ -113,7 +114,8 @@ def _write_page(request: Request, inspection: "BundleInspection") -> None:
     from dragoman.inspection.checkpoints import across_checkpoints
 
     assert request.html
-    views = across_checkpoints(request.run, request.text, options=inspection.options) if request.run else None
+    options = inspection.options
+    views = across_checkpoints(request.run, request.text, options=options, to=request.to) if request.run else None
     for view in views or ():
         if view.problem:
             say(f"dragoman: step {view.step:,} is left out: {view.problem}")

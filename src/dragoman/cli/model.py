@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
 from dragoman.cli.console import print_json, program, say
+from dragoman.config import PairConfig
 from dragoman.errors import ModelError, counted
 from dragoman.installed import changeable_model
 from dragoman.installed.opening import open_models
@@ -46,12 +47,13 @@ def merge(adapter: Path, output: Path, base: Path | None) -> None:
 
 def _lines(bundle: Bundle) -> list[str]:
     manifest, model, tokenizer = bundle.manifest, bundle.config.model, bundle.tokenizer
-    languages = manifest["languages"]
+    first = PairConfig.model_validate({side: manifest["languages"][side] for side in ("source", "target")})
+    pairs = bundle.config.project.pairs or (first,)
     pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" source, {len(tokenizer.target):,} target")
     size = sum(file["bytes"] for file in manifest["files"].values())
     rows = {
         "name": manifest["name"],
-        "languages": f"{languages['source']} → {languages['target']}",
+        "languages": ", ".join(f"{pair.source} → {pair.target}" for pair in pairs),
         "architecture": f"Transformer, {manifest['parameters']:,} parameters, {_runs_on(bundle)}",
         **_adapter(bundle),
         "layers": f"{model.encoder_layers} encoder, {model.decoder_layers} decoder, {model.norm_order}-LN",
@@ -65,7 +67,10 @@ def _lines(bundle: Bundle) -> list[str]:
         "licence": bundle.config.project.license,
         **_origin(manifest),
     }
-    scores = [f"{score['metric']:13} {score['value']:.1f} on {score['on']}" for score in manifest.get("scores", [])]
+    scores = [
+        f"{score['metric']:13} {score['value']:.1f} on {' '.join(filter(None, (score['on'], score.get('pair'))))}"
+        for score in manifest.get("scores", [])
+    ]
     return [f"{key:13} {value}" for key, value in rows.items() if value] + scores + _quality(manifest)
 
 

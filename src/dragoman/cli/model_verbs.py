@@ -11,6 +11,7 @@ from dragoman.cli.arguments import (
     Beam,
     Device,
     Engine,
+    From,
     Json,
     Model,
     OptionalModel,
@@ -18,6 +19,7 @@ from dragoman.cli.arguments import (
     Penalty,
     Precision,
     Threads,
+    To,
     app,
     decode_keys,
     model_first,
@@ -43,6 +45,8 @@ def translate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
     ] = None,
+    to: To = None,
+    from_: From = None,
     beam: Beam = None,
     n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None,
     length_penalty: Penalty = None,
@@ -95,6 +99,8 @@ def translate(
         jsonl,
         resume,
         force,
+        to,
+        from_,
     )
     given = changes(
         [*keys, *(options or ())],
@@ -114,6 +120,7 @@ def look(
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="Inspect this translation instead of the model's own.")
     ] = None,
+    to: To = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that shows every step.")] = None,
     npz: Annotated[Path | None, typer.Option("--npz", help="Write every array, for NumPy.")] = None,
     run: Annotated[
@@ -138,7 +145,7 @@ def look(
     texts, keys = split_keys(arguments)
     if len(texts) != 1:
         raise ConfigError("look: give one sentence, in quotes")
-    request = Request(model, texts[0], target, html, npz, run, numbers(layers), threads, as_json, base)
+    request = Request(model, texts[0], target, html, npz, run, numbers(layers), threads, as_json, base, to)
     run_look(request, changes(decode_keys(keys), beam=beam, length_penalty=length_penalty))
 
 
@@ -166,6 +173,8 @@ def evaluate(
         bool,
         typer.Option("--score", help="Do not translate: print log P (nats) of each reference, one line per pair."),
     ] = False,
+    to: To = None,
+    from_: From = None,
     beam: Beam = None,
     length_penalty: Penalty = None,
     tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None,
@@ -214,7 +223,18 @@ def evaluate(
         run_suite(models or (), source, target, lines=lines, choice=choice, changes=given, as_json=as_json)
         return
     request = Request(
-        models or (), source, target, translations or (), compare, tokenize, output, choice, as_json, verbose
+        models or (),
+        source,
+        target,
+        translations or (),
+        compare,
+        tokenize,
+        output,
+        choice,
+        as_json,
+        verbose,
+        to,
+        from_,
     )
     (run_score if score else run_evaluate)(request, given)
 
@@ -237,6 +257,9 @@ def export(
     lines: Annotated[int, typer.Option(min=1, help="Maximum number of sentences to verify with.")] = 1000,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export.")] = False,
     base: Base = None,
+    languages: Annotated[
+        str, typer.Option(help="Languages of SOURCE REFERENCE, in a model of several pairs, e.g. ko-en.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Export a model to CTranslate2, which needs no torch.
@@ -250,4 +273,4 @@ def export(
         raise ConfigError(f"--to {to}: choose one of: ctranslate2")
     folder, rest = model_first(model, arguments)
     text, keys = search_keys(rest, 2, "SOURCE REFERENCE")
-    run_export(folder, text, keys, quantization, output, lines, force, as_json, base)
+    run_export(folder, text, keys, quantization, output, lines, force, as_json, base, languages)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,8 @@ class Request:
     jsonl: bool = False
     resume: bool = False
     force: bool = False
+    to: str | None = None
+    from_: str | None = None
 
     @property
     def destination(self) -> Path:
@@ -81,9 +83,9 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     glossary = Glossary.read(request.glossary) if request.glossary else None
     translators: Translator | BundledTranslators
     if request.models:
-        translators = load_translator(request.models, request.engine, changes, glossary)
+        translators = load_translator(request.models, request.engine, changes, glossary).to(request.to, request.from_)
     else:
-        translators = BundledTranslators(request.engine, changes, glossary)
+        translators = BundledTranslators(request.engine, changes, glossary, request.to, request.from_)
         if isinstance(lines, list):
             translators.refuse_unreadable(lines)
     with sigterm_interrupts():
@@ -106,11 +108,13 @@ def _run(
 ) -> None:
     """Translate in growing windows, so that the first lines soon appear; report progress and warnings."""
     shows = not request.typed and not (request.destination == STDOUT and sys.stdout.isatty())
-    choose = translators if isinstance(translators, BundledTranslators) else lambda _: translators
     window, first = (1, 1) if request.typed else (WINDOW, FIRST_WINDOW)
     started, resumed, done = time.monotonic(), 0, 0
     for chunk in chunks_of(_requests(request, translators, lines), window, first=first, text=lambda line: line.text):
         raw = [line.line for line in chunk]
+        if isinstance(translators, Translator) and not request.typed:
+            translators = _decided(translators, chunk)
+        choose = _chooser(translators)
         if output.has(raw):
             done = resumed = done + len(chunk)
             continue
@@ -132,6 +136,21 @@ def _run(
     if shows:
         display.on_progress(Progress("translating", done, done, "lines"))
         _summarise(request, done - resumed, time.monotonic() - started)
+
+
+def _chooser(translators: Translator | BundledTranslators) -> Callable[[str], Translator | Translation]:
+    return translators if isinstance(translators, BundledTranslators) else lambda _: translators
+
+
+def _decided(translator: Translator, requests: Sequence[LineRequest]) -> Translator:
+    """For one pair of languages: where none is asked for, that of the first lines, which the others keep."""
+    texts = [request.text for request in requests if not (request.to or request.from_)]
+    if translator.pair or not texts:
+        return translator
+    chosen = translator.to(texts=texts)
+    if chosen.pair:
+        say(f"{chosen.pair.source} → {chosen.pair.target}, by the letters of the text; --to chooses another")
+    return chosen
 
 
 def _requests(
@@ -163,6 +182,7 @@ def _identity(request: Request, translators: Translator | BundledTranslators) ->
         "engine, device or precision": [choice.engine, choice.device, choice.precision],
         "glossary": hashlib.sha256(repr(given).encode()).hexdigest(),
         "target prefix": request.target_prefix,
+        "language": [request.to, request.from_],
         "format": ["jsonl" if request.jsonl else "text", "json" if request.as_json else "text"],
         **{f"decode.{key}": value for key, value in options.model_dump(mode="json").items()},
     }

@@ -35,12 +35,13 @@ def init(
     pair: Annotated[
         str | None, typer.Option(help="Languages, source-target, e.g. ko-en (the default) or pt-BR:en.")
     ] = None,
+    both: Annotated[bool, typer.Option("--both", help="One model for both directions of the pair.")] = False,
     base: Annotated[Path | None, typer.Option("--from", help="Model to fine-tune: defaults for little text.")] = None,
 ) -> None:
     """Write a commented configuration, NAME/run.toml."""
     from dragoman.cli.init import run_init
 
-    run_init(Path(name), text or [], pair, base)
+    run_init(Path(name), text or [], pair, base, both)
 
 
 @app.command()

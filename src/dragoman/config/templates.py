@@ -9,19 +9,19 @@ version = 1
 name = "{name}"
 source = "{source}"          # language translated from (BCP-47)
 target = "{target}"          # language translated into
-license = "private"    # of the trained model, for its card
+{pairs}license = "private"    # of the trained model, for its card
 
 [data]
 # Two files of lines, or one .tsv (two columns) or .jsonl file; .gz and .zst are read directly.
 # Several corpora: repeat [[data.train]]; with `weight = 3` an epoch has its pairs three times.
-valid = {{source = "data/valid.{source}", target = "data/valid.{target}"}}   # validated on during training
-test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # scored once, at the end; optional
+valid = {{source = "data/valid.{source}", target = "data/valid.{target}"{held_out}}}   # validated on during training
+test = {{source = "data/test.{source}", target = "data/test.{target}"{held_out}}}      # scored once; optional
 max_length = 200       # longer pairs (in tokens) are counted and skipped
 
 [[data.train]]
 source = "data/train.{source}"
 target = "data/train.{target}"
-
+{train}
 [tokenizer]
 kind = "unigram"       # or "bpe"
 # vocab_size = 8000    # default: 2000 for up to 10 thousand pairs … 32000 for a million and more

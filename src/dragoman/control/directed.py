@@ -26,10 +26,11 @@ class Directed:
     def to(self, target: str | None = None, source: str | None = None, texts: Iterable[str] = ()) -> Self:
         """This translator for one pair of languages of its model, to which its calls keep.
 
-        `target` and `source` are BCP-47 tags; without both it is that of this translator. What is left open the letters
-        of `texts` decide. Raises ConfigError unless one pair is left.
+        `target` and `source` are BCP-47 tags; without both, and without `texts`, it is this translator. What is left
+        open the letters of `texts` decide. Raises ConfigError unless one pair is left.
         """
-        if self.pair and target is None and source is None:
+        texts = list(texts)
+        if target is None and source is None and (self.pair or not texts):
             return self
         pair = self.pairs.choose(target, source, texts)
         if pair == self.pair:

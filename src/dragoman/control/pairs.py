@@ -5,7 +5,7 @@ not given is decided by the letters of the text, where those leave one choice; n
 because it is unsure of short text.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.config import ProjectConfig
@@ -49,7 +49,7 @@ class Pairs:
         """All pairs, for a message."""
         return ", ".join(pair.name for pair in self.pairs)
 
-    def choose(self, target: str | None, source: str | None, texts: Iterable[str]) -> LanguagePair:
+    def choose(self, target: str | None, source: str | None, texts: Sequence[str]) -> LanguagePair:
         """The pair with this target and source; None: any. Raises ConfigError unless one is left."""
         check_type("target", target, str | None, "a language, such as ko")
         check_type("source", source, str | None, "a language, such as ko")
@@ -58,7 +58,7 @@ class Pairs:
         if not found:
             asked = pair_name(source or "?", target or "?") if source else f"into {target}"
             raise ConfigError(f"no translation {asked}: this model has {self.names}; choose another target (--to)")
-        if len(found) > 1:
+        if len(found) > 1 and texts:
             found = _written_like(found, " ".join(texts)) or found
         if len({(pair.target, pair.marks) for pair in found}) == 1:
             return found[0]

@@ -111,16 +111,27 @@ class _RecordedEnsemble(Ensemble):
 
 
 def grow_tree(
-    model: Transformer, src: Tensor, constraints: Constraints, *, beam: int, alpha: float, beta: float = 0.0
+    model: Transformer,
+    src: Tensor,
+    constraints: Constraints,
+    *,
+    beam: int,
+    alpha: float,
+    beta: float = 0.0,
+    start: Tensor | None = None,
 ) -> Tree:
     """Search for the translation of the one sentence of `src` (1, S), and record the tree of the search.
+
+    `start` is that of `beam_search`.
 
     Besides what the search kept, the tree has the likeliest extensions of each hypothesis: 2 · `beam` of them, at most
     `MAX_EXTENSIONS`.
     """
     ensemble = _RecordedEnsemble(model, min(2 * beam, MAX_EXTENSIONS))
     vocabulary = CandidateVocabulary()
-    found = beam_search(ensemble, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=vocabulary)[0]
+    [found] = beam_search(
+        ensemble, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=vocabulary, start=start
+    )
     return Tree(_nodes(ensemble.steps, found), tuple(found))
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
+from dragoman.control.pairs import Pairs
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
 from dragoman.installed.opening import open_model
@@ -20,6 +21,7 @@ from dragoman.model.initialise import evenly_spaced
 from dragoman.model.lora import load_merged, read_adapter
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
+from dragoman.text.marks import Marks
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps
 from dragoman.training.integrity import NOTE, WEIGHTS, fault_in
@@ -47,9 +49,14 @@ class CheckpointView:
 
 
 def across_checkpoints(
-    folder: str | os.PathLike[str], text: str, *, options: DecodeConfig | None = None, limit: int = MAX_CHECKPOINTS
+    folder: str | os.PathLike[str],
+    text: str,
+    *,
+    options: DecodeConfig | None = None,
+    limit: int = MAX_CHECKPOINTS,
+    to: str | None = None,
 ) -> tuple[CheckpointView, ...]:
-    """The sentence by the checkpoints of the run in `folder`, in the order of their steps.
+    """The sentence by the checkpoints of the run in `folder`, in the order of their steps; into the language `to`.
 
     Of more than `limit` checkpoints, evenly spaced ones are taken, the first and the last among them. Raises ModelError
     if the folder holds no run, DataError if the sentence is empty.
@@ -63,6 +70,7 @@ def across_checkpoints(
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
     named, scale = config.train.start_from, config.train.lora_rank and config.train.lora_scale
     base = open_model(named).load_model() if named and scale else None  # then the checkpoints hold A and B only
+    pair = Pairs.of(config.project, tokenizer).choose(to, None, [text])
     views = []
     for index in evenly_spaced(min(limit, len(steps)), len(steps)):
         step = steps[index]
@@ -77,7 +85,7 @@ def across_checkpoints(
         except ModelError as error:
             views.append(CheckpointView(step, problem=str(error)))
         else:
-            views.append(_view(model, tokenizer, text, options or config.decode, step))
+            views.append(_view(model, tokenizer, text, options or config.decode, step, pair.marks))
     return tuple(views)
 
 
@@ -97,8 +105,10 @@ def _config(folder: Path) -> RunConfig:
         raise ModelError(f"{error}; the checkpoints cannot be read without it, copy the run again") from None
 
 
-def _view(model: Transformer, tokenizer: Tokenizer, text: str, options: DecodeConfig, step: int) -> CheckpointView:
-    inspection = inspect_model(model, tokenizer, text, None, options)
+def _view(
+    model: Transformer, tokenizer: Tokenizer, text: str, options: DecodeConfig, step: int, marks: Marks
+) -> CheckpointView:
+    inspection = inspect_model(model, tokenizer, text, None, options, marks)
     layers = range(len(model.decoder))
     with torch.inference_mode():
         weights = [inspection.recording[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in layers]

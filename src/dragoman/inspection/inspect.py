@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
+from dragoman.control.pairs import Pairs
 from dragoman.errors import ModelError, check_type
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
@@ -55,30 +56,33 @@ class BundleInspection(Inspection):
 
 
 def inspect(
-    model: Model, text: str, target: str | None = None, *, options: DecodeConfig | None = None
+    model: Model, text: str, target: str | None = None, *, options: DecodeConfig | None = None, to: str | None = None
 ) -> BundleInspection:
     """Translate `text`, or force the translation `target`, and record everything the model computes.
 
     `model` is the folder of a bundle, an opened bundle, or a translator, whose first bundle is taken. `options` replace
-    those of the translator or the bundle. The text is translated as a whole by beam search, without a glossary, with
-    the float32 weights on the CPU. Raises DataError if the text is empty or if `target` contains what the
-    vocabulary cannot write, ModelError if the bundle has no weights for torch,
+    those of the translator or the bundle; `to` is the target language, for a model of several. The text is translated
+    as a whole by beam search, without a glossary, with the float32 weights on the CPU. Raises DataError if the text is
+    empty or if `target` contains what the vocabulary cannot write, ModelError if the bundle has no weights for torch,
     ConfigError for `options` of another type.
     """
     check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
     if isinstance(model, Translator):
         options = options or model.options
+        to = to or (model.pair.target if model.pair else None)
     bundle = _bundle_of(model)
-    return inspect_bundle(bundle, bundle.load_model(), text, target, options or bundle.config.decode)
+    return inspect_bundle(bundle, bundle.load_model(), text, target, options or bundle.config.decode, to)
 
 
 def inspect_bundle(
-    bundle: Bundle, network: Transformer, text: str, target: str | None, options: DecodeConfig
+    bundle: Bundle, network: Transformer, text: str, target: str | None, options: DecodeConfig, to: str | None = None
 ) -> BundleInspection:
     """The same as `inspect`, for a bundle whose network is loaded already."""
-    found, project = inspect_model(network, bundle.tokenizer, text, target, options), bundle.config.project
+    name, pairs = bundle.config.project.name, Pairs.of(bundle.config.project, bundle.tokenizer)
+    pair = pairs.choose(to, None, [text])
+    found = inspect_model(network, bundle.tokenizer, text, target, options, pair.marks)
     values = {field.name: getattr(found, field.name) for field in fields(found)}
-    return BundleInspection(**values, name=project.name, languages=(project.source, project.target), options=options)
+    return BundleInspection(**values, name=name, languages=(pair.source, pair.target or "und"), options=options)
 
 
 def _bundle_of(model: Model) -> Bundle:

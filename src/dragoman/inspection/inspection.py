@@ -35,6 +35,7 @@ from dragoman.machine import available_memory
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.storage import atomic_file
+from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # The arrays of each kind of activation and their axes. "position" is the position of the query, "key" of the key.
@@ -107,9 +108,10 @@ class Inspection(Mapping[str, Array]):
     text: str
     """The translation."""
     source_ids: tuple[int, ...]
-    """The encoder's input, EOS included."""
+    """The encoder's input, language tokens and EOS included."""
     target_ids: tuple[int, ...]
-    """The decoder's output, EOS included. Its input is BOS and all but the last."""
+    """The decoder's output, EOS included. Its input is BOS and all but the last. Language tokens, which are given and
+    not generated, are the first."""
     tree: Tree | None
     """The search; None if the translation was given."""
     recording: Recording
@@ -198,9 +200,14 @@ _WHOLE = {"memory": "encoder_norm", "features": "decoder_norm"}
 
 @torch.inference_mode()
 def inspect_model(
-    model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, options: DecodeConfig
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    target: str | None,
+    options: DecodeConfig,
+    marks: Marks = NO_MARKS,
 ) -> Inspection:
-    """Translate `text`, or force the translation `target`, and record everything.
+    """Translate `text`, or force the translation `target`, and record everything; `marks` are its language tokens.
 
     The text is translated as a whole by beam search. Raises DataError if it is empty, or if `target` contains what the
     vocabulary cannot spell.
@@ -208,17 +215,19 @@ def inspect_model(
     ids = tokenizer.encode([text], "source")[0]
     if not ids:
         raise DataError("the sentence is empty; give at least one word")
-    source = torch.tensor([[*ids, EOS]])
+    source_ids = (*marks.source, *ids, EOS)
+    source = torch.tensor([source_ids])
     if target is None:
-        tree = _search(model, source, options)
+        tree = _search(model, source, options, len(ids), marks)
         target_ids = list(tree.hypotheses[0].tokens)
     else:
         tree, target_ids = None, _forced_ids(tokenizer, target)
+    target_ids = [*marks.target, *target_ids]
     decoder_input = torch.tensor([[BOS, *target_ids]])
     with record(model) as recording:
         model.decode_features(decoder_input, model.encode(source, padding_mask(source, PAD)))
     translation = tokenizer.decode([target_ids], "target")[0]
-    return Inspection(model, tokenizer, text, translation, (*ids, EOS), (*target_ids, EOS), tree, recording)
+    return Inspection(model, tokenizer, text, translation, source_ids, (*target_ids, EOS), tree, recording)
 
 
 def _forced_ids(tokenizer: Tokenizer, target: str) -> list[int]:
@@ -231,12 +240,14 @@ def _forced_ids(tokenizer: Tokenizer, target: str) -> list[int]:
     return tokenizer.encode([target], "target")[0]
 
 
-def _search(model: Transformer, source: Tensor, options: DecodeConfig) -> Tree:
+def _search(model: Transformer, source: Tensor, options: DecodeConfig, length: int, marks: Marks) -> Tree:
+    """The search for the translation of a text of `length` tokens."""
     size = SearchSize(model.projection.size(0), cached_numbers(model.config))
-    needed = size.bytes_per_sentence(source.size(1) - 1, options)
+    needed = size.bytes_per_sentence(length, options)
     refuse_beyond_memory(needed, available_memory(), f"a search with a beam of {options.beam:,}")
     constraints = Constraints(
-        [options.limit(source.size(1) - 1)], min_length=options.min_length, no_repeat_ngram=options.no_repeat_ngram
+        [options.limit(length)], min_length=options.min_length, no_repeat_ngram=options.no_repeat_ngram
     )
     alpha, beta = options.length_penalty, options.coverage_penalty
-    return grow_tree(model, source, constraints, beam=options.beam, alpha=alpha, beta=beta)
+    start = torch.tensor([[BOS, *marks.target]])
+    return grow_tree(model, source, constraints, beam=options.beam, alpha=alpha, beta=beta, start=start)

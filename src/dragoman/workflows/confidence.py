@@ -70,6 +70,7 @@ def calibrate(
 ) -> Confidence:
     """Translate the sources with the model's own options and learn from the references. Raises DataError."""
     sources = [source for source, _ in pairs]
+    translator = translator.to(texts=sources)  # one pair of languages for all
     options = translator.options.model_copy(update={"confidence": False, "n_best": 1})
     stream = translator.stream(sources, options=options)
     translations = list(listener.follow(stream, "translating", "lines", total=len(sources), every=WINDOW))

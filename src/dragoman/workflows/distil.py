@@ -18,10 +18,12 @@ from pathlib import Path
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
+from dragoman.data.directions import Direction, directions
 from dragoman.data.report import CorpusReport, require_usable
 from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
 from dragoman.installed.opening import open_model
 from dragoman.storage import storage_error
+from dragoman.text.marks import Marks
 from dragoman.training.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
 from dragoman.workflows.data import check_with_progress
@@ -92,25 +94,30 @@ def student_of(
         )
     corpora = student_config.data.train
     distilled = [
-        CorpusConfig(source=path, weight=corpus.weight)
-        for path, corpus in zip(_files(output_of(student_config), len(corpora)), corpora, strict=True)
+        CorpusConfig(source=path, weight=one.corpus.weight, languages=one.pair.name if one.pair else "")
+        for path, one in _texts(student_config)
     ]
     data = student_config.data.model_copy(update={"train": (*distilled, *(corpora if keep_original else ()))})
     tree = student_config.model_copy(update={"tokenizer": tokenizer, "data": data}).model_dump()
     return build_config(tree, where, Path())  # checks the keys together
 
 
-def _files(folder: Path, count: int) -> list[Path]:
-    return [folder / ("distilled.tsv" if number == 1 else f"distilled-{number}.tsv") for number in range(1, count + 1)]
+def _texts(config: RunConfig) -> list[tuple[Path, Direction]]:
+    """What is translated, in each direction of its corpus, and the file that the translations go to."""
+    folder, found = output_of(config), directions(config, config.data.train)
+    names = ["distilled.tsv", *(f"distilled-{number}.tsv" for number in range(2, len(found) + 1))]
+    return [(folder / name, one) for name, one in zip(names, found, strict=True)]
 
 
 def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
-    student_pair, teacher_pair = ((run.project.source, run.project.target) for run in (config, teacher.config))
-    if student_pair != teacher_pair:
-        raise ConfigError(
-            f"{where}: translates {' → '.join(student_pair)}, but the teacher {teacher.folder} "
-            f"{' → '.join(teacher_pair)}; give a teacher of the same languages"
-        )
+    for pair in config.project.all_pairs:
+        if not teacher.config.project.pair(pair.name):
+            taught = ", ".join(f"{own.source} → {own.target}" for own in teacher.config.project.all_pairs)
+            raise ConfigError(
+                f"{where}: translates {pair.source} → {pair.target}, but the teacher {teacher.folder} {taught}; "
+                "give a teacher of the same languages"
+            )
+        Marks.of(pair, teacher.tokenizer)
     if config.train.start_from:
         raise ConfigError(f"{where}: train.start_from: a student starts without a base model; leave it out")
     if (output_of(config) / "model").resolve() == teacher.folder.resolve():
@@ -136,8 +143,8 @@ def _translate(
     """Translate every corpus that is not translated yet, and note which are finished."""
     folder = output_of(config)
     note = DistilledNote(folder / NOTE, inputs_of(teacher, reports), resume)
-    files = zip(_files(folder, len(reports)), config.data.train, reports, strict=True)
-    unfinished = [(path, corpus, report.pairs) for path, corpus, report in files if not note.is_finished(path)]
+    pairs_of = {id(corpus): report.pairs for corpus, report in zip(config.data.train, reports, strict=True)}
+    unfinished = [(path, one, pairs_of[id(one.corpus)]) for path, one in _texts(config) if not note.is_finished(path)]
     if not unfinished:
         return
     if config.train.threads:
@@ -147,10 +154,11 @@ def _translate(
     # Without a shortlist: quality matters more than speed here.
     options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
     translator = Translator.of_bundle(teacher, device=config.train.device, options=options)
-    for path, corpus, pairs in unfinished:
+    for path, one, pairs in unfinished:
+        own = translator.to(one.pair.target, one.pair.source) if one.pair else translator
         listener.notice(f"translating {counted(pairs, 'sentence')} into {path.name}")
         try:
-            translate_corpus(corpus, path, translator, pairs, listener)
+            translate_corpus(one, path, own, pairs, listener)
         except KeyboardInterrupt:
             raise Interrupted(f"{path}: interrupted; the translations are kept, continue with --resume") from None
         except OSError as error:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.bundle import Bundle
-from dragoman.config import CorpusConfig
-from dragoman.data.corpus import Pair, read_pairs
+from dragoman.data.corpus import Pair
+from dragoman.data.directions import Direction
 from dragoman.data.report import CorpusReport
 from dragoman.errors import ResumeError, counted
 from dragoman.parsing import parse_json
@@ -23,15 +23,15 @@ NOTE = "distilled.json"
 WINDOW = 512
 
 
-def translate_corpus(corpus: CorpusConfig, path: Path, translator: Translator, pairs: int, listener: Listeners) -> None:
-    """Write the sources of `corpus`, which has `pairs` pairs, and their translations into `path`.
+def translate_corpus(text: Direction, path: Path, translator: Translator, pairs: int, listener: Listeners) -> None:
+    """Write the sources of `text`, which has `pairs` pairs, and their translations into `path`.
 
     An existing file is continued. An incomplete window at its end is translated again, because in other batches
     the last bits of a score could differ. A sentence whose translation is empty keeps its human reference translation.
     """
     with path.open("ab+") as file:
         done = _keep_windows(file)
-        rest = islice(read_pairs(corpus), done, None)
+        rest = islice(text.read(), done, None)
         while window := list(islice(rest, WINDOW)):
             listener.on_progress(Progress("translating", done, pairs, "sentences"))
             translations = translator.translate([pair.source for pair in window])

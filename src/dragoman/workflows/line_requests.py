@@ -3,6 +3,7 @@
 A line of JSON is an object with a "text", and any of
 
     id              any value, which the output repeats
+    to, from        languages, for a model of several pairs
     target_prefix   text that the translation begins with
     glossary        an object of terms, each with a translation or a list of them
     beam, n_best, … the keys of [decode]
@@ -25,7 +26,7 @@ from dragoman.text.normalise import is_text
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 
-FIELDS = ("text", "id", "target_prefix", "glossary")
+FIELDS = ("text", "id", "to", "from", "target_prefix", "glossary")
 OPTIONS = tuple(key for key in DecodeConfig.model_fields if key != "precision")  # which belongs to a loaded model
 
 
@@ -36,6 +37,8 @@ class LineRequest:
     text: str
     location: str = ""
     """Its file and line, for an error; empty if nothing is asked for it alone."""
+    to: str = ""
+    from_: str = ""
     target_prefix: str = ""
     glossary: Glossary | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -45,9 +48,9 @@ class LineRequest:
     """The line as it was read, by which an interrupted translation recognises it."""
 
     @property
-    def key(self) -> tuple[str, Glossary | None, str]:
+    def key(self) -> tuple[object, ...]:
         """Lines with the same key are translated together."""
-        return self.target_prefix, self.glossary, json.dumps(self.changes, sort_keys=True)
+        return self.to, self.from_, self.target_prefix, self.glossary, json.dumps(self.changes, sort_keys=True)
 
 
 def parse_lines(
@@ -80,7 +83,8 @@ def _request(
             remedy = f"did you mean {close[0]}?" if close else f"known here: {', '.join(FIELDS)} and keys of [decode]"
             raise DataError(f'"{key}": unknown key; {remedy}')
     text, prefix, terms = record.get("text"), record.get("target_prefix", target_prefix), record.get("glossary")
-    for name, value in (("text", text), ("target_prefix", prefix)):
+    to, from_ = record.get("to", ""), record.get("from", "")
+    for name, value in (("text", text), ("target_prefix", prefix), ("to", to), ("from", from_)):
         if not isinstance(value, str):
             missing = "missing" if name not in record else describe_type(value)
             raise DataError(f'"{name}": {missing}; give a string')
@@ -96,7 +100,7 @@ def _request(
     changes = {key: record[key] for key in OPTIONS if record.get(key) is not None}
     change_options(options, changes)
     identity = {"id": record["id"]} if "id" in record else {}
-    return LineRequest(str(text), location, prefix, glossary, changes, identity, line)
+    return LineRequest(str(text), location, to, from_, prefix, glossary, changes, identity, line)
 
 
 def translate_requests(
@@ -120,7 +124,10 @@ def translate_requests(
     for (chosen, *_), members in groups.items():
         first = requests[members[0]]
         try:
-            translations = translators[chosen].translate(
+            own = translators[chosen]
+            if first.to or first.from_:
+                own = own.to(first.to or None, first.from_ or None, (requests[index].text for index in members))
+            translations = own.translate(
                 [requests[index].text for index in members],
                 target_prefix=first.target_prefix,
                 glossary=first.glossary,

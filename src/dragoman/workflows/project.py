@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.config.project import NAME_RULE, is_name, parse_pair
+from dragoman.config.project import NAME_RULE, is_name, pair_name, parse_pair
 from dragoman.config.templates import FINE_TUNING, FROM_SCRATCH
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DragomanError, checked_path
@@ -46,12 +46,14 @@ def init_project(
     pair: str | None = None,
     start_from: str | PathLike[str] | None = None,
     held_out: int | None = None,
+    both_directions: bool = False,
 ) -> Project:
     """Write `folder`/run.toml, commented, and `folder`/data; with `source` and `target` the text is split into it.
 
     `start_from` is a model to fine-tune: the configuration then has defaults for 1,000 to 100,000 pairs. `pair` are the
     languages, as in "ko-en", by default those of the model. `source` and `target` are two files of lines, or `source`
-    is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test.
+    is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test. With `both_directions` one model
+    translates between the two languages, trained on the same text in both directions.
 
     Raises ConfigError if the folder has a run.toml, ModelError for a model that cannot be trained, DataError for text
     that cannot be split.
@@ -60,12 +62,18 @@ def init_project(
     name = folder.name or folder.absolute().name  # "." is the folder we are in
     if not is_name(name):
         raise ConfigError(f"{name!r}: not a name: {NAME_RULE}")
+    if both_directions and start_from is not None:
+        raise ConfigError("--both: a fine-tuned model has the pairs of its base; leave --both out")
     base = None if start_from is None else open_base_model(checked_path("start_from", start_from))
     languages = _languages_of(base) if base and pair is None else _languages(DEFAULT_PAIR if pair is None else pair)
     pairs = None if source is None else sum(1 for _ in read_pairs(corpus_of(source, target)))
     path, new = folder / "run.toml", not (folder / "data").exists()
     keys = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
-    text = FINE_TUNING.format(**keys, **_tuning_keys(base, languages, pairs)) if base else FROM_SCRATCH.format(**keys)
+    text = (
+        FINE_TUNING.format(**keys, **_tuning_keys(base, languages, pairs))
+        if base
+        else FROM_SCRATCH.format(**keys, **_directions(languages, both_directions))
+    )
     _write(path, text)
     if source is None:
         return Project(path, languages)
@@ -76,6 +84,19 @@ def init_project(
         if new:
             (folder / "data").rmdir()
         raise
+
+
+def _directions(languages: tuple[str, str], both: bool) -> dict[str, str]:
+    """What the template holds for both directions; nothing for one."""
+    if not both:
+        return {"pairs": "", "held_out": "", "train": ""}
+    names = [pair_name(*languages), pair_name(*languages[::-1])]
+    comment = "# one model for both, with a language token before each source"
+    return {
+        "pairs": f"pairs = {json.dumps(names)}   {comment}\n",
+        "held_out": ", both_directions = true",
+        "train": "both_directions = true   # each pair of lines in both directions\n",
+    }
 
 
 def _languages(pair: str) -> tuple[str, str]:

@@ -86,6 +86,7 @@ def measure_robustness(
     found, skipped = variants(test_set.sources, test_set.references, lines, seed)
     if not found:
         raise DataError(f"{test_set.name}: no pair with text on both sides; the suite needs some")
+    translator = translator.to(texts=test_set.sources)  # one pair of languages for all
     plain = dict(known or {})
     wanted = sorted({index for variant in found for origin in variant.origins for index in origin} - plain.keys())
     sources = [test_set.sources[index] for index in wanted] + [text for one in found for text in one.sources]
