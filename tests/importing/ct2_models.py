@@ -131,15 +131,19 @@ def as_version_5(folder: Path) -> None:
         path.unlink()
 
 
-def by_ctranslate2(folder: Path, sources: Sequence[Sequence[str]], **options: Any) -> list[list[str]]:
-    """What CTranslate2 itself finds for sources of pieces, each alone."""
+def by_ctranslate2(
+    folder: Path, sources: Sequence[Sequence[str]], prefix: Sequence[str] = (), **options: Any
+) -> list[list[str]]:
+    """What CTranslate2 itself finds for sources of pieces, each alone, after a prefix, which is taken away."""
     engine = ctranslate2.Translator(str(folder), device="cpu", intra_threads=1)
-    defaults = {"length_penalty": 1e-9, "max_input_length": 0, "min_decoding_length": 0}
+    defaults: dict[str, Any] = {"length_penalty": 1e-9, "max_input_length": 0, "min_decoding_length": 0}
+    if prefix:
+        defaults["target_prefix"] = [prefix]
     found = (
-        engine.translate_batch([list(source)], max_decoding_length=len(source) + 50, **defaults | options)
-        for source in sources
+        engine.translate_batch([source], max_decoding_length=len(source) + 50 + len(prefix), **defaults | options)
+        for source in map(list, sources)
     )
-    return [result[0].hypotheses[0] for result in found]
+    return [result[0].hypotheses[0][len(prefix) :] for result in found]
 
 
 def pieces_of(tokenizer: Tokenizer, texts: Sequence[str] = TEXTS) -> list[list[str]]:

@@ -15,6 +15,7 @@ from dragoman.bundled import HOME
 from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.importing.argos import read_argos
 from dragoman.importing.kinds import kind_of
+from dragoman.text.marks import Marks
 from importing.ct2_models import TEXTS, by_ctranslate2, foreign_folder, network, pieces_of, toy_tokenizer
 
 METADATA = {
@@ -98,6 +99,15 @@ def test_a_target_prefix_is_the_language_token_of_every_target(tmp_path: Path) -
     assert (pair.source, pair.target, pair.target_marks) == ("en", "pt-BR", ("__pt__",))
     [mark] = foreign.tokenizer.marks(["__pt__"], "target")
     assert mark not in foreign.tokenizer.encode(["__pt__ dog"], "source")[0]
+    import_model(folder, tmp_path / "bundle", trial=False)
+    translator = Translator.load(tmp_path / "bundle", threads=1)
+    greedy = translator.options.model_copy(update={"beam": 1})
+    ids = translator.tokenizer.encode(TEXTS, "source")
+    marks = [Marks.of(pair, translator.tokenizer)]
+    found = [translator.engine.translate([source], greedy, None, marks)[0][0].tokens for source in ids]
+    sources = [[*pieces, "</s>"] for pieces in pieces_of(toy_tokenizer())]
+    expected = by_ctranslate2(folder / "model", sources, beam_size=1, prefix=["__pt__"])
+    assert [translator.tokenizer.pieces(tokens, "target") for tokens in found] == expected
 
 
 def test_a_model_without_a_start_takes_the_prefix_for_it(tmp_path: Path) -> None:

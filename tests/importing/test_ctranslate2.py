@@ -9,9 +9,11 @@ import pytest
 from dragoman import Translator
 from dragoman.bundle import Bundle, open_bundle, write_bundle
 from dragoman.config import DecodeConfig
-from dragoman.importing.ct2_tokenizer import LANGUAGE_TOKEN
+from dragoman.errors import ConfigError
+from dragoman.importing.ct2_tokenizer import is_language
 from dragoman.importing.ctranslate2 import read_ctranslate2
 from dragoman.importing.foreign import Foreign
+from dragoman.text.marks import Marks
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from importing.ct2_models import (
     TEXTS,
@@ -215,8 +217,8 @@ def test_options_do_what_they_do_with_the_models_own_export(
 
 def test_language_tokens_are_known_by_their_form() -> None:
     tokens = [">>kor<<", ">>cmn_Hans<<", "__ko__", "kor_Hang", "ko_KR", "<2ko>"]
-    assert all(LANGUAGE_TOKEN.fullmatch(token) for token in tokens)
-    assert not any(LANGUAGE_TOKEN.fullmatch(token) for token in ["dog", "▁ko", ">>", "a_b", "<0x0A>"])
+    assert all(is_language(token) for token in tokens)
+    assert not any(is_language(token) for token in ["dog", "▁ko", ">>", "a_b", "<0x0A>", "__init__"])
 
 
 def test_special_tokens_have_our_ids(joint: Tokenizer, tmp_path: Path) -> None:
@@ -224,3 +226,33 @@ def test_special_tokens_have_our_ids(joint: Tokenizer, tmp_path: Path) -> None:
     assert bundle.tokenizer.pieces([PAD, UNK, BOS, EOS], "target") == ["<pad>", "<unk>", "<s>", "</s>"]
     pieces = json.loads((bundle.exports[0] / "shared_vocabulary.json").read_text(encoding="utf-8"))
     assert pieces == bundle.tokenizer.pieces(range(len(pieces)), "target")
+
+
+@pytest.mark.parametrize("form", ["__{}__", "<2{}>", ">>{}<<"])
+def test_a_model_of_several_languages_gets_the_tokens_of_the_pair(form: str, joint: Tokenizer, tmp_path: Path) -> None:
+    """As CTranslate2 with the tokens put before source and target by hand, as its examples for M2M-100 do."""
+    marks = {language: form.format(language) for language in ("en", "ko")}
+    own = joint.pieces([270, 271], "source")
+    names = dict(zip(own, marks.values(), strict=True)) | {"<pad>": "<blank>"}
+    folder = foreign_folder(tmp_path / "folder", network(joint), joint, names=names, decoder_start_token="</s>")
+    bundle = imported(folder, tmp_path)
+    [pair] = bundle.config.project.pairs
+    both = form == "__{}__"
+    assert pair.source_marks == (marks["en" if both else "ko"],)
+    assert pair.target_marks == ((marks["ko"],) if both else ())
+    translator, greedy = Translator.of_bundle(bundle, threads=1), DecodeConfig(beam=1)
+    put = Marks.of(pair, bundle.tokenizer)
+    ids = bundle.tokenizer.encode(TEXTS, "source")
+    best = [translator.engine.translate([source], greedy, None, [put])[0][0].tokens for source in ids]
+    sources = [[*pair.source_marks, *pieces, "</s>"] for pieces in bundle_pieces(bundle)]
+    expected = by_ctranslate2(folder, sources, beam_size=1, prefix=pair.target_marks)
+    length = [len(source) + 50 for source in ids]  # the limit counts text only
+    assert [bundle.tokenizer.pieces(tokens, "target") for tokens in best] == [
+        pieces[:limit] for pieces, limit in zip(expected, length, strict=True)
+    ]
+    with pytest.raises(ConfigError, match=r"--pair: de is none of this model's languages; choose: (en, ko|ko, en)"):
+        read(folder, tmp_path / "bundle", ("en", "de"))
+
+
+def bundle_pieces(bundle: Bundle) -> list[list[str]]:
+    return [bundle.tokenizer.pieces(ids, "source") for ids in bundle.tokenizer.encode(TEXTS, "source")]

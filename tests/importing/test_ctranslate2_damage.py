@@ -93,7 +93,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
         remove("sentencepiece.model"),
         "no SentencePiece model, without which text cannot be segmented; looked for: source.spm",
     ),
-    "another SentencePiece model": (write("sentencepiece.model", OTHER), "does not belong to this vocabulary"),
+    "another SentencePiece model": (write("sentencepiece.model", OTHER), "does not belong to shared_vocabulary.json"),
     "a text for a SentencePiece model": (
         write("sentencepiece.model", b"hello"),
         "not a SentencePiece model; fetch the file again",

@@ -7,31 +7,17 @@ they are unknown. Pieces that only the network has never result from text, but m
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dragoman.errors import ModelError, counted
 from dragoman.importing.ct2_folder import CT2Folder
-from dragoman.text.model_file import (
-    BPE,
-    BYTE,
-    CONTROL,
-    MODEL_TYPE,
-    NORMAL,
-    PIECES,
-    TRAINER_SPEC,
-    UNKNOWN,
-    UNUSED,
-    VOCAB_SIZE,
-    Piece,
-    field,
-    fields,
-    model_pieces,
-    replaced,
-    section,
-)
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Vocabulary
+from dragoman.importing.languages import choose, tags_of
+from dragoman.importing.pieces import Renumbered, SpecialIds, read_model, renumber, tokenizer_keys
+from dragoman.text.model_file import NORMAL, model_pieces
+from dragoman.text.tokenizer import Tokenizer
 
 # Names of SentencePiece files: of each side, and of one for both.
 SOURCE = ("source.spm", "src.spm.model", "source.model")
@@ -41,16 +27,10 @@ JOINT = (
     "spiece.model", "spm.model",
 )  # fmt: skip
 BPE_FILES = ("bpe.model", "source.bpe", "target.bpe", "bpe.codes")
-# The largest SentencePiece model that is read.
-LARGEST = 1 << 26
-SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
-# Fields of TrainerSpec: the ids of the special tokens and their pieces.
-SPECIAL_IDS = {40: UNK, 41: BOS, 42: EOS, 43: PAD}
-SPECIAL_PIECES = {45 + number: SPECIAL[token] for number, token in enumerate(SPECIAL_IDS.values())}
-# Language tokens of other toolkits, which no text may contain: >>kor<<, __ko__, <2ko>, kor_Hang, ko_KR.
-LANGUAGE_TOKEN = re.compile(r">>.+<<|__[a-z]{2,4}__|<2\w+>|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
-# Of the pieces of a SentencePiece model, the least share that its own network knows.
-SHARE = 0.5
+# Language tokens of other toolkits, which no text may contain, and where they are: before the source, the target's
+# (OPUS-MT, MADLAD), or each before its own side (M2M-100, NLLB-200, mBART-50).
+OF_TARGET = (re.compile(r">>(.+)<<"), re.compile(r"<2(\w+)>"))
+OF_EACH = (re.compile(r"__([a-z]{2,3})__"), re.compile(r"([a-z]{3}_[A-Z][a-z]{3})"), re.compile(r"([a-z]{2}_[A-Z]{2})"))
 
 
 @dataclass(frozen=True)
@@ -61,8 +41,8 @@ class FolderTokenizer:
     source: list[str]
     target: list[str]
     files: tuple[str, ...]
-    kind: str
-    byte_fallback: bool
+    keys: dict[str, Any]
+    """Those of [tokenizer] that the SentencePiece model says."""
     notes: tuple[str, ...]
 
 
@@ -73,30 +53,61 @@ def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collec
     """
     place = where or folder.path
     names = _files(place)
-    models = [_read(place / name) for name in names]
-    pieces = [_pieces(model, place / name) for model, name in zip(models, names, strict=True)]
-    for name, own, vocabulary in zip(names, pieces, (folder.source, folder.target), strict=False):
-        _check_share(place / name, own, vocabulary)
+    models = {place / name: read_model(place / name) for name in names}
+    first, last = place / names[0], place / names[-1]
+    own = {piece.text for model in models.values() for piece in model_pieces(model) if piece.type == NORMAL}
+
+    def is_mark(piece: str) -> bool:
+        return piece in control or piece == folder.config["bos_token"] or (is_language(piece) and piece not in own)
+
+    def numbered(vocabulary: list[str], *paths: Path) -> Renumbered:
+        ids = {piece: row for row, piece in enumerate(vocabulary)}
+        special = SpecialIds(ids["<unk>"], ids.get("<s>", ids["<unk>"]), ids["</s>"])
+        return renumber({path: models[path] for path in paths}, ids, special, is_mark, folder.path / folder.files[-1])
+
     if folder.shared:
-        orders = [_order(folder.source, [*pieces[0], *pieces[-1]])] * 2
+        both = numbered(folder.source, *models)
+        sides, lacking = (both.models[0], both.models[-1]), both.lacking[0]
     else:
-        orders = [_order(folder.source, pieces[0]), _order(folder.target, pieces[-1])]
-    control = {folder.config["bos_token"], *control} - set(SPECIAL)
-    sides = [
-        Vocabulary.load(_numbered(models[side], pieces[side], orders[side], control), str(place / names[side]))
-        for side in (0, -1)
-    ]
-    joint = folder.shared and len(models) == 1
-    trainer = section(models[0], TRAINER_SPEC)
-    return FolderTokenizer(
-        Tokenizer(sides[0], sides[0] if joint else sides[1]),
-        source=orders[0],
-        target=orders[1],
-        files=names,
-        kind="bpe" if trainer.get(MODEL_TYPE) == BPE else "unigram",
-        byte_fallback=any(piece.type == BYTE for piece in pieces[0]),
-        notes=_notes(folder, pieces[0]),
-    )
+        source, target = numbered(folder.source, first), numbered(folder.target, last)
+        sides, lacking = (source.models[0], target.models[0]), source.lacking[0]
+    tokenizer = Tokenizer(*sides)
+    orders = [tokenizer.pieces(range(len(tokenizer.source)), "source")]
+    orders.append(orders[0] if folder.shared else tokenizer.pieces(range(len(tokenizer.target)), "target"))
+    note = f"{counted(lacking, 'source piece')} that the model never learned: unknown to it"
+    keys = tokenizer_keys(models[first])
+    return FolderTokenizer(tokenizer, orders[0], orders[1], names, keys, (note,) if lacking else ())
+
+
+def is_language(piece: str) -> bool:
+    """Whether a piece has the form of a language token."""
+    return any(form.fullmatch(piece) for form in (*OF_TARGET, *OF_EACH))
+
+
+def language_pair(folder: CT2Folder, found: FolderTokenizer, pair: tuple[str, str]) -> dict[str, Any] | None:
+    """The pair with its language tokens, an entry of `project.pairs`; None for a model without any.
+
+    Raises ConfigError that lists the languages of the model if the pair is not among them.
+    """
+    if folder.config["add_source_bos"] and is_language(folder.config["bos_token"]):
+        return None  # CTranslate2 puts it before each source by itself
+    for form in (*OF_TARGET, *OF_EACH):
+        tokens = {match[1]: piece for piece in found.target if (match := form.fullmatch(piece))}
+        tokens = {code: piece for code, piece in tokens.items() if _is_control(found.tokenizer, piece)}
+        tags = tags_of(tokens)
+        if not tags:
+            continue
+        target = tokens[choose(pair[1], tags)]
+        names = {"source": pair[0], "target": pair[1]}
+        if form in OF_TARGET:
+            return {**names, "source_marks": [target]}
+        return {**names, "source_marks": [tokens[choose(pair[0], tags)]], "target_marks": [target]}
+    return None
+
+
+def _is_control(tokenizer: Tokenizer, piece: str) -> bool:
+    processor = tokenizer.target.processor
+    return bool(processor.IsControl(processor.PieceToId(piece)))
 
 
 def _files(place: Path) -> tuple[str, ...]:
@@ -117,61 +128,3 @@ def _files(place: Path) -> tuple[str, ...]:
         f"{place}: no SentencePiece model, without which text cannot be segmented; looked for: source.spm and "
         f"target.spm, src.spm.model and tgt.spm.model, {', '.join(JOINT)}"
     )
-
-
-def _read(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST:
-        raise ModelError(f"{path}: more than {LARGEST >> 20} MiB, which no SentencePiece model needs")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}; fetch the file again") from None
-
-
-def _pieces(model: bytes, path: Path) -> list[Piece]:
-    try:
-        found = model_pieces(model)
-        section(model, TRAINER_SPEC)
-    except (ValueError, LookupError):
-        found = []
-    if not found:
-        raise ModelError(f"{path}: not a SentencePiece model; fetch the file again")
-    return found
-
-
-def _check_share(path: Path, pieces: Sequence[Piece], vocabulary: Sequence[str]) -> None:
-    own = {piece.text for piece in pieces if piece.type == NORMAL}
-    if len(own & set(vocabulary)) < SHARE * len(own):
-        raise ModelError(f"{path}: does not belong to this vocabulary, which has few of its pieces; take its own")
-
-
-def _order(vocabulary: Sequence[str], pieces: Sequence[Piece]) -> list[str]:
-    texts = [piece.text for piece in pieces if piece.type != UNKNOWN]
-    return list(dict.fromkeys([*SPECIAL, *vocabulary, *texts]))
-
-
-def _numbered(model: bytes, pieces: Sequence[Piece], order: Sequence[str], control: Collection[str]) -> bytes:
-    """The SentencePiece model with the pieces of `order`; those that it lacks are never cut out of text."""
-    own = {piece.text: piece for piece in pieces}
-    written = [_piece(token, text, own.get(text), control) for token, text in enumerate(order)]
-    rest = [(number, value) for number, value in fields(model) if number not in (PIECES, TRAINER_SPEC)]
-    [trainer] = [value for number, value in fields(model) if number == TRAINER_SPEC] or [b""]
-    assert isinstance(trainer, bytes)
-    values: dict[int, int | bytes] = {VOCAB_SIZE: len(order), **SPECIAL_IDS}
-    values |= {key: text.encode() for key, text in SPECIAL_PIECES.items()}
-    message = b"".join(field(PIECES, piece.message()) for piece in written)
-    return message + field(TRAINER_SPEC, replaced(trainer, values)) + b"".join(field(*item) for item in rest)
-
-
-def _piece(token: int, text: str, own: Piece | None, control: Collection[str]) -> Piece:
-    if token < len(SPECIAL):
-        return Piece(text, 0.0, UNKNOWN if token == UNK else CONTROL)
-    if text in control or LANGUAGE_TOKEN.fullmatch(text):
-        return Piece(text, 0.0, CONTROL)
-    return own or Piece(text, 0.0, UNUSED)
-
-
-def _notes(folder: CT2Folder, pieces: Sequence[Piece]) -> tuple[str, ...]:
-    learned = set(folder.source)
-    unlearned = sum(piece.type == NORMAL and piece.text not in learned for piece in pieces)
-    return (f"{counted(unlearned, 'source piece')} that the model never learned: unknown to it",) if unlearned else ()

@@ -15,7 +15,7 @@ from dragoman.config import RunConfig
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.ct2_folder import CT2Folder, read_ct2_folder
 from dragoman.importing.ct2_rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
-from dragoman.importing.ct2_tokenizer import FolderTokenizer, read_tokenizer
+from dragoman.importing.ct2_tokenizer import FolderTokenizer, language_pair, read_tokenizer
 from dragoman.importing.foreign import Foreign, foreign_config
 from dragoman.importing.model_bin import ModelBin
 from dragoman.importing.origin import Origin, origin_of_folder
@@ -36,8 +36,10 @@ def read_ctranslate2(path: Path, *, pair: tuple[str, str] | None, scratch: Path,
         raise ConfigError("--pair: a folder of CTranslate2 names no languages; give them, as in --pair en-ko")
     folder = read_ct2_folder(path)
     found = read_tokenizer(folder)
+    marked = language_pair(folder, found, pair)
+    project = {"pairs": [marked]} if marked else {}
     origin = origin_of_folder("ctranslate2", path, [*folder.files, *found.files], CHANGES)
-    return foreign_of(folder, found, path, pair, origin, scratch, weights=weights)
+    return foreign_of(folder, found, path, pair, origin, scratch, project=project, weights=weights)
 
 
 def foreign_of(
@@ -101,11 +103,10 @@ def _trainable(
 def _segmentation(found: FolderTokenizer) -> dict[str, Any]:
     joint = found.tokenizer.joint
     return {
-        "kind": found.kind,
+        **found.keys,
         "vocab_size": max(16, len(found.source)),
         "joint": joint,
         "shared": not joint and found.source == found.target,
-        "byte_fallback": found.byte_fallback,
     }
 
 
