@@ -29,7 +29,7 @@ PATTERNS = (
     r"equivalence/test_parity_options\.py::test_an_export_that_forgets_a_rule_is_not_verified\[(?!min_length).*",
     r"equivalence/test_parity_options\.py::test_with_a_shortlist_a_sentence_is_the_same_in_any_batch.*torch.*",
     # torchrun.
-    r"equivalence/test_processes\.py::test_(a_run_saved|after_a_killed|a_slow_process|a_full_disk|when_memory).*",
+    r"equivalence/test_processes\.py::test_(a_run_saved|two_processes_train|after_a_killed|a_slow_process|a_full_disk|when_memory).*",
     r"journey/test_torchrun\.py::(?!test_the_files_that_start_it).*",
     # A browser: the quick suite opens the page once.
     r"journey/test_look\.py::(?!test_printed_it_has_every_view).*",

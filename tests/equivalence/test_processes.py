@@ -62,6 +62,17 @@ def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(run: Run, tmp
         assert_close(settled(final(tmp_path / kind)), settled(final(tmp_path / "alone")), atol=1e-4, rtol=1e-3)
 
 
+def test_two_processes_train_an_adapter_as_one(run: Run, tmp_path: Path) -> None:
+    """LoRA: the weights that stay are never exchanged, A and B as other weights are."""
+    keys = {"max_steps": 20, "start_from": "base", "lora_rank": 2, "learning_rate": 3e-2}
+    alone, copies = run("alone", 1, accumulate=2, **keys), run("ddp", 2, **keys)
+    assert len(alone) == 20
+    assert all(copies[step] == pytest.approx(loss, abs=1e-5) for step, loss in alone.items())
+    one, other = settled(final(tmp_path / "alone")), settled(final(tmp_path / "ddp"))
+    assert one.keys() == other.keys()
+    assert all((one[name] - other[name]).abs().max() < 1e-4 for name in one)
+
+
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_a_run_saved_by_some_processes_goes_on_with_others(run: Run, tmp_path: Path, parallel: str) -> None:
     """2 → 1 → 2 processes, all as 1."""

@@ -28,6 +28,8 @@ from dragoman.workflows.trainer import Run
 
 # Bytes of a parameter in training: its float32 value, its gradient and Adam's moments.
 PER_PARAMETER = 8 + MOMENTS
+# With an adapter: the value that stays, and the one that A and B change for validation.
+PER_PARAMETER_THAT_STAYS = 8
 # The smallest vocabulary that a tokenizer can have.
 FEWEST_PIECES = 16
 # A validation next to a step, for each token: a forward pass is a third of an update; greedy search generates one token
@@ -43,7 +45,8 @@ def refuse_beyond_memory(config: RunConfig, device: torch.device, group: Process
     vocab = pieces or config.tokenizer.vocab_size or FEWEST_PIECES
     with torch.device("meta"):
         parameters = Transformer(config.model, vocab, vocab).parameter_count
-    needed = parameters * PER_PARAMETER // (group.size if config.train.parallel == "fsdp" else 1)
+    each = PER_PARAMETER_THAT_STAYS if config.train.lora_rank else PER_PARAMETER
+    needed = parameters * each // (group.size if config.train.parallel == "fsdp" else 1)
     available = memory_of(device)
     if available is not None and needed > available:
         raise ResourceError(
