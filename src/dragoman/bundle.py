@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 WEIGHTS = "model.safetensors"
+PACKED = ".dragoman"  # a packed model: the end of its file name
 # The architecture of a network that only CTranslate2 runs; its [model] gives sizes, model.bin what is computed.
 CTRANSLATE2 = "ctranslate2"
 
@@ -126,9 +127,7 @@ def open_bundle(folder: str | os.PathLike[str], base: str | os.PathLike[str] | N
     Raises ModelError that names the file at fault, or if the base model is missing or another one.
     """
     folder = checked_path("model", folder)
-    manifest = read_manifest(folder)
-    for name, expected in manifest["files"].items():
-        _verify(folder, name, expected)
+    manifest = verified_manifest(folder)
     try:
         config = read_run_config(folder)
     except ConfigError as error:
@@ -138,6 +137,14 @@ def open_bundle(folder: str | os.PathLike[str], base: str | os.PathLike[str] | N
     found = open_bundle(locate_base(folder, manifest, None if base is None else checked_path("base", base)))
     check_base(folder, manifest, found.folder, found.weights_sha256)
     return Bundle(folder, manifest, config, found.tokenizer, found)
+
+
+def verified_manifest(folder: Path) -> dict[str, Any]:
+    """The `bundle.json` of a bundle, after every file that it lists has been verified. Raises ModelError."""
+    manifest = read_manifest(folder)
+    for name, expected in manifest["files"].items():
+        _verify(folder, name, expected)
+    return manifest
 
 
 def write_bundle(
@@ -255,6 +262,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / "bundle.json"
     restore(folder)
     if folder.is_file():
+        if folder.suffix == PACKED:
+            raise ModelError(f"{folder}: a packed model; `dragoman model install {folder}` installs it under its name")
         raise ModelError(f"{folder}: is a file; a model is the folder that holds bundle.json, give that")
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.arguments import Json, OptionalModel, model_app, model_first
+from dragoman.cli.arguments import Base, Json, OptionalModel, model_app, model_first
 from dragoman.errors import ConfigError
 
 WITHOUT_M = "The model, without -m."
@@ -23,6 +23,7 @@ def model_list(as_json: Json = False) -> None:
 def model_verify(
     arguments: Annotated[list[str] | None, typer.Argument(help=WITHOUT_M, metavar="MODEL")] = None,
     model: OptionalModel = None,
+    base: Base = None,
     as_json: Json = False,
 ) -> None:
     """Verify that a model is complete and translates as when it was made.
@@ -31,7 +32,7 @@ def model_verify(
     """
     from dragoman.cli.models import run_verify
 
-    run_verify(_one_model(model, arguments), as_json)
+    run_verify(_one_model(model, arguments), base, as_json)
 
 
 @model_app.command("pack")
@@ -39,6 +40,7 @@ def model_pack(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, e.g. ko-en.dragoman.")],
     arguments: Annotated[list[str] | None, typer.Argument(help=WITHOUT_M, metavar="MODEL")] = None,
     model: OptionalModel = None,
+    base: Base = None,
     weights: Annotated[
         bool, typer.Option("--weights/--no-weights", help="With the weights of training, or only the exports.")
     ] = True,
@@ -51,7 +53,7 @@ def model_pack(
     """
     from dragoman.cli.models import run_pack
 
-    run_pack(_one_model(model, arguments), output, weights, force, as_json)
+    run_pack(_one_model(model, arguments), output, base, weights, force, as_json)
 
 
 @model_app.command("install")

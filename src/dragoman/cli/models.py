@@ -50,13 +50,13 @@ def _row(model: ModelInfo) -> tuple[str, ...]:
     chosen = next((score for score in model.scores if score[0].startswith("chrF")), (*model.scores, None)[0])
     score = f"{chosen[0]} {chosen[1]:.1f}" if chosen else ""
     pairs = ", ".join(model.pairs[:2]) + (f" + {len(model.pairs) - 2}" if len(model.pairs) > 2 else "")
-    hidden = ", hidden by the installed one" if model.hidden else ""
-    return model.name, pairs, f"{model.bytes / 1e6:.1f} MB", model.license, score, where + hidden
+    where += ", hidden by the installed one" if model.hidden else f", adapter of {model.base}" if model.base else ""
+    return model.name, pairs, f"{model.bytes / 1e6:.1f} MB", model.license, score, where
 
 
-def run_verify(model: Path, as_json: bool) -> None:
+def run_verify(model: Path, base: Path | None, as_json: bool) -> None:
     """Verify a model and print what was verified: data, so stdout."""
-    found = verify_model(model)
+    found = verify_model(model, base=base)
     if as_json:
         print_json({"schema": "dragoman.model.verify/1", **asdict(found)})
         return
@@ -73,9 +73,9 @@ def run_verify(model: Path, as_json: bool) -> None:
         say(f"not verified: {skipped}", style="yellow")
 
 
-def run_pack(model: Path, output: Path, weights: bool, force: bool, as_json: bool) -> None:
+def run_pack(model: Path, output: Path, base: Path | None, weights: bool, force: bool, as_json: bool) -> None:
     """Pack a model and print the hash of the file."""
-    found = pack_model(model, output, weights=weights, force=force)
+    found = pack_model(model, output, base=base, weights=weights, force=force)
     if as_json:
         print_json({"schema": "dragoman.model.pack/1", **asdict(found)})
         return
@@ -97,10 +97,15 @@ def run_remove(name: str, yes: bool) -> None:
     """Remove an installed model, after a question on a terminal. Raises ConfigError where nobody can be asked."""
     folder = removable_model(name)
     if not yes:
-        if not sys.stdin.isatty():
+        if not is_terminal():
             raise ConfigError(f"{name}: --yes removes it without a question, and here nobody can be asked")
         print(f"Remove {folder}? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
             raise Interrupted(f"{name}: not removed")
     remove_model(name)
     say(f"{folder}: removed")
+
+
+def is_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()

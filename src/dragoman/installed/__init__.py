@@ -18,8 +18,6 @@ from dragoman.errors import ConfigError, ModelError
 from dragoman.storage import restore
 
 VARIABLE = "DRAGOMAN_HOME"
-# The file name of a packed model ends in this.
-SUFFIX = ".dragoman"
 
 
 def models_folder() -> Path:
@@ -105,6 +103,7 @@ def changeable_model(model: str | os.PathLike[str]) -> Path:
     folder = resolve_model(Path(model))
     if folder == bundled_folder(folder.name):
         raise ModelError(
-            f"{model}: a bundled model, which stays as it is; copy its folder {folder}, and change the copy"
+            f"{model}: a bundled model, which stays as it is; "
+            f"`dragoman model install {folder.name} --name NAME` makes a copy to change"
         )
     return folder

@@ -21,7 +21,7 @@ ModelPath = str | os.PathLike[str]
 def open_model(model: ModelPath, base: ModelPath | None = None) -> Bundle:
     """The verified bundle of this folder or name. Raises ModelError as `open_bundle` does."""
     folder = resolve_model(checked_path("model", model))
-    given = _installed_base(folder) if base is None else resolve_model(checked_path("base", base))
+    given = installed_base(folder) if base is None else resolve_model(checked_path("base", base))
     return open_bundle(folder, given)
 
 
@@ -34,7 +34,7 @@ def open_models(models: Sequence[ModelPath], base: ModelPath | None = None) -> l
     return bundles
 
 
-def _installed_base(folder: Path) -> Path | None:
+def installed_base(folder: Path) -> Path | None:
     """The installed model that the adapter in `folder` belongs to, if its base is not where it was."""
     try:
         manifest = parse_json((folder / "bundle.json").read_bytes())

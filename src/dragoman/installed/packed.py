@@ -15,7 +15,6 @@ from typing import IO, Any
 from dragoman.archive import Archive, open_archive
 from dragoman.bundle import WEIGHTS, Bundle
 from dragoman.errors import ModelError
-from dragoman.installed import SUFFIX
 from dragoman.parsing import parse_json
 
 MANIFEST = "bundle.json"
@@ -106,8 +105,3 @@ def _manifest(archive: Archive) -> dict[str, Any]:
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
         raise ModelError(f"{path}: bundle.json is not a bundle's manifest; fetch the file again")
     return manifest
-
-
-def is_packed(path: Path) -> bool:
-    """Whether the name of a path is that of a packed model."""
-    return path.suffix == SUFFIX

@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from dragoman.bundle import open_bundle, read_manifest
+from dragoman.adapter import ADAPTER, base_folder, is_adapter
+from dragoman.bundle import PACKED, WEIGHTS, read_manifest, verified_manifest
 from dragoman.bundled import HOME, bundled_folder, bundled_names
 from dragoman.config.file import read_run_config
 from dragoman.errors import ConfigError, DragomanError, ModelError, check_type, checked_path
 from dragoman.installed import (
-    SUFFIX,
     installed_folder,
     installed_names,
     models_folder,
     name_of_model,
     resolve_model,
 )
+from dragoman.installed.opening import installed_base, open_model, open_models
 from dragoman.installed.packed import packed_name, unpack, write_packed
 from dragoman.storage import atomic_file, atomic_folder, is_special, refuse_unwritable_folder, remove_folder, sha256
 from dragoman.workflows.verify_model import verify_bundle
@@ -46,6 +47,8 @@ class ModelInfo:
     """Metric, value and test set of each score that it has."""
     engines: tuple[str, ...] = ()
     """The engines that run it: `torch` with its weights, and its exports, as `ct2-int8`."""
+    base: str | None = None
+    """The name of the base model of an adapter; None for a whole model."""
     hidden: bool = False
     """Whether `-m NAME` finds an installed model instead of this bundled one."""
     fault: str | None = None
@@ -85,7 +88,8 @@ def _describe(folder: Path, bundled: bool, hidden: bool = False) -> ModelInfo:
             sum(file["bytes"] for file in files.values()),
             config.project.license,
             tuple((str(score["metric"]), float(score["value"]), str(score["on"])) for score in scores),
-            (*(["torch"] if "model.safetensors" in files else []), *sorted(exports)),
+            (*(["torch"] if {WEIGHTS, ADAPTER} & files.keys() else []), *sorted(exports)),
+            str(manifest["base"]["name"]) if is_adapter(manifest) else None,
             hidden,
         )
     except DragomanError as error:
@@ -96,17 +100,23 @@ def _describe(folder: Path, bundled: bool, hidden: bool = False) -> ModelInfo:
 
 
 def pack_model(
-    model: str | PathLike[str], output: str | PathLike[str], *, weights: bool = True, force: bool = False
+    model: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    base: str | PathLike[str] | None = None,
+    weights: bool = True,
+    force: bool = False,
 ) -> PackResult:
     """Write the bundle `model`, verified, as one file `output`, which `install_model` reads.
 
     Only the files that its `bundle.json` lists are in it. Without `weights` it has only the exports, which translate
-    but cannot be trained further. `force` replaces a file that exists. Raises ModelError, DragomanError if writing
-    fails.
+    but cannot be trained further. An adapter is packed by itself; `base` is its base model if that is no longer where
+    it was. `force` replaces a file that exists. Raises ModelError, DragomanError if writing fails.
     """
-    path, bundle = checked_path("output", output), open_bundle(resolve_model(checked_path("model", model)))
+    path = checked_path("output", output)
+    (bundle,) = open_models([model], base)
     if str(path) == "-" or is_special(path):
-        raise ConfigError(f"{path}: a packed model is a file; give its name, e.g. {bundle.manifest['name']}{SUFFIX}")
+        raise ConfigError(f"{path}: a packed model is a file; give its name, e.g. {bundle.manifest['name']}{PACKED}")
     if path.exists() and not force and not path.is_dir():
         raise ConfigError(f"{path}: already exists; --force replaces it")
     with atomic_file(path) as file:
@@ -130,7 +140,8 @@ def install_model(model: str | PathLike[str], *, name: str | None = None, force:
         _refuse_existing(folder, force)  # again, under the lock: another process may have been faster
         try:
             _fill(partial, path)
-            verify_bundle(open_bundle(partial), fastest=True)
+            _refuse_without_base(partial)
+            verify_bundle(open_model(partial), fastest=True)
         except ModelError as error:
             raise ModelError(str(error).replace(str(partial), str(path))) from None
     return _describe(folder, bundled=False)
@@ -139,7 +150,7 @@ def install_model(model: str | PathLike[str], *, name: str | None = None, force:
 def _existing(path: Path) -> Path:
     path = resolve_model(path)
     if not path.exists():
-        raise ModelError(f"{path}: no such file or folder; give a packed model, a {SUFFIX} file, or a model folder")
+        raise ModelError(f"{path}: no such file or folder; give a packed model, a {PACKED} file, or a model folder")
     return path
 
 
@@ -162,9 +173,17 @@ def _fill(partial: Path, path: Path) -> None:
     if path.is_file():
         unpack(path, partial)
         return
-    for name in ("bundle.json", *open_bundle(path).manifest["files"]):
+    for name in ("bundle.json", *verified_manifest(path)["files"]):
         (partial / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path / name, partial / name)
+
+
+def _refuse_without_base(folder: Path) -> None:
+    """Raise ModelError for an adapter whose base model is not installed: its path is another one here."""
+    manifest = read_manifest(folder)
+    if is_adapter(manifest) and not installed_base(folder) and not base_folder(folder, manifest).exists():
+        name = manifest["base"]["name"]
+        raise ModelError(f"{folder}: an adapter of the model {name}; install that model first")
 
 
 def remove_model(name: str) -> Path:

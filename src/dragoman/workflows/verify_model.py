@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 
-from dragoman.bundle import Bundle, open_bundle
-from dragoman.engine import Engine
+from dragoman.adapter import ADAPTER
+from dragoman.bundle import WEIGHTS, Bundle
 from dragoman.engine.load import load_engine
-from dragoman.errors import ModelError, checked_path, counted
+from dragoman.errors import ModelError, counted
 from dragoman.exporting.golden import FILE, Golden, read_golden
 from dragoman.exporting.verify import LOG_PROB
-from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_models
+from dragoman.text.marks import Marks
 
 # Mean difference of a token's log P, in nats, of a quantized network that is intact. Those of int8 are around 0.01;
 # another network's, 1 and more.
@@ -52,12 +53,14 @@ class ModelCheck:
     """What could not be verified here, and why."""
 
 
-def verify_model(model: str | PathLike[str]) -> ModelCheck:
+def verify_model(model: str | PathLike[str], *, base: str | PathLike[str] | None = None) -> ModelCheck:
     """Verify size and hash of every file, the tokenizer, and the golden sentences with each engine that `model` has.
 
-    Raises ModelError that names the file at fault.
+    `base` is the base model of an adapter that is no longer where it was. Raises ModelError that names the file at
+    fault.
     """
-    return verify_bundle(open_bundle(resolve_model(checked_path("model", model))))
+    (bundle,) = open_models([model], base)
+    return verify_bundle(bundle)
 
 
 def verify_bundle(bundle: Bundle, fastest: bool = False) -> ModelCheck:
@@ -94,28 +97,40 @@ def _check_engine(bundle: Bundle, name: str, golden: Sequence[Golden]) -> Engine
     engine = load_engine(bundle, engine=name, device="cpu", precision="float32")
     if not golden:
         return None
-    file = bundle.folder / ("model.safetensors" if name == "torch" else f"{name}/model.bin")
-    differences = _differences(engine, golden)
+    marks = [_marks(bundle, sentence) for sentence in golden]
+    sources = [sentence.tokens for sentence in golden]
+    scored = engine.score(sources, [sentence.translation for sentence in golden], marks)
+    differences = [
+        abs(a - b)
+        for log_probs, sentence in zip(scored, golden, strict=True)
+        for a, b in zip(log_probs, sentence.log_probs, strict=True)
+    ]
     largest, mean = max(differences), sum(differences) / len(differences)
-    limit, found = (LOG_PROB, largest) if name in EXACT else (QUANTIZED, mean)
-    if not found <= limit:  # NaN is no number below the limit
-        what = "of a token" if name in EXACT else "of tokens, on average,"
-        raise ModelError(
-            f"{file}: log P {what} of {counted(len(golden), 'golden sentence')} differs by {found:.2g} nats from "
-            f"{FILE}, more than {limit:g}; copy the bundle again"
-        )
-    return EngineCheck(name, largest, mean, _identical(bundle, engine, golden))
-
-
-def _differences(engine: Engine, golden: Sequence[Golden]) -> list[float]:
-    """|Δ log P| of each golden token, in nats."""
-    found = engine.score([s.tokens for s in golden], [s.translation for s in golden])
-    pairs = zip(found, golden, strict=True)
-    return [abs(a - b) for log_probs, s in pairs for a, b in zip(log_probs, s.log_probs, strict=True)]
-
-
-def _identical(bundle: Bundle, engine: Engine, golden: Sequence[Golden]) -> int:
-    """How many golden sentences are translated to the same tokens."""
+    _refuse_difference(bundle, name, len(golden), largest, mean)
     options = bundle.config.decode.model_copy(update={"method": "beam", "n_best": 1, "shortlist": False})
-    found = engine.translate([sentence.tokens for sentence in golden], options)
-    return sum(list(best[0].tokens) == s.translation for best, s in zip(found, golden, strict=True))
+    best = [found[0].tokens for found in engine.translate(sources, options, None, marks)]
+    same = sum(list(tokens) == sentence.translation for tokens, sentence in zip(best, golden, strict=True))
+    return EngineCheck(name, largest, mean, same)
+
+
+def _marks(bundle: Bundle, sentence: Golden) -> Marks:
+    """The language tokens of a golden sentence. Raises ModelError if the model has not got its pair."""
+    pair = bundle.config.project.pair(sentence.pair)
+    if pair is None:
+        raise ModelError(f"{bundle.folder / FILE}: the model does not translate {sentence.pair}; copy the bundle again")
+    return Marks.of(pair, bundle.tokenizer)
+
+
+def _refuse_difference(bundle: Bundle, name: str, sentences: int, largest: float, mean: float) -> None:
+    """Raise ModelError if the log P of an engine differ by more than its arithmetic explains."""
+    exact = name in EXACT
+    limit, found = (LOG_PROB, largest) if exact else (QUANTIZED, mean)
+    if found <= limit:  # NaN is not
+        return
+    weights = ADAPTER if bundle.base else WEIGHTS
+    file = bundle.folder / (weights if name == "torch" else f"{name}/model.bin")
+    what = "of a token" if exact else "of tokens, on average,"
+    raise ModelError(
+        f"{file}: log P {what} of {counted(sentences, 'golden sentence')} differs by {found:.2g} nats from {FILE}, "
+        f"more than {limit:g}; copy the bundle again"
+    )
