@@ -138,6 +138,26 @@ def test_a_moved_adapter_needs_its_base(
     assert complaint == f"--base {home}/base: is for adapters, and {other} is a whole model; leave it out"
 
 
+def test_an_adapter_is_packed_by_itself_and_installed_where_its_base_is(
+    dragoman: Any, home: Path, adapter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_HOME", str(tmp_path / "home"))
+    expected = dragoman("translate", "-m", adapter, "red dog").out
+    packed = tmp_path / "adapter.dragoman"
+    assert dragoman("model", "pack", adapter, "-o", packed).code == 0
+    assert packed.stat().st_size < 100_000
+    assert dragoman("model", "install", packed, "--name", "mine").refused(4) == (
+        f"{packed}: an adapter of the model toy; install that model first"
+    )
+    assert dragoman("model", "install", home / "base").code == 0
+    said = dragoman("model", "install", packed, "--name", "mine")
+    assert said.code == 0, said.err
+    assert dragoman("translate", "-m", "mine", "red dog").out == expected
+    assert "installed, adapter of toy" in dragoman("model", "list").out
+    [torch] = json.loads(dragoman("model", "verify", "mine", "--json").out)["engines"]
+    assert (torch["engine"], torch["identical"]) == ("torch", 12)
+
+
 def test_an_adapter_on_another_base_is_refused_by_hash(dragoman: Any, home: Path, adapter: Path) -> None:
     keys = [f"train.start_from={home / 'base'}", f"train.output={home / 'full'}", "train.max_steps=1"]
     other = api.train(api.load_config(home / "run.toml", keys)).model_path

@@ -1,8 +1,6 @@
 """A small model with golden sentences, and a folder of installed models of the test's own."""
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +9,16 @@ import torch
 
 from dragoman.bundle import Bundle, open_bundle, write_bundle
 from dragoman.config import RunConfig
+from dragoman.engine.marked import with_marks
 from dragoman.engine.torch import TorchEngine
-from dragoman.exporting.golden import golden_sentences, golden_text
+from dragoman.exporting.golden import Golden, golden_sentences, golden_text
 from dragoman.model.transformer import Transformer
-from dragoman.storage import fingerprint
+from dragoman.text.marks import Marks
 from dragoman.text.tokenizer import learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "project": {"name": "toy", "source": "en", "target": "de", "license": "CC0-1.0"},
     "data": {"train": [Path("t.tsv")], "valid": Path("v.tsv")},
     "tokenizer": {"vocab_size": 26, "byte_fallback": False},
@@ -27,31 +26,43 @@ CONFIG = {
     "decode": {"beam": 2, "extra_length": 4},
 }
 
-Relist = Callable[[Path], None]
 
-
-@pytest.fixture(scope="session")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The toy model, to be read and never written."""
-    folder, config = tmp_path_factory.mktemp("toy") / "model", RunConfig.model_validate(CONFIG)
-    tokenizer = learn(LINES, config.tokenizer)
+def write_model(folder: Path, **project: Any) -> Path:
+    """A model of random weights with golden sentences of each of its pairs; keys of [project] as arguments."""
+    size = {"tokenizer": {**CONFIG["tokenizer"], "vocab_size": 26 + len(project.get("pairs", ()))}}
+    config = RunConfig.model_validate({**CONFIG, **size, "project": {**CONFIG["project"], **project}})
+    names = config.project
+    tokenizer = learn(LINES, config.tokenizer, names.source_marks, names.target_marks)
     torch.manual_seed(0)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
-    golden = golden_sentences(
-        tokenizer, TorchEngine(model, torch.device("cpu")), config.decode, [source for source, _ in LINES[:6]]
-    )
-    facts = {"scores": [{"metric": "chrF2", "value": 41.5, "on": "test", "signature": "s"}]}
+    engine, texts, golden = TorchEngine(model, torch.device("cpu")), [source for source, _ in LINES[:6]], list[Golden]()
+    for pair in names.all_pairs:
+        marked = with_marks(engine, Marks.of(pair, tokenizer))
+        golden += golden_sentences(tokenizer, marked, config.decode, texts, pair.name if names.pairs else "")
     write_bundle(
         folder,
         config=config,
         tokenizer=tokenizer,
         model=model,
         card="# toy\n",
-        facts=facts,
+        facts={"scores": [{"metric": "chrF2", "value": 41.5, "on": "test", "signature": "s"}]},
         golden=golden_text(golden),
     )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy model, to be read and never written."""
+    folder = write_model(tmp_path_factory.mktemp("toy") / "model")
     (folder / "notes.txt").write_text("my own, not listed")
     return folder
+
+
+@pytest.fixture(scope="session")
+def of_two_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two directions with language tokens, to be read and never written."""
+    return write_model(tmp_path_factory.mktemp("two") / "model", pairs=["en-de", "de-en"])
 
 
 @pytest.fixture
@@ -68,15 +79,3 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "home" / "models").mkdir(parents=True)
     return tmp_path / "home" / "models"
-
-
-@pytest.fixture
-def relist() -> Relist:
-    """Lists the files of a bundle as they are now: what someone does who changes one and its hash."""
-
-    def relist(folder: Path) -> None:
-        manifest: dict[str, Any] = json.loads((folder / "bundle.json").read_text())
-        manifest["files"] = {name: fingerprint(folder / name) for name in manifest["files"]}
-        (folder / "bundle.json").write_text(json.dumps(manifest))
-
-    return relist

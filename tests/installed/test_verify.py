@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,11 +13,17 @@ from dragoman.bundle import Bundle
 from dragoman.bundled import HOME
 from dragoman.errors import ModelError
 from dragoman.model.weights import load_tensors, save_tensors
+from dragoman.storage import fingerprint
 from dragoman.workflows import verify_model as module
 from dragoman.workflows.models import install_model
 from dragoman.workflows.verify_model import verify_model
 
-Relist = Callable[[Path], None]
+
+def relist(folder: Path) -> None:
+    """List the files of a bundle as they are now: what someone does who changes one and its hash."""
+    manifest = json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
+    manifest["files"] = {name: fingerprint(folder / name) for name in manifest["files"]}
+    (folder / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def test_a_model_that_is_as_it_was_made(toy: Bundle) -> None:
@@ -29,6 +34,21 @@ def test_a_model_that_is_as_it_was_made(toy: Bundle) -> None:
     assert torch.mean <= torch.largest <= 1e-4
 
 
+def test_each_pair_of_languages_is_verified_with_its_own_language_tokens(of_two_pairs: Path, tmp_path: Path) -> None:
+    [torch] = verify_model(of_two_pairs).engines
+    assert (torch.identical, torch.largest < 1e-4) == (12, True)
+    folder = shutil.copytree(of_two_pairs, tmp_path / "model")
+    text = (folder / "golden.jsonl").read_text(encoding="utf-8")
+    (folder / "golden.jsonl").write_text(text.replace('"de-en"', '"de-ko"'), encoding="utf-8")
+    relist(folder)
+    with pytest.raises(ModelError, match=r"golden\.jsonl: the model does not translate de-ko"):
+        verify_model(folder)
+    (folder / "golden.jsonl").write_text(text.replace('"de-en"', '"en-de"'), encoding="utf-8")
+    relist(folder)
+    with pytest.raises(ModelError, match=r"log P of a token of 12 golden sentences differs"):
+        verify_model(folder)
+
+
 @pytest.mark.parametrize("name", ["en-ko", "ko-en"])
 def test_the_bundled_models_on_this_processor(name: str) -> None:
     [export] = verify_model(name).engines
@@ -37,7 +57,7 @@ def test_the_bundled_models_on_this_processor(name: str) -> None:
     assert export.identical > 16
 
 
-def test_weights_of_another_model_are_named(toy: Bundle, relist: Relist) -> None:
+def test_weights_of_another_model_are_named(toy: Bundle) -> None:
     weights = toy.folder / "model.safetensors"
     changed = {name: tensor + 0.05 for name, tensor in load_tensors(weights).items()}
     save_tensors(weights, changed)
@@ -46,7 +66,7 @@ def test_weights_of_another_model_are_named(toy: Bundle, relist: Relist) -> None
         verify_model(toy.folder)
 
 
-def test_an_export_of_another_model_is_named(tmp_path: Path, relist: Relist, home: Path) -> None:
+def test_an_export_of_another_model_is_named(tmp_path: Path, home: Path) -> None:
     folder = shutil.copytree(HOME / "en-ko", tmp_path / "mixed")
     lines = (folder / "golden.jsonl").read_text(encoding="utf-8").splitlines()
     golden = [json.loads(line) for line in lines]
@@ -63,7 +83,7 @@ def test_an_export_of_another_model_is_named(tmp_path: Path, relist: Relist, hom
     assert list(home.iterdir()) == []
 
 
-def test_a_tokenizer_of_another_model_is_named(tmp_path: Path, relist: Relist) -> None:
+def test_a_tokenizer_of_another_model_is_named(tmp_path: Path) -> None:
     folder = shutil.copytree(HOME / "en-ko", tmp_path / "mixed")
     golden = [json.loads(line) for line in (folder / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
     golden[2]["tokens"] = golden[2]["tokens"][::-1]
@@ -74,7 +94,7 @@ def test_a_tokenizer_of_another_model_is_named(tmp_path: Path, relist: Relist) -
         verify_model(folder)
 
 
-def test_what_cannot_be_verified_is_named(toy: Bundle, relist: Relist, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_verified_is_named(toy: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = json.loads((toy.folder / "bundle.json").read_text())
     del manifest["files"]["golden.jsonl"]
     (toy.folder / "bundle.json").write_text(json.dumps(manifest))

@@ -7,6 +7,7 @@ import typer
 
 from dragoman.cli.arguments import (
     GLOSSARY_HELP,
+    MODEL_HELP,
     Base,
     Beam,
     Device,
@@ -37,9 +38,7 @@ def translate(
     ] = None,
     models: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--model", "-m", help="Folder of a trained model; several form an ensemble. Default: a bundled model."
-        ),
+        typer.Option("--model", "-m", help=f"{MODEL_HELP} Several form an ensemble. Default: a bundled model."),
     ] = None,
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
     output: Annotated[
@@ -158,7 +157,7 @@ def evaluate(
     ] = None,
     models: Annotated[
         list[Path] | None,
-        typer.Option("--model", "-m", help="Folder of a trained model; several form an ensemble, or see --compare."),
+        typer.Option("--model", "-m", help=f"{MODEL_HELP} Several form an ensemble, or see --compare."),
     ] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Evaluate each model by itself, with paired tests against the first.")

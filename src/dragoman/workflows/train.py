@@ -227,7 +227,7 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
             **quality.facts,
         },
         files=quality.files,
-        golden=golden_by_pair(config, tokenizer, engine),
+        golden=golden_by_pair(config, tokenizer, TorchEngine(model, run.device, precision="float32")),
         adapter=adapter,
     )
     by_pair = {one.text.pair.name: tuple(one.scores) for one in scored}
