@@ -1,9 +1,10 @@
-"""Initialise a student from its teacher's layers: shrink and fine-tune (Shleifer and Rush 2020).
+"""Initialise a model from another: a student from its teacher, a model with more pieces from its base.
 
-Input: a student and a teacher that differ in depth only. The student takes the teacher's embeddings, projection and an
-evenly spaced selection of its layers, including the first and the last.
+A student and its teacher differ in depth only: shrink and fine-tune (Shleifer and Rush 2020). The student takes the
+teacher's embeddings, projection and an evenly spaced selection of its layers, including the first and the last.
 """
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -39,3 +40,20 @@ def initialise_from_teacher(student: Transformer, teacher: Transformer) -> None:
     student.projection.copy_(teacher.projection)
     if student.projection_bias is not None and teacher.projection_bias is not None:
         student.projection_bias.copy_(teacher.projection_bias)
+
+
+@torch.no_grad()
+def initialise_from_base(
+    model: Transformer, base: Transformer, replaced: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+) -> None:
+    """Copy the weights of a base with fewer pieces; the rows of a new piece are the means of those that it replaces.
+
+    `replaced` are, for source and target, the ids of the base for each new piece (`dragoman.text.extension`).
+    """
+    weights = dict(base.named_parameters(remove_duplicate=False))
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        old = weights[name]
+        parameter[: old.size(0)] = old
+        if parameter.shape != old.shape:
+            rows = replaced[0 if name.startswith("source_embedding") else 1]
+            parameter[old.size(0) :] = torch.stack([old[list(ids)].mean(0) for ids in rows])

@@ -18,7 +18,6 @@ import torch
 from dragoman.bundle import Bundle, write_bundle
 from dragoman.config import RunConfig
 from dragoman.config.file import changed_keys, read_config, require_text
-from dragoman.data.directions import directions, sample_directions
 from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import counted
@@ -26,8 +25,7 @@ from dragoman.evaluation import Score
 from dragoman.machine import usable_processors
 from dragoman.model.device import pick_device
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
-from dragoman.storage import atomic_folder
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import LOG
 from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
 from dragoman.training.estimate import Estimate
@@ -43,7 +41,7 @@ from dragoman.workflows.finetune import apply_base_model
 from dragoman.workflows.held_out import golden_by_pair, score_by_pair, score_facts
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
-from dragoman.workflows.origin import KEY, TITLE, derived_origin, licence, origin_section
+from dragoman.workflows.origin import KEY, TITLE, derived_origin, origin_section
 from dragoman.workflows.quality import measure_quality
 from dragoman.workflows.restoring import recorded_log, restore_run
 from dragoman.workflows.run_folder import (
@@ -56,6 +54,7 @@ from dragoman.workflows.run_folder import (
     recorded_origin,
     with_original_choices,
 )
+from dragoman.workflows.run_tokenizer import save_tokenizer
 from dragoman.workflows.trainer import Run, build_trainer
 
 
@@ -147,8 +146,9 @@ def _train(run: Run) -> TrainResult:
         if run.resume:
             first_step = restore_run(run.folder, run.listener.notice)
         else:
-            _save_tokenizer(run)
-    first_step = run.group.broadcast(first_step)
+            run = save_tokenizer(run)
+    first_step, replaced = run.group.broadcast((first_step, run.replaced))
+    run = replace(run, replaced=replaced)
     tokenizer = Tokenizer.load(run.folder / "tokenizer", run.config.tokenizer.shared)
     processes = run.group.size
     workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
@@ -233,30 +233,6 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
     by_pair = {one.text.pair.name: tuple(one.scores) for one in scored}
     result = TrainResult(run.folder / "model", outcome, tuple(first.scores), tuple(first.copying), by_pair)
     return replace(result, fine_tuning=report)
-
-
-def _save_tokenizer(run: Run) -> None:
-    if kept := run.base or run.teacher:
-        action = "fine-tuning" if run.base else "distilling"
-        run.listener.notice(f"{action} {kept.folder} with its tokenizer")
-        if origin := derived_origin(run.base, run.teacher):
-            run.listener.notice(f"its licence binds what is made from it: {licence(origin)}")
-        tokenizer = kept.tokenizer
-    else:
-        run.listener.notice("learning the tokenizer")
-        tokenizer = learn_tokenizer(run.config)
-    with atomic_folder(run.folder / "tokenizer") as partial:
-        tokenizer.save(partial)
-
-
-def learn_tokenizer(config: RunConfig) -> Tokenizer:
-    """The tokenizer of the training text; a vocabulary of one side has the texts that are sources in any direction."""
-    project, found = config.project, directions(config, config.data.train)
-    if config.tokenizer.joint:
-        found = [direction for direction in found if not direction.reverse]
-    # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
-    pairs = sample_directions(found, config.tokenizer.sample)
-    return learn(pairs, config.tokenizer, project.source_marks, project.target_marks)
 
 
 def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:

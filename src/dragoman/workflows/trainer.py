@@ -16,8 +16,9 @@ from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import counted
 from dragoman.evaluation import bleu, chrf
-from dragoman.model.initialise import can_initialise_from, initialise_from_teacher
+from dragoman.model.initialise import can_initialise_from, initialise_from_base, initialise_from_teacher
 from dragoman.model.transformer import Transformer
+from dragoman.text.extension import Ids
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import read_progress
 from dragoman.training.distributed import ProcessGroup
@@ -51,6 +52,8 @@ class Run:
     resume: bool
     overrides: Sequence[str] = ()
     """The KEY=VALUE that the configuration was read with."""
+    replaced: tuple[Sequence[Ids], Sequence[Ids]] = ((), ())
+    """For source and target, the ids of the base model that each piece of `tokenizer.extend` replaces."""
 
 
 def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
@@ -118,7 +121,7 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
     if run.base:
-        model.load_state_dict(run.base.load_model().state_dict())
+        initialise_from_base(model, run.base.load_model(), run.replaced)
     alike = teacher and teacher.has_weights and can_initialise_from(config.model, teacher.config.model)
     if teacher and alike and not run.resume:
         initialise_from_teacher(model, teacher.load_model())
