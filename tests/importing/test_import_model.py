@@ -15,7 +15,7 @@ from dragoman.bundle import open_bundle
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError
 from dragoman.importing.origin import Origin
-from dragoman.importing.trial import Trial, check_pieces
+from dragoman.importing.trial import Trial, check_pieces, try_pairs
 from dragoman.text.tokenizer import Tokenizer, Vocabulary
 from dragoman.workflows import import_model as module
 from dragoman.workflows.data import corpus_of
@@ -88,7 +88,8 @@ def test_a_model_that_translates_becomes_a_bundle(run: Callable[..., ImportResul
     assert left_in(tmp_path / "out") == ["ours"]
     bundle = open_bundle(result.model_path)
     assert result.trial is not None
-    assert result.trial.wins >= 30
+    assert result.trial.t is not None
+    assert result.trial.t > 10
     assert -2 < result.trial.log_prob < -0.1
     assert bundle.manifest["trial"] == result.trial.facts()
     assert (bundle.manifest["name"], bundle.manifest["architecture"]) == ("ours", "ctranslate2")
@@ -264,25 +265,51 @@ def test_text_that_is_too_long_cannot_try_a_model(run: Callable[..., ImportResul
         run(source=long)
 
 
-def trial(**changed: Any) -> Trial:
-    return Trial(**{"pairs": 32, "log_prob": -1.0, "limit": -6.7, "wins": 32, "unknown": 0.0, **changed})
+def test_lines_that_do_not_correspond_are_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
+    lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
+    shifted_lines = tmp_path / "shifted.tsv"
+    pairs = [(source, lines[index - 7][1]) for index, (source, _) in enumerate(lines)]
+    shifted_lines.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    with pytest.raises(QualityError, match="as likely under the sources of other pairs"):
+        run(source=shifted_lines)
+
+
+class WithoutSource:
+    """An engine that scores by the target alone, as a model does whose source vocabulary is wrong."""
+
+    def score(self, sources: Any, targets: Any) -> list[list[float]]:
+        return [[-2.0 - 0.01 * token for token in target] + [-1.0] for target in targets]
 
 
 def test_a_model_that_does_not_read_its_source_is_refused() -> None:
-    trial(wins=17).require()
-    with pytest.raises(QualityError, match="only 16 of 32 references are more likely under their own source"):
-        trial(wins=16).require()
-    trial(pairs=4, wins=1).require()  # chance
-    with pytest.raises(QualityError, match="mean log P of the references nan"):
-        trial(log_prob=float("nan")).require()
+    tokenizer = Tokenizer.load(BUNDLED / "tokenizer")
+    pairs = [(f"Number {n} is here.", f"{n}번은 여기에 있습니다.") for n in range(20)]
+    found = try_pairs(WithoutSource(), tokenizer, pairs)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.t == 0
+    with pytest.raises(QualityError, match="the source vocabulary does not belong to these weights"):
+        Trial(20, -2.0, -6.7, found.t, 0.0).require()
+    few = try_pairs(WithoutSource(), tokenizer, pairs[:3])  # type: ignore[arg-type]
+    assert few is not None
+    assert few.t is None
+    assert try_pairs(WithoutSource(), tokenizer, [("", "")]) is None  # type: ignore[arg-type]
+
+
+def trial(**changed: Any) -> Trial:
+    return Trial(**{"pairs": 32, "log_prob": -1.0, "limit": -6.7, "t": 20.0, "unknown": 0.0, **changed})
+
+
+@pytest.mark.parametrize("changed", [{"log_prob": float("nan")}, {"t": float("nan")}, {"t": 2.4}, {"log_prob": -6.8}])
+def test_what_is_not_sure_to_translate_is_refused(changed: dict[str, float]) -> None:
+    trial(t=2.6).require()
+    trial(log_prob=-6.6).require()
+    with pytest.raises(QualityError, match=r"^it does not translate: "):
+        trial(**changed).require()
 
 
 def test_what_is_suspicious_is_warned_of() -> None:
     assert trial().warnings == []
-    assert trial(wins=20).warnings == [
-        "20 of 32 references are more likely under their own source than under another: the model knows little of "
-        "this text"
-    ]
+    assert trial(log_prob=-5.5).warnings == ["mean log P -5.50 per token: the model knows little of this text"]
     assert trial(unknown=0.5).warnings == ["50 % of the source pieces are unknown to the model: is --pair right?"]
 
 

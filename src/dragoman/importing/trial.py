@@ -2,28 +2,37 @@
 
 A model whose tokenizer is not the one that it was trained with loads without an error and translates to nonsense. Two
 measurements show it, without a search: the mean log P per token of references, which is then near that of chance,
--ln V, and how often a reference is more likely under its own source than under the source of another pair whose
-reference has about the same length, which is then half of the time. Measured on models of 8,000 pieces, where -ln V is
--9.0: with their own vocabulary -0.9 to -5.6, with one of which half or all pieces are wrong -7.8 to -10.5, on text of
-the other direction -7.4 to -8.7.
+-ln V, and how much more likely a reference is under its own source than under those of pairs whose references have
+about the same length: the t statistic of the differences, which is then about 0. Measured on two models of 8,000
+pieces, where -ln V is -9.0, on 32 references:
+
+                                                  mean log P        t
+    right, text of its domain                   -0.8 to -1.5     21 to 30
+    right, news that it never saw               -4.9 to -5.5      4 to 9
+    source pieces exchanged                     -5.4 to -6.6     -2 to 1.5
+    half or all pieces exchanged               -7.8 to -10.3
+    text of the other direction                 -7.4 to -8.7
 """
 
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
 from typing import Any
 
-from dragoman.engine import Engine
+from dragoman.engine import Engine, Ids
 from dragoman.errors import ModelError, QualityError, counted
 from dragoman.text.tokenizer import UNK, Side, Tokenizer
 
 # Pairs that are scored, and tokens of the longest sentence among them.
 PAIRS, LONGEST = 32, 100
-# A mean log P below CHANCE · -ln V is that of a wrong vocabulary.
-CHANCE = 0.75
-# From FEW pairs on, wins count: at most half of them is what any sources would win, less than SURE of them is little.
-FEW, SURE = 16, 28 / 32
+# A mean log P below CHANCE · -ln V is that of a wrong vocabulary; below STRANGE · -ln V, that of text hardly known.
+CHANCE, STRANGE = 0.75, 0.5
+# From FEW pairs on, a t statistic below LEAST is that of a model that does not read its source.
+FEW, LEAST = 8, 2.5
+# Neighbours, in the order of the references' lengths, whose sources each reference is scored under.
+NEIGHBOURS = (-2, -1, 1, 2)
 # Warn from this share of unknown pieces in the sources.
 UNKNOWN = 0.1
 # Random ids whose pieces are decoded and encoded again, and the share that must keep their text.
@@ -39,8 +48,8 @@ class Trial:
     """Mean log P, in nats per token, of the references under their own sources."""
     limit: float
     """The mean log P below which a model is refused."""
-    wins: int
-    """References that are more likely under their own source than under another."""
+    t: float | None
+    """t statistic of the differences between log P under the own source and under others; None for few pairs."""
     unknown: float
     """Share of the source pieces that the model does not know."""
 
@@ -51,9 +60,14 @@ class Trial:
     @property
     def summary(self) -> str:
         """One line."""
+        own = (
+            ""
+            if self.t is None
+            else f"; under other sources they are less likely, t = {self.t:.1f} (refused below {LEAST})"
+        )
         return (
             f"{counted(self.pairs, 'reference')}: mean log P {self.log_prob:.2f} per token (refused below "
-            f"{self.limit:.2f}), {self.wins} more likely under their own source than under another"
+            f"{self.limit:.2f}){own}"
         )
 
     def require(self) -> None:
@@ -64,22 +78,19 @@ class Trial:
                 f"vocabulary (the limit is {self.limit:.2f}); the vocabulary does not belong to these weights, or the "
                 "text is not of this pair"
             )
-        if self.pairs >= FEW and 2 * self.wins <= self.pairs:
+        if self.t is not None and not self.t >= LEAST:
             raise QualityError(
-                f"it does not translate: only {self.wins} of {counted(self.pairs, 'reference')} are more likely under "
-                "their own source than under another; the source vocabulary does not belong to these weights, or the "
-                "text is not of this pair"
+                f"it does not translate: the references are as likely under the sources of other pairs (t = "
+                f"{self.t:.1f}, the limit is {LEAST}); the source vocabulary does not belong to these weights, or the "
+                "lines of the text do not correspond"
             )
 
     @property
     def warnings(self) -> list[str]:
         """What is suspicious and not wrong for certain."""
         found = []
-        if self.pairs >= FEW and self.wins < SURE * self.pairs:
-            found.append(
-                f"{self.wins} of {counted(self.pairs, 'reference')} are more likely under their own source than under "
-                "another: the model knows little of this text"
-            )
+        if self.log_prob < self.limit * STRANGE / CHANCE:
+            found.append(f"mean log P {self.log_prob:.2f} per token: the model knows little of this text")
         if self.unknown >= UNKNOWN:
             found.append(f"{100 * self.unknown:.0f} % of the source pieces are unknown to the model: is --pair right?")
         return found
@@ -97,17 +108,27 @@ def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, s
     if not some:
         return None
     sources, targets = [pair[0] for pair in some], [pair[1] for pair in some]
-    own = [math.fsum(row) / len(row) for row in engine.score(sources, targets)]
-    neighbours = [sources[index ^ 1 if index ^ 1 < len(some) else index - 1] for index in range(len(some))]
-    other = [math.fsum(row) / len(row) for row in engine.score(neighbours, targets)] if len(some) > 1 else own
+    own = _means(engine.score(sources, targets))
     tokens = [token for source in sources for token in source]
     return Trial(
         pairs=len(some),
-        log_prob=math.fsum(own) / len(own),
+        log_prob=fmean(own),
         limit=-CHANCE * math.log(len(tokenizer.target)),
-        wins=sum(mine > theirs for mine, theirs in zip(own, other, strict=True)),
+        t=_t_statistic(engine, sources, targets, own) if len(some) >= FEW else None,
         unknown=tokens.count(UNK) / len(tokens),
     )
+
+
+def _t_statistic(engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], own: Sequence[float]) -> float:
+    """Of the differences between each reference's mean log P under its own source and under its neighbours'."""
+    shifted = [[sources[(index + by) % len(sources)] for index in range(len(sources))] for by in NEIGHBOURS]
+    others = [_means(engine.score(some, targets)) for some in shifted]
+    gaps = [mine - fmean(theirs) for mine, *theirs in zip(own, *others, strict=True)]
+    return fmean(gaps) / max(stdev(gaps) / math.sqrt(len(gaps)), 1e-9)
+
+
+def _means(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [fmean(row) for row in rows]
 
 
 def check_pieces(tokenizer: Tokenizer, shared: bool, where: str) -> None:
