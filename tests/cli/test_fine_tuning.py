@@ -113,3 +113,15 @@ def test_no_model_there_is_told(dragoman: Any, bare: Path) -> None:
 def test_a_file_is_no_model(dragoman: Any, bare: Path) -> None:
     complaint = dragoman("train", bare / "run.toml", "train.start_from=run.toml").refused(4)
     assert complaint == f"{bare}/run.toml: is a file; a model is the folder that holds bundle.json, give that"
+
+
+def test_another_pair_of_languages_warns(dragoman: Any, bare: Path, model: Path) -> None:
+    config = bare / "run.toml"
+    start = [config, f"train.start_from={model}", "train.max_steps=1"]
+    said = dragoman("train", *start, "project.source=fr")
+    assert said.code == 0, said.err
+    assert (
+        "train.start_from: the base model translates en-de, this run is fr-de: little of what it has learned"
+        in said.err
+    )
+    assert "the base model translates" not in dragoman("train", *start, f"train.output={bare / 'same'}").err

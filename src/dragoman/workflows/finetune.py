@@ -68,6 +68,19 @@ def _check_frozen(config: RunConfig) -> None:
             frozen_names(Transformer(config.model, 1, 1), config.train.freeze)
 
 
+def other_pair_warning(config: RunConfig, base: Bundle) -> str | None:
+    """What to say if the run is for languages that its base model does not translate."""
+    ours, theirs = config.project, base.config.project
+    name = pair_name(ours.source, ours.target)
+    if theirs.pair(name):
+        return None
+    known = ", ".join(pair.name for pair in theirs.all_pairs)
+    return (
+        f"train.start_from: the base model translates {known}, this run is {name}: little of what it has learned helps "
+        f"here, and the new model will not translate {known}; start from a model of {name}, or train without a base"
+    )
+
+
 def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:
     """`project` with the pairs of the base model, its own first, unless it names pairs or has another one."""
     own = origin.pair(pair_name(project.source, project.target))

@@ -8,6 +8,7 @@ from dragoman.errors import counted
 from dragoman.storage import atomic_folder
 from dragoman.text.extension import Extension, extend
 from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.workflows.finetune import other_pair_warning
 from dragoman.workflows.origin import derived_origin, licence
 from dragoman.workflows.trainer import Run
 
@@ -23,6 +24,8 @@ def save_tokenizer(run: Run) -> Run:
         run.listener.notice(f"{action} {kept.folder} with its tokenizer")
         if origin := derived_origin(run.base, run.teacher):
             run.listener.notice(f"its licence binds what is made from it: {licence(origin)}")
+        if run.base and (warning := other_pair_warning(config, run.base)):
+            run.listener.on_warning(warning)
         tokenizer = kept.tokenizer
         if config.tokenizer.extend and run.base:
             extension = _extended(run, tokenizer)
