@@ -36,7 +36,7 @@ def test_two_commands_from_two_files_to_a_fine_tuned_model(
     assert config.train.learning_rate == pytest.approx(0.2 / math.sqrt(32 * 4000), rel=0.05)
     said = dragoman("train", path, "train.card_lines=0", "train.device=cpu", "train.precision=float32")
     assert said.code == 0, said.err
-    assert "for 180 pairs: max_steps 100, warmup 10, validate_every 6" in said.err
+    assert "for 180 pairs: max_steps 100, warmup 10, validate_every 10" in said.err
     assert (tmp_path / "mine/runs/mine/model/model.safetensors").exists()
 
 
@@ -88,4 +88,4 @@ def test_the_epochs_of_fine_tuning_by_the_amount_of_text(
     chosen = chosen_train(train, pairs, steps_per_epoch=pairs / 50)
     assert chosen.max_steps == pytest.approx(max(100, epochs * pairs / 50), rel=0.03)
     assert chosen.warmup_steps == min(400, chosen.total_steps // 10)
-    assert chosen.validation_interval == min(1000, chosen.total_steps // 15)
+    assert chosen.validation_interval == min(1000, chosen.total_steps // 10)

@@ -21,7 +21,7 @@ EPOCHS, AT_PAIRS, DECREASE = 100.0, 2000, 0.45
 FEWEST_STEPS = 300
 # Fine-tuning: 20 epochs of 1,000 pairs, 10 of 10,000, 5 of 100,000; early stopping usually ends it before.
 TUNING_EPOCHS, TUNING_PAIRS, TUNING_DECREASE = 20.0, 1000, 0.3
-FEWEST_TUNING_STEPS, TUNING_VALIDATIONS = 100, 15
+FEWEST_TUNING_STEPS, TUNING_VALIDATIONS = 100, 10
 
 
 def preset_for(pairs: int, gpu: bool) -> str:
@@ -56,7 +56,7 @@ def warmup_for(steps: int, tuning: bool = False) -> int:
 
 
 def validation_interval_for(steps: int, tuning: bool = False) -> int:
-    """`validate_every`: thirty validations in a run, fifteen in fine-tuning, at most 1,000 steps apart."""
+    """`validate_every`: thirty validations in a run, ten in fine-tuning, at most 1,000 steps apart."""
     if tuning:
         return max(1, min(1000, steps // TUNING_VALIDATIONS))
     return max(1, min(1000, steps // 30))

@@ -84,7 +84,7 @@ class TrainConfig(Section):
     """Maximum norm of the gradient; larger gradients are scaled down. No clipping unless set."""
     validate_every: Positive | Literal["auto"] = 1000
     """Steps between validations; each validation saves a checkpoint. `auto`: a thirtieth of `max_steps`, with
-    `start_from` a fifteenth, at most 1,000. Where the first validation would come later than after five minutes, a
+    `start_from` a tenth, at most 1,000. Where the first validation would come later than after five minutes, a
     score is shown then; it changes nothing in the run."""
     checkpoint_minutes: Annotated[float, Field(ge=0)] = 10.0
     """Minutes of training after which a checkpoint is saved, if no validation has saved one; 0 disables."""
