@@ -15,6 +15,7 @@ from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
 from dragoman.model.embedding import positional_encoding
 from dragoman.model.transformer import Transformer
+from dragoman.text.tokenizer import UNK
 
 # Modules of our layers, and what Hugging Face calls them in models that come from Marian or fairseq.
 ATTENTIONS = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
@@ -28,6 +29,9 @@ HUGGING_FACE = {
 }
 # What has a row for each piece: rows are renumbered.
 VOCABULARY = ("projection", "projection_bias", "source_embedding.weight", "target_embedding.weight")
+# Logits of pieces that the network does not know are those of its unknown token minus this: never the best, and yet
+# finite, so that fine-tuning can learn such a piece and a glossary can require it.
+EXTRA_BIAS = 30.0
 # Linear layers that read the residual stream; the output of the others is added to it.
 READERS = ("w_q", "w_k", "w_v", "w_1")
 
@@ -97,7 +101,8 @@ def our_weights(
         if order is not None:
             if tensor.size(0) <= int(order.max()):
                 raise ModelError(f"{where}: tensor {name} has {tensor.size(0):,} rows, too few for its vocabulary")
-            tensor = torch.where((order >= 0).view(-1, *[1] * (tensor.dim() - 1)), tensor[order], 0)
+            tensor = tensor[order]
+            tensor[order < 0] = 0
         if tensor.shape != shape:
             raise ModelError(f"{where}: tensor {name} has shape {_shape(tensor)}, config.json says otherwise")
         if not tensor.isfinite().all():
@@ -109,6 +114,13 @@ def our_weights(
     if theirs:
         raise ModelError(f"{where}: tensor {min(theirs)} is not one of this architecture; the model has another one")
     return found
+
+
+def make_unlikely(weights: Mapping[str, Tensor], extras: int) -> None:
+    """Lower the logits of the last `extras` pieces, whose rows are copies of UNK's, in `weights`."""
+    if extras:
+        bias = weights["projection_bias"]
+        bias[-extras:] = bias[UNK] - EXTRA_BIAS
 
 
 def _plain(tensor: Tensor, dimensions: int) -> Tensor:
