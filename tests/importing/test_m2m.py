@@ -224,6 +224,19 @@ def test_what_does_not_fit_is_named(folder: Path, change: Callable[[Path], None]
         read_m2m(folder, pair=PAIR)
 
 
+def test_the_network_is_the_tensors_without_a_copy_and_stays_tied() -> None:
+    foreign = read_m2m(FIXTURE, pair=PAIR)
+    assert foreign.tensors is not None
+    tensors = dict(foreign.tensors)
+    model = network_of(foreign)
+    assert foreign.tensors == {}
+    assert {name: parameter.data_ptr() for name, parameter in model.named_parameters()} == {
+        name: tensor.data_ptr() for name, tensor in tensors.items()
+    }
+    assert model.projection is model.source_embedding.weight
+    assert model.projection is model.target_embedding.weight
+
+
 def test_the_export_is_the_network(expected: dict[str, Any], tmp_path: Path) -> None:
     """Sources and targets with their language tokens, in CTranslate2: log P to 1e-4, as for every export."""
     foreign = read_m2m(FIXTURE, pair=PAIR)
