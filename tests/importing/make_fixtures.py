@@ -1,4 +1,4 @@
-"""Make the fixtures of `test_marian.py`: small MarianMT models and what Hugging Face computes with them.
+"""Make the fixtures of `test_marian.py` and `test_m2m.py`: small models and what Hugging Face computes with them.
 
     python -m venv FIXTURES
     FIXTURES/bin/pip install torch==2.13.0          # with the index of the CPU builds
@@ -257,10 +257,13 @@ def expect(
 
 def main() -> None:
     """Make every fixture."""
+    from make_m2m import make_m2m  # which imports this module
+
     output, weights = Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None
     for variant in VARIANTS:
         shutil.rmtree(output / variant.name, ignore_errors=True)
         make(variant, output / variant.name, weights)
+    make_m2m(output, weights)
 
 
 if __name__ == "__main__":
