@@ -1,4 +1,4 @@
-"""M2M-100 (Fan et al. 2020) and the dense models of NLLB-200 (NLLB Team 2022), as Hugging Face publishes them.
+"""M2M-100 (Fan et al. 2020) and the dense models of NLLB-200 (Costa-jussà et al. 2022), as Hugging Face publishes them.
 
 Such a model is our Transformer: Pre-LN, ReLU, sinusoids, biases, one matrix for both embeddings and the projection.
 What differs in form is removed here: sines come before cosines; positions are counted from 2, with tensor2tensor's

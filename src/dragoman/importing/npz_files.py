@@ -78,8 +78,8 @@ def _only(folder: Path, listed: list[str], names: list[str], suffix: str) -> Pat
     """The file that is listed, or the only one of this kind. Raises ModelError."""
     found = listed or [name for name in names if name.endswith(suffix) and name != "decoder.yml"]
     if len(found) != 1:
-        told = "none" if not found else ", ".join(found[:5])
-        raise ModelError(f"{folder}: one *{suffix} is needed, found: {told}; give the .npz, with its decoder.yml")
+        named = "none" if not found else ", ".join(found[:5])
+        raise ModelError(f"{folder}: one *{suffix} is needed, found: {named}; give the .npz, with its decoder.yml")
     return _inside(folder, found[0])
 
 
@@ -106,8 +106,8 @@ def model_keys(options: Settings, where: str) -> dict[str, Any]:
             raise ModelError(f"{where}: {key}: must be {allowed[0] or 'empty'}, not {value}; {OTHER}")
     order = tuple(_option(options, f"transformer-{key}") for key in ("preprocess", "postprocess", "postprocess-top"))
     if order not in ORDERS:
-        told = " and ".join(repr(part) for part in order)
-        raise ModelError(f"{where}: transformer-preprocess, postprocess and postprocess-top: {told}; {OTHER}")
+        named = " and ".join(repr(part) for part in order)
+        raise ModelError(f"{where}: transformer-preprocess, postprocess and postprocess-top: {named}; {OTHER}")
     activation = _option(options, "transformer-ffn-activation") or "swish"
     if activation not in ACTIVATIONS:
         raise ModelError(f"{where}: transformer-ffn-activation: {activation} is none of relu, swish; {OTHER}")
