@@ -75,7 +75,7 @@ def test_logits_are_those_of_hugging_face(expected: dict[str, Any]) -> None:
     extras = {id_ for id_ in theirs if theirs[id_] == THEIR_UNK} - {UNK}
     assert extras
     kept = [id_ for id_ in theirs if id_ > BOS and id_ not in extras and theirs[id_] < wanted["logits"].size(2)]
-    assert len(kept) > 200
+    assert len(kept) > 150
     scale = wanted["logits"].abs().max().item()
     assert_close(logits[:, :, kept], wanted["logits"][:, :, [theirs[id_] for id_ in kept]], atol=1e-5 * scale, rtol=0)
     assert_close(logits[:, :, sorted(extras)], logits[:, :, [UNK]].expand(-1, -1, len(extras)) - 30, atol=1e-4, rtol=0)

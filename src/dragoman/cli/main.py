@@ -31,7 +31,7 @@ LONGEST_NAME = 1000
 # Errors that every process of torchrun finds: the first process of each machine prints them.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
-EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping", "tomli_w"), "train") | {"ray": "ray"}
+EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping"), "train") | {"ray": "ray"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
