@@ -1,6 +1,7 @@
 """`verify_model` finds a model whose hashes are right and whose files do not belong together."""
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,7 @@ def test_the_bundled_models_on_this_processor(name: str) -> None:
     [export] = verify_model(name).engines
     assert export.engine == "ct2-int8"
     assert export.mean < module.QUANTIZED / 5
+    assert export.largest < module.LARGEST / 2
     assert export.identical > 16
 
 
@@ -81,6 +83,17 @@ def test_an_export_of_another_model_is_named(tmp_path: Path, home: Path) -> None
     with pytest.raises(ModelError, match=message):  # an installation verifies what it installs
         install_model(folder, name="mixed")
     assert list(home.iterdir()) == []
+
+
+def test_an_export_with_some_wrong_bytes_and_the_right_hash_is_named(tmp_path: Path) -> None:
+    folder = shutil.copytree(HOME / "en-ko", tmp_path / "wrong")
+    content = bytearray((folder / "ct2-int8/model.bin").read_bytes())
+    middle = 7 * len(content) // 10
+    content[middle : middle + 20_000] = random.Random(0).randbytes(20_000)
+    (folder / "ct2-int8/model.bin").write_bytes(content)
+    relist(folder)
+    with pytest.raises(ModelError, match=r"wrong/ct2-int8(/model\.bin: log P of a token|: CTranslate2 cannot load it)"):
+        verify_model(folder)
 
 
 def test_a_tokenizer_of_another_model_is_named(tmp_path: Path) -> None:
