@@ -105,7 +105,7 @@ def our_weights(
             tensor[order < 0] = 0
         if tensor.shape != shape:
             raise ModelError(f"{where}: tensor {name} has shape {_shape(tensor)}, config.json says otherwise")
-        if not tensor.isfinite().all():
+        if not is_finite(tensor):
             raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the files again")
         axis = stream_axis(ours)
         if permutation is not None and axis is not None:
@@ -121,6 +121,11 @@ def make_unlikely(weights: Mapping[str, Tensor], extras: int) -> None:
     if extras:
         bias = weights["projection_bias"]
         bias[-extras:] = bias[UNK] - EXTRA_BIAS
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether there is no NaN and no infinity, without a copy of the tensor as `isfinite` makes one."""
+    return not tensor.numel() or all(limit.isfinite().item() for limit in tensor.aminmax())
 
 
 def _plain(tensor: Tensor, dimensions: int) -> Tensor:

@@ -5,6 +5,7 @@ from torch import nn
 
 from dragoman.errors import ModelError
 from dragoman.importing.foreign import Foreign
+from dragoman.importing.layers import is_finite
 from dragoman.model.transformer import Transformer
 
 
@@ -26,7 +27,7 @@ def network_of(foreign: Foreign) -> Transformer:
         if found.shape != parameter.shape:
             shapes = f"{tuple(found.shape)}, expected {tuple(parameter.shape)}"
             raise ModelError(f"{where}: tensor {name} is {shapes}; weights and vocabulary differ")
-        if not found.isfinite().all():
+        if not is_finite(found):
             raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the model again")
         torch.utils.swap_tensors(parameter, nn.Parameter(found.float()))  # in place: a shared matrix stays shared
     return model.eval()
