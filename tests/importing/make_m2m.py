@@ -48,7 +48,7 @@ def make_m2m(output: Path, weights: Path | None) -> None:
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": languages}))
     torch.manual_seed(SEED)
     if weights:
-        model = M2M100ForConditionalGeneration.from_pretrained(weights / NAME).float().eval()
+        model = M2M100ForConditionalGeneration.from_pretrained(weights / NAME, dtype=torch.float32).eval()
     else:
         model = M2M100ForConditionalGeneration(configuration(len(vocabulary) + len(languages) + 8)).eval()
         train(model, tokenizer, learned)
