@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from dragoman.config import PairConfig, RunConfig
-from dragoman.config.file import build_config, dump_config
+from dragoman.config.file import build_config, dump_config, load_config
 from dragoman.config.project import parse_pair
 from dragoman.errors import ConfigError
 from dragoman.parsing import parse_toml
+from dragoman.workflows.project import init_project
 
 PAIRS = ["en-ko", "ko-en"]
 
@@ -118,3 +119,17 @@ def test_names_of_pairs() -> None:
     assert parse_pair("ko-en") == ("ko", "en")
     assert parse_pair("pt-BR:en") == ("pt-BR", "en")
     assert parse_pair("ko") is None
+
+
+def test_the_example_of_both_directions_is_valid() -> None:
+    config = load_config(Path(__file__).parents[2] / "configs/embedded_both_directions.toml")
+    assert [pair.name for pair in config.pairs_of(config.data.train[0])] == ["en-ko", "ko-en"]
+    assert all(path.exists() for corpus in config.data.named_corpora.values() for path in corpus.files)
+
+
+def test_init_writes_a_run_of_both_directions(tmp_path: Path) -> None:
+    project = init_project(tmp_path / "my", pair="ko-en", both_directions=True)
+    config = load_config(project.config)
+    assert [pair.name for pair in config.project.pairs] == ["ko-en", "en-ko"]
+    for corpus in config.data.named_corpora.values():
+        assert len(config.pairs_of(corpus)) == 2
