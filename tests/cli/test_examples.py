@@ -4,11 +4,17 @@ import ast
 import io
 import runpy
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+import dragoman
+from dragoman.config import CorpusConfig
+from dragoman.data.corpus import read_pairs
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
+EMBEDDED = CorpusConfig(source=EXAMPLES.parent / "src/dragoman/data/embedded/train.tsv.gz")
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 
 
@@ -50,3 +56,20 @@ def test_compare_two_models(
     assert [line.split()[1] for line in lines[:3]] == ["BLEU", "chrF2", "TER"]
     assert len(lines) == 6
     assert all("(bootstrap)" in line and "(randomisation)" in line for line in lines[3:])
+
+
+def test_finetune_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = EXAMPLES.parent / "tests/importing/fixtures/marian-shared"
+    pairs = islice((one for one in read_pairs(EMBEDDED) if len(one.source) < 40), 120)
+    text = "".join(f"{one.source}\t{one.target}\n" for one in pairs)
+    (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
+    keys = ["train.max_steps=100", "train.warmup=10", "train.device=cpu", "train.card_lines=0", "decode.extra_length=5"]
+    run("finetune_imported.py", theirs, tmp_path / "pairs.tsv", tmp_path / "out", *keys, monkeypatch=monkeypatch)
+    imported, tuned, exported, translated = capsys.readouterr().out.splitlines()
+    assert imported == "imported marian-shared, licence unknown"
+    assert tuned.startswith("fine-tuned 100 steps: BLEU ")
+    assert exported.startswith("exported ct2-float32, log P within ")
+    assert translated.startswith(text.split("\t")[0])
+    assert "<html" in (tmp_path / "out/look.html").read_text(encoding="utf-8")
+    origin = dragoman.open_bundle(tmp_path / "out/mine/runs/mine/model").manifest["origin"]
+    assert origin["changes"][-1] == "It was fine-tuned from the model `base` with Dragoman."

@@ -295,6 +295,20 @@ def test_a_model_that_does_not_read_its_source_is_refused() -> None:
     assert try_pairs(WithoutSource(), tokenizer, [("", "")]) is None  # type: ignore[arg-type]
 
 
+class NeverTheFirst(WithoutSource):
+    """An engine of a model that never generates the first token of a reference."""
+
+    def score(self, sources: Any, targets: Any) -> list[list[float]]:
+        return [[float("-inf"), *row[1:]] for row in super().score(sources, targets)]
+
+
+def test_a_token_that_is_never_generated_does_not_decide_alone() -> None:
+    tokenizer = Tokenizer.load(BUNDLED / "tokenizer")
+    found = try_pairs(NeverTheFirst(), tokenizer, [("Select a color.", "색상을 선택합니다.")])  # type: ignore[arg-type]
+    assert found is not None
+    assert found.log_prob > float("-inf")
+
+
 def trial(**changed: Any) -> Trial:
     return Trial(**{"pairs": 32, "log_prob": -1.0, "limit": -6.7, "t": 20.0, "unknown": 0.0, **changed})
 

@@ -108,27 +108,31 @@ def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, s
     if not some:
         return None
     sources, targets = [pair[0] for pair in some], [pair[1] for pair in some]
-    own = _means(engine.score(sources, targets))
+    chance = math.log(len(tokenizer.target))
+    own = _means(engine.score(sources, targets), chance)
     tokens = [token for source in sources for token in source]
     return Trial(
         pairs=len(some),
         log_prob=fmean(own),
-        limit=-CHANCE * math.log(len(tokenizer.target)),
-        t=_t_statistic(engine, sources, targets, own) if len(some) >= FEW else None,
+        limit=-CHANCE * chance,
+        t=_t_statistic(engine, sources, targets, own, chance) if len(some) >= FEW else None,
         unknown=tokens.count(UNK) / len(tokens),
     )
 
 
-def _t_statistic(engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], own: Sequence[float]) -> float:
+def _t_statistic(
+    engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], own: Sequence[float], chance: float
+) -> float:
     """Of the differences between each reference's mean log P under its own source and under its neighbours'."""
     shifted = [[sources[(index + by) % len(sources)] for index in range(len(sources))] for by in NEIGHBOURS]
-    others = [_means(engine.score(some, targets)) for some in shifted]
+    others = [_means(engine.score(some, targets), chance) for some in shifted]
     gaps = [mine - fmean(theirs) for mine, *theirs in zip(own, *others, strict=True)]
     return fmean(gaps) / max(stdev(gaps) / math.sqrt(len(gaps)), 1e-9)
 
 
-def _means(rows: Sequence[Sequence[float]]) -> list[float]:
-    return [fmean(row) for row in rows]
+def _means(rows: Sequence[Sequence[float]], chance: float) -> list[float]:
+    """The mean log P of each row; a token that is never generated, as <unk>, counts for twice chance and no less."""
+    return [fmean(max(value, -2 * chance) for value in row) for row in rows]
 
 
 def check_pieces(tokenizer: Tokenizer, shared: bool, where: str) -> None:
