@@ -1,7 +1,8 @@
 """Import a model, fine-tune it, export it, look inside: `python finetune_imported.py THEIRS PAIRS.tsv FOLDER`.
 
-THEIRS is a folder of another toolkit's model, such as one of OPUS-MT; PAIRS.tsv has a source and its translation per line. Keys
-of the configuration follow, as train.max_steps=2000. `trial=False` lets an untrained model pass: for a real one, leave it out.
+THEIRS is a folder of another toolkit's model, such as one of OPUS-MT; PAIRS.tsv has a source and its translation per
+line. Keys of the configuration follow, as train.max_steps=2000. `trial=False` lets an untrained model pass: for a real
+one, leave it out.
 """
 
 import pathlib

@@ -63,7 +63,8 @@ def test_finetune_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     pairs = islice((one for one in read_pairs(EMBEDDED) if len(one.source) < 40), 120)
     text = "".join(f"{one.source}\t{one.target}\n" for one in pairs)
     (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
-    keys = ["train.max_steps=100", "train.warmup=10", "train.device=cpu", "train.card_lines=0", "decode.extra_length=5"]
+    keys = ["train.max_steps=100", "train.warmup=10", "train.validate_every=50", "train.translate_lines=4"]
+    keys += ["train.device=cpu", "train.card_lines=0", "decode.extra_length=5"]
     run("finetune_imported.py", theirs, tmp_path / "pairs.tsv", tmp_path / "out", *keys, monkeypatch=monkeypatch)
     imported, tuned, exported, translated = capsys.readouterr().out.splitlines()
     assert imported == "imported marian-shared, licence unknown"
