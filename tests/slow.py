@@ -37,6 +37,7 @@ PATTERNS = (
     r"cli/test_main\.py::test_data_and_talk_are_utf8_whatever_the_terminal_says\[(?!plain-cp949|json-ascii).*",
     r"cli/test_train\.py::test_a_stopped_run_goes_on_to_the_very_same_weights\[in update (3|6).*",
     r"cli/test_bit_flips\.py::test_whatever_is_damaged.*\[(?!\d\]|1\d\]).*",
+    r"cli/test_examples\.py::test_finetune_imported",
     r"importing/test_hub\.py::test_the_library_.*",
     r"cli/test_bit_flips\.py::test_the_state_decides.*",
     r"cli/test_damage\.py::test_a_damaged_file_of_the_run_is_named_and_restored.*\[(?!None|flip).*",
