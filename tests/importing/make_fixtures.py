@@ -141,7 +141,11 @@ def make(variant: Variant, folder: Path, weights: Path | None) -> None:
     model.config.save_pretrained(folder)
     name = "pytorch_model.bin" if variant.pickled else "model.safetensors"
     if weights:
+        fresh = model
         model = MarianMTModel.from_pretrained(weights / variant.name, dtype=torch.float32).eval()
+        for stack in ("encoder", "decoder"):  # a file of torch.save has the positions, rounded to float16
+            table = getattr(model.model, stack).embed_positions.weight.data
+            table.copy_(getattr(fresh.model, stack).embed_positions.weight.data)
         shutil.copyfile(weights / variant.name / name, folder / name)
     else:
         train(model, tokenizer, learned, variant)
