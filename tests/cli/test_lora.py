@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save_file
 import dragoman as api
 from dragoman.bundle import open_bundle
 from dragoman.model.lora import read_adapter
+from dragoman.storage import fingerprint
 
 Tensors = dict[str, Any]
 LORA = ("train.lora_rank=4", "train.lora_alpha=12", "model.dropout=0.1")
@@ -214,8 +215,11 @@ def test_an_adapter_that_does_not_fit_is_refused(adapter: Path, home: Path, tmp_
         read_adapter(path, open_bundle(home / "base").load_model())
 
 
-def test_it_resumes_exactly_and_needs_the_same_base(dragoman: Any, home: Path) -> None:
-    keys = [*LORA, "train.average=ema", "train.accumulate=2", "train.precision=bfloat16", "train.lora_dropout=0.2"]
+@pytest.mark.parametrize("more", [[], ["train.accumulate=2", "train.precision=bfloat16", "train.recompute=true"]])
+def test_it_resumes_exactly_and_needs_the_same_base(dragoman: Any, home: Path, more: list[str]) -> None:
+    for name in ("whole", "parts"):
+        shutil.rmtree(home / name, ignore_errors=True)
+    keys = [*LORA, *more, "train.average=ema", "train.lora_dropout=0.2"]
     keys += ['train.lora_matrices=["w_q", "w_v", "feed_forward"]', 'train.freeze=["encoder"]']
     whole = train(dragoman, home, "whole", *keys)
     train(dragoman, home, "parts", *keys, "train.max_steps=4")
@@ -228,7 +232,12 @@ def test_it_resumes_exactly_and_needs_the_same_base(dragoman: Any, home: Path) -
     moments = load_file(home / "parts/checkpoints/00000008/optimizer.safetensors")
     assert {key.rpartition(".")[0].rpartition(".")[0] for key in moments if "exp_avg" in key} == names
     old = (home / "base").rename(home / "old")
-    shutil.copytree(home / "full/model", home / "base")
+    shutil.copytree(old, home / "base")
+    tensors = load_file(old / "model.safetensors")
+    save_file({**tensors, "projection": tensors["projection"] + 1}, home / "base/model.safetensors")
+    manifest = json.loads((old / "bundle.json").read_text(encoding="utf-8"))
+    manifest["files"]["model.safetensors"] = fingerprint(home / "base/model.safetensors")
+    (home / "base/bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
     again = ["train", home / "run.toml", f"train.start_from={home / 'base'}", f"train.output={home / 'parts'}"]
     complaint = dragoman(*again, *keys, "train.max_steps=9", "--resume").refused(2)
     assert complaint.startswith(f"{home}/base/model.safetensors: has changed since the run began (sha256 ")

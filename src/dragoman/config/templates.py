@@ -95,6 +95,7 @@ average_count = 3
 label_smoothing = 0.1
 # pull = 10              # toward the weights of the base, against forgetting without general text
 # freeze = ["encoder"]   # parts that keep the weights of the base
+# lora_rank = 8          # a small adapter of the base instead of a whole model; with learning_rate = {lora_rate}
 
 [decode]
 beam = {beam}

@@ -23,6 +23,8 @@ from dragoman.workflows.data import corpus_of, split_data
 DEFAULT_PAIR = "ko-en"
 # The peak learning rate of fine-tuning: this part of that of Eq. (3) with 4,000 steps of warm-up.
 PEAK, PEAK_WARMUP = 0.2, 4000
+# The learning rate of an adapter as a multiple of it.
+LORA_RATE = 10
 # Up to how many pairs text counts as little: smaller updates and more dropout.
 LITTLE = 20_000
 
@@ -126,6 +128,7 @@ def _tuning_keys(base: Bundle, languages: tuple[str, str], pairs: int | None) ->
         "max_length": base.config.data.max_length,
         "dropout": 0.2 if little else 0.1,
         "learning_rate": f"{rate:.1e}".replace("e-0", "e-"),
+        "lora_rate": f"{LORA_RATE * rate:.1e}".replace("e-0", "e-"),
         "batch_tokens": 2048 if little else 4096,
         "beam": base.config.decode.beam,
         "length_penalty": f"{base.config.decode.length_penalty:g}",
