@@ -1,6 +1,7 @@
 """Which kind a path is; what cannot be imported is refused with its reason."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -106,14 +107,14 @@ def test_an_architecture_that_only_ctranslate2_runs_goes_there(tmp_path: Path, m
     )
 
 
-@pytest.mark.parametrize("config", ['{"model_type": "llama"}', '{"model_type": ["marian"]}', "{}", "[]"])
+@pytest.mark.parametrize("config", ['{"model_type": "llama"}', '{"model_type": ["marian"]}', "{}"])
 def test_an_unknown_architecture_is_refused(tmp_path: Path, config: str) -> None:
     folder = folder_of(tmp_path, {"config.json": config, "model.safetensors": "x"})
     with pytest.raises(ModelError, match=r"an architecture that cannot be imported \(known: marian, m2m_100\)"):
         kind_of(folder)
 
 
-@pytest.mark.parametrize("config", ["", "{", "\udcff", '{"model_type": NaN}', "[" * 100_000])
+@pytest.mark.parametrize("config", ["", "{", "\udcff", '{"model_type": NaN}', "[" * 100_000, "[]"])
 def test_a_damaged_config_is_named(tmp_path: Path, config: str) -> None:
     folder = folder_of(tmp_path, {"model.safetensors": "x"})
     (folder / "config.json").write_bytes(config.encode("utf-8", "surrogateescape"))
@@ -153,6 +154,13 @@ def test_a_folder_that_lacks_something_is_named(tmp_path: Path, files: dict[str,
     with pytest.raises(ModelError) as refused:
         kind_of(folder_of(tmp_path, files))
     assert message in str(refused.value)
+
+
+def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"model.safetensors": "x"})
+    os.mkfifo(folder / "config.json")
+    with pytest.raises(ModelError, match=r"/config\.json: a pipe or a device, not a file; put the file itself there$"):
+        kind_of(folder)
 
 
 def test_one_file_of_a_model_is_not_the_model(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.importing.foreign import Foreign
-from dragoman.importing.marian import EXTRA_BIAS, read_marian
+from dragoman.importing.layers import EXTRA_BIAS
+from dragoman.importing.marian import read_marian
 from dragoman.importing.network import network_of
 from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
@@ -222,7 +223,10 @@ def test_languages_come_from_the_files_the_name_or_the_user(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"model_type": "t5"}, "model_type t5: not a MarianMT model; convert it with ct2-transformers-converter"),
+        ({"model_type": "t5"}, "model_type: must be marian, not t5; .*, convert it with ct2-transformers-converter"),
+        ({"activation_function": ["relu"]}, r"activation_function: \['relu'\] is none of relu, swish, silu"),
+        ({"encoder_layers": 1001}, r"config.json: encoder_layers: input should be less than or equal to 1000; fetch"),
+        ({"share_encoder_decoder_embeddings": "x"}, "share_encoder_decoder_embeddings: must be true, not x"),
         ({"activation_function": "gelu"}, "activation_function: gelu is none of relu, swish, silu"),
         ({"normalize_before": True}, "normalize_before: must be false, not True"),
         ({"normalize_embedding": True}, "normalize_embedding: must be false, not True"),

@@ -20,6 +20,7 @@ from dragoman.importing.ct2_folder import CT2Folder
 from dragoman.importing.ct2_rows import BIAS, TARGET_TABLES, Renumbering, source_table
 from dragoman.importing.layers import interleaving, our_weights
 from dragoman.importing.model_bin import ModelBin
+from dragoman.importing.settings import model_config
 from dragoman.model.embedding import positional_encoding
 from dragoman.text.tokenizer import BOS, PAD
 
@@ -55,7 +56,7 @@ def weights_of(
     permutation, keys = _positions(model, config)
     unlearned = bool((~target.known[4:]).any())
     changes = {**keys, "output_bias": config.output_bias or unlearned}
-    shape = ModelConfig.model_validate(config.model_dump(exclude={"layers", "preset"}) | changes)
+    shape = model_config(config.model_dump(exclude={"layers", "preset"}) | changes, folder.path)
     theirs = dict(_theirs(model, shape, len(folder.target)))
     rows = {side: torch.from_numpy(numbering.rows.copy()) for side, numbering in (("s", source), ("t", target))}
     for own in rows.values():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.foreign import Foreign
-from dragoman.parsing import parse_json
+from dragoman.importing.settings import read_settings
 
 Reader = Callable[..., Foreign]
 # The kinds of --as, and the function that reads each.
@@ -68,8 +68,6 @@ STRANGERS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 # The first bytes of the file that Git LFS leaves in place of a large one.
 POINTER, LARGEST_POINTER = b"version https://git-lfs", 1024
-# The largest config.json that is read.
-LARGEST_JSON = 1 << 20
 
 
 def reader_of(kind: str) -> Reader:
@@ -81,13 +79,20 @@ def reader_of(kind: str) -> Reader:
     return reader
 
 
-def kind_of(path: Path) -> str:
-    """The kind of the model at `path`. Raises ModelError if it is none that can be imported, with the reason."""
+def check_files(path: Path) -> None:
+    """Raise ModelError if `path` does not exist, and for files in it that hold nothing to read."""
     if not path.exists():
         raise ModelError(f"{path}: no such file or folder; give the model's folder, or hf:NAME to download one")
+    for one in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if one.exists() and not one.is_dir() and not one.is_file():
+            raise ModelError(f"{one}: a pipe or a device, not a file; put the file itself there")
+        _refuse_pointer(one)
+
+
+def kind_of(path: Path) -> str:
+    """The kind of the model at `path`. Raises ModelError if it is none that can be imported, with the reason."""
+    check_files(path)
     names = {one.name for one in path.iterdir()} if path.is_dir() else {path.name}
-    for name in sorted(names):
-        _refuse_pointer(path / name if path.is_dir() else path)
     kind = _kind_of_folder(path, names) if path.is_dir() else _kind_of_file(path)
     if kind is None or (
         kind == "npz" and path.is_dir()
@@ -139,12 +144,7 @@ def _kind_of_file(path: Path) -> str | None:
 
 def _kind_of_config(path: Path) -> str:
     """The kind that `model_type` of config.json names. Raises ModelError."""
-    try:
-        with path.open("rb") as file:
-            config = parse_json(file.read(LARGEST_JSON))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
-    found = str(config.get("model_type")) if isinstance(config, dict) else "None"
+    found = str(read_settings(path).get("model_type"))
     if found in MODEL_TYPES:
         return MODEL_TYPES[found]
     if found in CONVERTIBLE:

@@ -47,8 +47,10 @@ def hugging_face_name(ours: str) -> str:
 
 def interleaving(d_model: int) -> Tensor:
     """The permutation p with ours = theirs[p]: theirs has all sines, then all cosines. Raises ModelError."""
-    if d_model % 2:
-        raise ModelError(f"config.json: d_model = {d_model} is odd, so that sines and cosines cannot be paired")
+    if d_model % 2 or d_model < 4:
+        raise ModelError(
+            f"config.json: d_model: an even number from 4 on is needed, not {d_model}; fetch the file again"
+        )
     return torch.arange(d_model).view(2, -1).T.flatten()
 
 

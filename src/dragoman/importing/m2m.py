@@ -16,7 +16,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dragoman.config import ModelConfig
 from dragoman.errors import ConfigError, ModelError, counted
 from dragoman.importing.checkpoint import Tensors, open_tensors, take_one_of
 from dragoman.importing.foreign import Foreign, foreign_config
@@ -24,7 +23,7 @@ from dragoman.importing.languages import choose, tags_of
 from dragoman.importing.layers import check_positions, hugging_face_name, interleaving, make_unlikely, our_weights
 from dragoman.importing.origin import origin_of_folder
 from dragoman.importing.pieces import Renumbered, SpecialIds, read_model, read_vocabulary, renumber, tokenizer_keys
-from dragoman.importing.settings import dropout_notes, number, read_settings, require, shape_keys
+from dragoman.importing.settings import dropout_notes, model_config, number, read_settings, require, shape_keys
 from dragoman.text.model_file import model_pieces
 from dragoman.text.tokenizer import Tokenizer
 
@@ -206,7 +205,7 @@ def _weights(
         "output_bias": numbered.extras > 0,
         "tie": "all",
     }
-    config = ModelConfig.model_validate(model)
+    config = model_config(model, where)
     for name in POSITIONS:
         if name in tensors:
             check_positions(tensors.pop(name), config, f"{tensors.path}: {name}")

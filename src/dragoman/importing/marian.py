@@ -14,46 +14,33 @@ from typing import Any
 
 import torch
 
-from dragoman.config import ModelConfig
 from dragoman.errors import ModelError, counted
 from dragoman.importing.checkpoint import Tensors, open_tensors, take_one_of
 from dragoman.importing.foreign import Foreign, foreign_config
 from dragoman.importing.languages import languages
-from dragoman.importing.layers import check_positions, hugging_face_name, interleaving, our_weights
+from dragoman.importing.layers import check_positions, hugging_face_name, interleaving, make_unlikely, our_weights
 from dragoman.importing.origin import origin_of_folder
 from dragoman.importing.pieces import Renumbered, SpecialIds, read_model, read_vocabulary, renumber, tokenizer_keys
-from dragoman.parsing import parse_json
-from dragoman.text.tokenizer import UNK, Tokenizer
+from dragoman.importing.settings import REMEDY, dropout_notes, model_config, read_settings, require, shape_keys
+from dragoman.text.tokenizer import Tokenizer
 
 # Keys of config.json with the values that they may have; None: the key may be missing.
-REQUIRED: dict[str, tuple[bool | None, ...]] = {
+REQUIRED: dict[str, tuple[Any, ...]] = {
+    "model_type": ("marian", None),
+    "share_encoder_decoder_embeddings": (True, False, None),
+    "tie_word_embeddings": (True, False, None),
     "scale_embedding": (True,),
     "static_position_embeddings": (True, None),
     "normalize_before": (False, None),
     "normalize_embedding": (False, None),
     "add_final_layer_norm": (False, None),
 }
-ACTIVATIONS = {"relu": "relu", "swish": "silu", "silu": "silu"}
-# Our keys of [model], and the keys of config.json that must agree on each.
-SHAPE = {
-    "encoder_layers": ("encoder_layers",),
-    "decoder_layers": ("decoder_layers",),
-    "d_model": ("d_model",),
-    "d_ff": ("encoder_ffn_dim", "decoder_ffn_dim"),
-    "heads": ("encoder_attention_heads", "decoder_attention_heads"),
-}
-UNUSED_DROPOUTS = ("attention_dropout", "activation_dropout")
 ENCODER = "model.encoder.embed_tokens.weight"
 DECODER = ("lm_head.weight", "model.decoder.embed_tokens.weight")
 SHARED = ("model.shared.weight", ENCODER, *DECODER)
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 BIAS = "final_logits_bias"
-# Logits of pieces that the network does not know are those of its unknown token minus this: never the best, and yet
-# finite, so that fine-tuning can learn such a piece and a glossary can require it.
-EXTRA_BIAS = 30.0
-REMEDY = "convert it with ct2-transformers-converter and import that folder"
 MARK = re.compile(r">>.+<<")
-LARGEST_JSON = 1 << 20
 CHANGES = (
     "Dragoman renumbered the pieces, and with them the rows of the embeddings and of the projection.",
     "Dragoman permuted the axis of d_model, because its sines and cosines alternate; the function is the same.",
@@ -80,14 +67,14 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
 
     Raises ModelError if it is not a whole MarianMT model, ConfigError if its languages must be named.
     """
-    settings = _read_settings(path / "config.json")
-    options = _read_settings(path / "tokenizer_config.json", required=False)
-    _refuse_other_architectures(settings, path / "config.json")
+    settings = read_settings(path / "config.json")
+    options = read_settings(path / "tokenizer_config.json", required=False)
+    require(settings, REQUIRED, path / "config.json")
     sides, files = _read_tokenizer(path, settings, bool(options.get("separate_vocabs", False)))
     project, notes = languages(path, options, sides.source.marks, pair)
     shape = _shape(settings, path / "config.json", sides)
     tensors = open_tensors(path)
-    model, weights = _weights(tensors, shape, sides)
+    model, weights = _weights(tensors, shape, sides, path / "config.json")
     config = foreign_config(
         path,
         (project["source"], project["target"]),
@@ -112,65 +99,14 @@ def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Pat
 # --- config.json → [model] -----------------------------------------------------------------------------------------
 
 
-def _read_settings(path: Path, required: bool = True) -> dict[str, Any]:
-    """A small JSON file of settings. Raises ModelError."""
-    if not required and not path.exists():
-        return {}
-    try:
-        with path.open("rb") as file:
-            found = parse_json(file.read(LARGEST_JSON))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
-    if not isinstance(found, dict):
-        raise ModelError(f"{path}: not a list of settings; fetch the file again")
-    return found
-
-
-def _refuse_other_architectures(settings: Mapping[str, Any], where: Path) -> None:
-    if settings.get("model_type", "marian") != "marian":
-        raise ModelError(f"{where}: model_type {settings['model_type']}: not a MarianMT model; {REMEDY}")
-    for key, allowed in REQUIRED.items():
-        value = settings.get(key)
-        if value not in allowed:
-            found = f"must be {str(allowed[0]).lower()}, not {'missing' if value is None else value}"
-            raise ModelError(f"{where}: {key}: {found}; this model is of another architecture, {REMEDY}")
-    activation = settings.get("activation_function")
-    if activation not in ACTIVATIONS:
-        raise ModelError(f"{where}: activation_function: {activation} is none of relu, swish, silu; {REMEDY}")
-
-
 def _shape(settings: Mapping[str, Any], where: Path, sides: Sides) -> dict[str, Any]:
     """The keys of [model]. Raises ModelError."""
-    shape: dict[str, Any] = {}
-    for ours, theirs in SHAPE.items():
-        values = [_number(settings, key, where) for key in theirs]
-        if len(set(values)) > 1:
-            raise ModelError(f"{where}: {theirs[0]} and {theirs[1]} differ, {values[0]} and {values[1]}; {REMEDY}")
-        shape[ours] = values[0]
-    if shape["d_model"] % shape["heads"]:
-        raise ModelError(f"{where}: encoder_attention_heads: {shape['heads']} does not divide {shape['d_model']}")
     share, tie = (settings.get(key, True) for key in ("share_encoder_decoder_embeddings", "tie_word_embeddings"))
     if share and not (tie and sides.shared):
         what = "tie_word_embeddings is false" if sides.shared else "the vocabularies are separate"
         raise ModelError(f"{where}: share_encoder_decoder_embeddings is true, but {what}; {REMEDY}")
-    dropout = settings.get("dropout", 0.1)
-    return {
-        **shape,
-        "dropout": dropout if isinstance(dropout, int | float) and 0 <= dropout < 1 else 0.1,
-        "norm_order": "post",
-        "norm": "layer",
-        "positions": "sinusoidal",
-        "feed_forward": ACTIVATIONS[settings["activation_function"]],
-        "bias": True,
-        "tie": "all" if share else "target" if tie else "none",
-    }
-
-
-def _number(settings: Mapping[str, Any], key: str, where: Path) -> int:
-    value = settings.get(key)
-    if type(value) is not int or not 0 < value < 1 << 20:
-        raise ModelError(f"{where}: {key}: a whole number above 0 is needed, not {value!r}; fetch the file again")
-    return value
+    tied = "all" if share else "target" if tie else "none"
+    return {**shape_keys(settings, where), "norm_order": "post", "tie": tied}
 
 
 # --- source.spm, target.spm, vocab.json → tokenizer ------------------------------------------------------------------
@@ -201,10 +137,15 @@ def _special_ids(settings: Mapping[str, Any], vocabulary: Mapping[str, int], whe
     if not decoded:
         return SpecialIds(unk, padding, eos)
     if settings.get("eos_token_id") != eos:
-        raise ModelError(f"{config}: eos_token_id is {settings.get('eos_token_id')}, but </s> in {where.name} is {eos}")
+        raise ModelError(
+            f"{config}: eos_token_id is {settings.get('eos_token_id')}, but </s> in {where.name} is {eos}; fetch both "
+            "again"
+        )
     start = settings.get("decoder_start_token_id")
     if type(start) is not int or not 0 <= start < len(vocabulary):
-        raise ModelError(f"{config}: decoder_start_token_id is {start}, which is no id of {where.name}")
+        raise ModelError(
+            f"{config}: decoder_start_token_id is {start}, which is no id of {where.name}; fetch both again"
+        )
     return SpecialIds(unk, start, eos, (padding,))
 
 
@@ -216,14 +157,14 @@ def _is_mark(piece: str) -> bool:
 
 
 def _weights(
-    tensors: Tensors, shape: Mapping[str, Any], sides: Sides
+    tensors: Tensors, shape: Mapping[str, Any], sides: Sides, where: Path
 ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     """The keys of [model], with `output_bias` if there is any, and our weights. Raises ModelError."""
     names = _names(tensors, shape["tie"])
     biased = BIAS in tensors and bool(tensors[BIAS].any())
     extras = sides.target.extras
     model = {**shape, "output_bias": biased or extras > 0}
-    config = ModelConfig.model_validate(model)
+    config = model_config(model, where)
     for name in POSITIONS:
         if name in tensors:
             check_positions(tensors.pop(name), config, f"{tensors.path}: {name}")
@@ -243,8 +184,7 @@ def _weights(
         permutation=interleaving(config.d_model),
         where=tensors.path,
     )
-    if extras:
-        weights["projection_bias"][-extras:] = weights["projection_bias"][UNK] - EXTRA_BIAS
+    make_unlikely(weights, extras)
     return model, weights
 
 
@@ -261,5 +201,4 @@ def _names(tensors: Tensors, tie: str) -> dict[str, str]:
 def _notes(sides: Sides, settings: Mapping[str, Any]) -> list[str]:
     lacking = zip(("source", "target"), (sides.source.lacking[0], sides.target.lacking[-1]), strict=True)
     notes = [f"{counted(count, f'{side} piece')} unknown to the network" for side, count in lacking if count]
-    notes += [f"{key} {settings[key]}: Dragoman trains without it" for key in UNUSED_DROPOUTS if settings.get(key)]
-    return notes
+    return notes + dropout_notes(settings)

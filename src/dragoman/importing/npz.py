@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.config import ModelConfig
 from dragoman.errors import ConfigError, ModelError, counted
 from dragoman.importing.foreign import Foreign, foreign_config
 from dragoman.importing.languages import choose, tags_of
@@ -24,6 +23,7 @@ from dragoman.importing.layers import interleaving, make_unlikely, our_weights
 from dragoman.importing.npz_files import OTHER, SETTINGS, Files, find_files, model_keys
 from dragoman.importing.origin import origin_of_folder
 from dragoman.importing.pieces import Renumbered, SpecialIds, read_model, renumber, tokenizer_keys
+from dragoman.importing.settings import model_config
 from dragoman.importing.yaml import Settings, parse_settings, parse_vocabulary, read_yaml
 from dragoman.text.model_file import model_pieces
 from dragoman.text.tokenizer import BOS, Tokenizer
@@ -183,7 +183,7 @@ def _weights(
     }
     logits = LOGITS + ("_Wt" if f"{LOGITS}_Wt" in arrays else "_W")
     names["projection"] = logits if model["tie"] == "none" else names["target_embedding.weight"]
-    config = ModelConfig.model_validate(keys)
+    config = model_config(keys, where)
     weights = our_weights(
         config,
         (len(source), len(target)),

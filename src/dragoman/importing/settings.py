@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
-from dragoman.parsing import parse_json
+from dragoman.parsing import parse_json, plain_cause
 
 LARGEST_FILE = 64 << 20
+AGAIN = "fetch the file again"
 ACTIVATIONS = {"relu": "relu", "swish": "silu", "silu": "silu"}
 # Our keys of [model], and the keys of config.json that must agree on each.
 SHAPE = {
@@ -28,10 +32,12 @@ def read_settings(path: Path, required: bool = True) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             found = parse_json(file.read(LARGEST_FILE))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}; {AGAIN}") from None
+    except ValueError as error:
+        raise ModelError(f"{path}: cannot be read: {error}; {AGAIN}") from None
     if not isinstance(found, dict):
-        raise ModelError(f"{path}: not a list of settings; fetch the file again")
+        raise ModelError(f"{path}: cannot be read: not keys with their values; {AGAIN}")
     return found
 
 
@@ -47,7 +53,7 @@ def require(settings: Mapping[str, Any], values: Mapping[str, tuple[Any, ...]], 
 def shape_keys(settings: Mapping[str, Any], where: Path) -> dict[str, Any]:
     """Sizes, dropout and activation of a model with LayerNorm, sinusoids and biases. Raises ModelError."""
     activation = settings.get("activation_function")
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ModelError(f"{where}: activation_function: {activation} is none of relu, swish, silu; {REMEDY}")
     shape: dict[str, Any] = {}
     for ours, theirs in SHAPE.items():
@@ -56,7 +62,9 @@ def shape_keys(settings: Mapping[str, Any], where: Path) -> dict[str, Any]:
             raise ModelError(f"{where}: {theirs[0]} and {theirs[1]} differ, {values[0]} and {values[1]}; {REMEDY}")
         shape[ours] = values[0]
     if shape["d_model"] % shape["heads"]:
-        raise ModelError(f"{where}: encoder_attention_heads: {shape['heads']} does not divide {shape['d_model']}")
+        raise ModelError(
+            f"{where}: encoder_attention_heads: {shape['heads']} does not divide {shape['d_model']}; {AGAIN}"
+        )
     dropout = settings.get("dropout", 0.1)
     return {
         **shape,
@@ -68,11 +76,21 @@ def shape_keys(settings: Mapping[str, Any], where: Path) -> dict[str, Any]:
     }
 
 
+def model_config(keys: Mapping[str, Any], where: object) -> ModelConfig:
+    """The shape of a network from keys of [model], read from `where`. Raises ModelError beyond its limits."""
+    try:
+        return ModelConfig.model_validate(keys)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "model"
+        raise ModelError(f"{where}: {key}: {plain_cause(first['msg'])}; {AGAIN}") from None
+
+
 def number(settings: Mapping[str, Any], key: str, where: Path) -> int:
     """A whole number above 0. Raises ModelError."""
     value = settings.get(key)
     if type(value) is not int or not 0 < value < 1 << 20:
-        raise ModelError(f"{where}: {key}: a whole number above 0 is needed, not {value!r}; fetch the file again")
+        raise ModelError(f"{where}: {key}: a whole number above 0 is needed, not {value!r}; {AGAIN}")
     return value
 
 

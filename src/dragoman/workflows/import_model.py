@@ -18,7 +18,7 @@ from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.importing.foreign import Foreign, name_of
 from dragoman.importing.hub import Hub, HuggingFaceHub, Repository, origin_on_hub, parse_name
-from dragoman.importing.kinds import WITHOUT_WEIGHTS, kind_of, reader_of
+from dragoman.importing.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
 from dragoman.importing.origin import UNKNOWN, Origin
 from dragoman.importing.trial import Trial, check_pieces, try_pairs
 from dragoman.parsing import parse_json
@@ -150,7 +150,10 @@ def _read(
     path: Path, kind: str | None, pair: tuple[str, str] | None, scratch: Path, weights: bool, listener: Listeners
 ) -> Foreign:
     """The model at `path`, by the reader of its kind."""
-    kind = kind or kind_of(path)
+    if kind is None:
+        kind = kind_of(path)
+    else:
+        check_files(path)
     if weights and kind not in WITHOUT_WEIGHTS:
         raise ConfigError(f"--weights: a model of kind {kind} has weights anyway; leave it out")
     listener.notice(f"reading {path}, a model of kind {kind}")
