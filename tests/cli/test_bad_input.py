@@ -27,7 +27,7 @@ def test_a_folder_that_is_no_run_is_named_before_the_work(
 ) -> None:
     from dragoman.cli import look
 
-    monkeypatch.setattr(look, "open_bundle", lambda folder: pytest.fail("it has begun to work"))
+    monkeypatch.setattr(look, "open_models", lambda *_: pytest.fail("it has begun to work"))
     nowhere = tmp_path / "nowhere"
     complaint = dragoman("look", "-m", "m", "a", "--html", tmp_path / "l.html", "--run", nowhere).refused(4)
     assert complaint.startswith(f"{nowhere}: holds no checkpoint")

@@ -185,6 +185,10 @@ class Echo:
     def __init__(self, answers: dict[str, str]) -> None:
         self.answers = {source.casefold(): answer for source, answer in answers.items()}
 
+    def to(self, **_: object) -> "Echo":
+        """Itself: it has one pair of languages."""
+        return self
+
     def stream(self, lines: list[str]) -> Any:
         from dragoman.translation import Candidate, Translation
 

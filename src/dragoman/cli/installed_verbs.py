@@ -26,7 +26,7 @@ def model_verify(
     base: Base = None,
     as_json: Json = False,
 ) -> None:
-    """Verify that a model is complete and translates as when it was made.
+    """Verify that a model is complete and translates as it did.
 
     Every file by its hash, the tokenizer, and the golden sentences with each engine that the model has.
     """

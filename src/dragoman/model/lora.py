@@ -38,7 +38,7 @@ class LowRankLinear(nn.Module):
         self.lora_a = nn.Parameter(torch.empty(rank, columns, device=like.device))
         self.lora_b = nn.Parameter(torch.zeros(rows, rank, device=like.device))
 
-    def forward(self, x: Float[Tensor, "*any I"]) -> Float[Tensor, "*any O"]:
+    def forward(self, x: Float[Tensor, "*any _"]) -> Float[Tensor, "*any _"]:
         """The projection, without the product of B and A ever being formed."""
         low = F.linear(self.dropout(x), self.lora_a)
         return F.linear(x, self.weight, self.bias) + self.scale * F.linear(low, self.lora_b)
