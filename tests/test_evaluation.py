@@ -5,7 +5,7 @@ import math
 import pytest
 import sacrebleu
 
-from dragoman.evaluation import Score, bleu, chrf, ter
+from dragoman.evaluation import Score, bleu, chrf, paired_bootstrap, ter
 
 TRANSLATIONS = [
     "the dog sees a bird .",
@@ -91,3 +91,10 @@ def test_intervals_of_a_system_with_almost_nothing_right() -> None:
     """Resamples without a common character score 0.0, a Python float among NumPy's."""
     score = chrf(["a", "xyz", "uvw"], ["a b c", "가나다", "라마바"], bootstrap=200)
     assert score.low <= score.value <= score.high
+
+
+def test_equal_scores_are_no_difference() -> None:
+    references = ["a b c d", "e f g h", "i j k l"]
+    before, after = ["a b c x", "e f g h", "i j k l"], ["a b c y", "e f g h", "i j k l"]  # one wrong word each
+    score = next(new for _, new in paired_bootstrap(before, after, references, 100) if new.name == "TER")
+    assert score.p_bootstrap == 1.0

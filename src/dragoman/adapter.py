@@ -83,7 +83,8 @@ def locate_base(folder: Path, manifest: Mapping[str, Any], given: Path | None) -
     where = base_folder(folder, manifest)
     if not (where / "bundle.json").is_file():
         raise ModelError(
-            f"{folder}: an adapter of the model {manifest['base']['name']}, which is not in {where}; give it as --base"
+            f"{folder}: an adapter of the model {manifest['base']['name']}, which is neither in {where} nor installed; "
+            "install it, or give it as --base"
         )
     return where
 

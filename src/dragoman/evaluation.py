@@ -97,12 +97,10 @@ def compare(
     """BLEU, chrF and TER of the translations of several systems, and paired tests against the first of them.
 
     Both tests are sacreBLEU's (`sacrebleu.significance`), with its seed: paired bootstrap and paired approximate
-    randomisation. A system whose translations are those of the baseline gets p = 1.
+    randomisation. A system with the score of the baseline gets p = 1.
     """
     by_bootstrap, bootstrap_signatures = _paired_test(systems, references, tokenize, "bs", resamples)
     by_randomisation, randomisation_signatures = _paired_test(systems, references, tokenize, "ar", trials)
-    baseline = list(next(iter(systems.values())))
-    same = {name: list(translations) == baseline for name, translations in systems.items()}
     return Comparison(
         {
             name: tuple(
@@ -111,8 +109,8 @@ def compare(
                     float(by_bootstrap[metric][index].score),
                     float(by_bootstrap[metric][index].mean),
                     float(by_bootstrap[metric][index].ci),
-                    _p_value(by_bootstrap[metric][index], same[name]),
-                    _p_value(by_randomisation[metric][index], same[name]),
+                    _p_value(by_bootstrap[metric][index], by_bootstrap[metric][0]),
+                    _p_value(by_randomisation[metric][index], by_randomisation[metric][0]),
                 )
                 for metric in bootstrap_signatures
             )
@@ -130,21 +128,23 @@ def paired_bootstrap(
     results, signatures = _paired_test(
         dict(zip(names, (before, after), strict=True)), references, None, "bs", resamples
     )
-    same = list(before) == list(after)
     return [
-        (_compared(metric, results[metric][0], same), _compared(metric, results[metric][1], same))
+        (_compared(metric, old, old), _compared(metric, new, old))
         for metric in signatures
+        for old, new in [results[metric]]
     ]
 
 
-def _compared(metric: str, result: Any, same: bool) -> ComparedScore:
+def _compared(metric: str, result: Any, baseline: Any) -> ComparedScore:
     values = float(result.score), float(result.mean), float(result.ci)
-    return ComparedScore(metric, *values, _p_value(result, same))
+    return ComparedScore(metric, *values, _p_value(result, baseline))
 
 
-def _p_value(result: Any, same: bool) -> float | None:
-    """sacreBLEU's p-value, except for identical translations: p = 1, where sacreBLEU returns its smallest value."""
-    return None if result.p_value is None else 1.0 if same else float(result.p_value)
+def _p_value(result: Any, baseline: Any) -> float | None:
+    """sacreBLEU's p-value, except for a score equal to the baseline's: p = 1, not its smallest."""
+    if result.p_value is None:
+        return None
+    return 1.0 if result.score == baseline.score else float(result.p_value)
 
 
 def _paired_test(

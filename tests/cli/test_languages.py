@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dragoman as api
-from dragoman.config.file import build_config
+from dragoman.config.file import build_config, load_config
 from dragoman.errors import ConfigError
 from dragoman.text.script import script_shares
 from dragoman.workflows.export import export
@@ -94,6 +94,10 @@ def test_a_model_refuses_a_language_that_it_lacks(both: Path) -> None:
         translator.translate("x", target="ja")
     with pytest.raises(ConfigError, match="no translation ko-ko: this model has en-ko, ko-en"):
         translator.translate("x", target="ko", source="ko")
+    with pytest.raises(ConfigError, match=r"no translation from ja: this .*; choose another source \(--from\)$"):
+        translator.translate("x", source="ja")
+    with pytest.raises(ConfigError, match="no translation into '': this model has en-ko, ko-en"):
+        translator.translate("x", target="")
     with pytest.raises(ConfigError, match=r"target \(--to\): this model has several pairs, en-ko, ko-en, and the text"):
         translator.translate("Привет", beam=1)
     with pytest.raises(ConfigError, match="no translation into ja: this model has en-ko; choose"):
@@ -137,6 +141,28 @@ def test_lines_of_json_ask_for_a_language_each(both: Path, tmp_path: Path, drago
     translator = api.Translator.load(both)
     expected = [translator.translate(one["text"], target=one["to"]).text for one in requests]
     assert [record["translations"][0]["text"] for record in records] == expected
+
+
+def test_a_line_of_json_with_a_language_that_the_model_lacks(both: Path, dragoman: Any) -> None:
+    lines = [{"text": "hello", "to": "ko"}, {"text": "hello", "to": "xx"}]
+    said = dragoman("translate", "-m", both, "--jsonl", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    assert said.code == 3
+    assert said.err.splitlines()[-1] == (
+        "dragoman: stdin:2: no translation into xx: this model has en-ko, ko-en; choose another target (--to)"
+    )
+
+
+def test_a_fine_tuned_model_of_both_directions_keeps_both(both: Path, tmp_path: Path, dragoman: Any) -> None:
+    project = api.init_project(tmp_path / "mine", start_from=both, both_directions=True)
+    config = load_config(project.config)
+    assert [corpus.both_directions for corpus in config.data.train] == [True]
+    assert project.config.read_text(encoding="utf-8").count("both_directions = true") == 3  # valid and test too
+    assert [pair.name for pair in config.project.all_pairs] == ["en-ko", "ko-en"]
+    config = load_config(api.init_project(tmp_path / "one", start_from=both).config)
+    assert not any(corpus.both_directions for corpus in config.data.train)
+    refused = dragoman("init", tmp_path / "other", "--from", both, "--both", "--pair", "en-fr").refused(2)
+    assert refused == f"--both: {both} translates en-ko, ko-en only, and its pairs stay; leave --both out"
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_command_line_takes_a_target_language(both: Path, dragoman: Any) -> None:

@@ -128,12 +128,22 @@ def test_a_moved_adapter_needs_its_base(
 ) -> None:
     moved = shutil.copytree(adapter, tmp_path / "a/b/c/moved")
     complaint = dragoman("translate", "-m", moved, "red").refused(4)
-    assert complaint == f"{moved}: an adapter of the model toy, which is not in {tmp_path}/a/b/base; give it as --base"
+    assert complaint == (
+        f"{moved}: an adapter of the model toy, which is neither in {tmp_path}/a/b/base nor installed; "
+        "install it, or give it as --base"
+    )
     with_base = dragoman("translate", "-m", moved, "red", "--base", home / "base")
     assert with_base.code == 0, with_base.err
     other = shutil.copytree(home / "base", tmp_path / "home/models/other")  # installed, under any name
     monkeypatch.setenv("DRAGOMAN_HOME", str(tmp_path / "home"))
     assert dragoman("translate", "-m", moved, "red").out == with_base.out
+    shutil.copytree(moved, tmp_path / "home/models/moved")
+    said = dragoman("model", "remove", "moved", "--yes")
+    assert "is the base of" not in said.err
+    shutil.copytree(moved, tmp_path / "home/models/legal")
+    said = dragoman("model", "remove", "other", "--yes")
+    assert said.err.startswith("other is the base of legal, which cannot be used without it\n")
+    shutil.copytree(home / "base", other)
     assert dragoman("translate", "-m", moved, "red", "--base", "other").out == with_base.out
     complaint = dragoman("translate", "-m", other, "red", "--base", home / "base").refused(2)
     assert complaint == f"--base {home}/base: is for adapters, and {other} is a whole model; leave it out"

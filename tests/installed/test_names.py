@@ -47,13 +47,13 @@ def test_did_you_mean_knows_installed_and_bundled_models(home: Path) -> None:
         resolve_model("en-kp")
 
 
-def test_a_folder_that_is_no_model_does_not_hide_an_installed_one_silently(home: Path) -> None:
+def test_the_folder_of_a_project_does_not_hide_the_installed_model_of_its_name(home: Path) -> None:
     put(home / "news")
     Path("news").mkdir()
-    with pytest.raises(
-        ModelError, match=r"a folder here that is not a model has the name of an installed model; give "
-    ):
-        resolve_model("news")
+    assert resolve_model("news") == home / "news"
+    assert resolve_model("./news") == home / "news"
+    put(Path("news/runs/news/model"))
+    assert resolve_model("news/runs/news/model") == Path("news/runs/news/model")
 
 
 def test_an_installed_model_may_be_changed_and_a_bundled_one_not(home: Path) -> None:

@@ -10,6 +10,7 @@ from dragoman.errors import ConfigError, Interrupted, counted
 from dragoman.installed import models_folder
 from dragoman.workflows.models import (
     ModelInfo,
+    adapters_of,
     install_model,
     list_models,
     pack_model,
@@ -96,6 +97,8 @@ def run_install(model: Path, name: str | None, force: bool, as_json: bool) -> No
 def run_remove(name: str, yes: bool) -> None:
     """Remove an installed model, after a question on a terminal. Raises ConfigError where nobody can be asked."""
     folder = removable_model(name)
+    if adapters := adapters_of(folder):
+        say(f"{name} is the base of {', '.join(adapters)}, which cannot be used without it", style="yellow")
     if not yes:
         if not is_terminal():
             raise ConfigError(f"{name}: --yes removes it without a question, and here nobody can be asked")

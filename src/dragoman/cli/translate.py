@@ -160,7 +160,8 @@ def _requests(
     prefix = request.target_prefix
     if request.jsonl:
         name = str(request.source or ("text" if isinstance(lines, list) else "stdin"))
-        return parse_lines(lines, name, translators.options, prefix, translators.glossary is not None)
+        pairs = translators.pairs if isinstance(translators, Translator) else None
+        return parse_lines(lines, name, translators.options, prefix, translators.glossary is not None, pairs)
     return (LineRequest(line, target_prefix=prefix, line=line) for line in lines)
 
 

@@ -35,7 +35,9 @@ def init(
     pair: Annotated[
         str | None, typer.Option(help="Languages, source-target, e.g. ko-en (the default) or pt-BR:en.")
     ] = None,
-    both: Annotated[bool, typer.Option("--both", help="One model for both directions of the pair.")] = False,
+    both: Annotated[
+        bool, typer.Option("--both", help="One model for both directions of the pair; with --from, its text in both.")
+    ] = False,
     base: Annotated[Path | None, typer.Option("--from", help="Model to fine-tune: defaults for little text.")] = None,
 ) -> None:
     """Write a commented configuration, NAME/run.toml."""

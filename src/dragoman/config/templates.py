@@ -60,12 +60,12 @@ target = "{target}"          # language translated into
 
 [data]
 # Two files of lines, or one .tsv (two columns) or .jsonl file; .gz and .zst are read directly.
-valid = {{source = "data/valid.{source}", target = "data/valid.{target}"}}   # validated on during training
-test = {{source = "data/test.{source}", target = "data/test.{target}"}}      # before and after, at the end; optional
+valid = {{source = "data/valid.{source}", target = "data/valid.{target}"{held_out}}}   # validated on during training
+test = {{source = "data/test.{source}", target = "data/test.{target}"{held_out}}}   # before and after; optional
 # General text, held out, which the base translates well: the report shows what was forgotten.
 # general_test = {{source = "data/general.test.{source}", target = "data/general.test.{target}"}}
 # General text against forgetting, mixed in. Without any, let the base translate lines of its own domain:
-# `dragoman translate -m {base} general.{source} -o general.{target}`.
+# `dragoman translate -m {base} --to {target} -i general.{source} -o general.{target}`.
 # replay = [{{source = "data/general.{source}", target = "data/general.{target}"}}]
 # replay_share = 0.5     # of the pairs of an epoch
 max_length = {max_length}       # longer pairs (in tokens) are counted and skipped
@@ -73,7 +73,7 @@ max_length = {max_length}       # longer pairs (in tokens) are counted and skipp
 [[data.train]]
 source = "data/train.{source}"
 target = "data/train.{target}"
-
+{train}
 # [tokenizer]
 # extend = 500           # pieces learned from the new text, if it has many words that the base cuts into small pieces
 

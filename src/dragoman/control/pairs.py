@@ -51,13 +51,7 @@ class Pairs:
 
     def choose(self, target: str | None, source: str | None, texts: Sequence[str]) -> LanguagePair:
         """The pair with this target and source; None: any. Raises ConfigError unless one is left."""
-        check_type("target", target, str | None, "a language, such as ko")
-        check_type("source", source, str | None, "a language, such as ko")
-        found = _with_language(self.pairs, "target", target)
-        found = _with_language(found, "source", source) if found else found
-        if not found:
-            asked = pair_name(source or "?", target or "?") if source else f"into {target}"
-            raise ConfigError(f"no translation {asked}: this model has {self.names}; choose another target (--to)")
+        found = self.matching(target, source)
         if len(found) > 1 and texts:
             found = _written_like(found, " ".join(texts)) or found
         if len({(pair.target, pair.marks) for pair in found}) == 1:
@@ -65,6 +59,18 @@ class Pairs:
         missing = "target (--to)" if len({pair.target for pair in found}) > 1 else "source (--from)"
         names = ", ".join(pair.name for pair in found)
         raise ConfigError(f"{missing}: this model has several pairs, {names}, and the text does not say which; give it")
+
+    def matching(self, target: str | None, source: str | None) -> Sequence[LanguagePair]:
+        """The pairs with this target and source; None: any. Raises ConfigError if there is none."""
+        check_type("target", target, str | None, "a language, such as ko")
+        check_type("source", source, str | None, "a language, such as ko")
+        found = _with_language(_with_language(self.pairs, "target", target), "source", source)
+        if not found:
+            asked = f"into {target or repr(target)}" if source is None else f"from {source or repr(source)}"
+            asked = pair_name(source, target) if source and target else asked
+            remedy = "source (--from)" if target is None else "target (--to)"
+            raise ConfigError(f"no translation {asked}: this model has {self.names}; choose another {remedy}")
+        return found
 
 
 def _with_language(pairs: Sequence[LanguagePair], side: str, tag: str | None) -> Sequence[LanguagePair]:

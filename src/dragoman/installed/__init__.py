@@ -76,21 +76,18 @@ def installed_names() -> list[str]:
 
 
 def resolve_model(model: Path | str) -> Path:
-    """The folder `model` if it exists, otherwise the installed model, or else the bundled model, with this name.
+    """The model in the folder `model`, otherwise the installed model, or else the bundled model, with this name.
 
-    Returns `model` if there is none of them. Raises ModelError if a model has almost this name, and if a folder that
-    is not a model has the name of an installed model.
+    Returns `model` if there is none of them. A folder without a model, as that of a project, does not hide an installed
+    model of its name. Raises ModelError if a model has almost this name.
     """
     folder = Path(model)
     if len(folder.parts) != 1:
         return folder
     installed = installed_folder(folder.name)
     if os.path.lexists(folder) or not folder.name:
-        if installed and folder.is_dir() and not (folder / "bundle.json").exists():
-            raise ModelError(
-                f"{model}: a folder here that is not a model has the name of an installed model; give {installed}"
-            )
-        return folder
+        plain = folder.is_dir() and not os.path.lexists(folder / "bundle.json")
+        return installed if installed and plain else folder
     if found := installed or bundled_folder(folder.name):
         return found
     if close := get_close_matches(folder.name, [*installed_names(), *bundled_names()], 1, 0.75):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dragoman.config import DecodeConfig
+from dragoman.control.pairs import Pairs
 from dragoman.control.request import change_options
 from dragoman.errors import DataError, DragomanError, describe_type
 from dragoman.parsing import Malformed, parse_json
@@ -54,11 +55,16 @@ class LineRequest:
 
 
 def parse_lines(
-    lines: Iterable[str], name: str, options: DecodeConfig, target_prefix: str, has_glossary: bool
+    lines: Iterable[str],
+    name: str,
+    options: DecodeConfig,
+    target_prefix: str,
+    has_glossary: bool,
+    pairs: Pairs | None = None,
 ) -> Iterator[LineRequest]:
     """The requests of lines of JSON, with `options` and `target_prefix` for what a line leaves open.
 
-    Raises DataError that names the line.
+    Raises DataError that names the line, also for languages that are none of `pairs`.
     """
     for number, line in enumerate(lines, 1):
         location = f"{name}:{number}"
@@ -67,9 +73,12 @@ def parse_lines(
         except Malformed as error:
             raise DataError(f"{location}: {error}; write one object per line") from None
         try:
-            yield _request(record, line, location, options, target_prefix, has_glossary)
+            request = _request(record, line, location, options, target_prefix, has_glossary)
+            if pairs:
+                pairs.matching(request.to or None, request.from_ or None)
         except DragomanError as error:
             raise DataError(f"{location}: {str(error).removeprefix(f'{location}: ')}") from None
+        yield request
 
 
 def _request(

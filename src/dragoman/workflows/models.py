@@ -194,13 +194,19 @@ def remove_model(name: str) -> Path:
     return folder
 
 
+def adapters_of(folder: Path) -> list[str]:
+    """The names of the installed adapters whose base model is the installed model in `folder`."""
+    found = ((name, installed_folder(name)) for name in installed_names())
+    return [name for name, adapter in found if adapter and installed_base(adapter) == folder]
+
+
 def removable_model(name: str) -> Path:
     """The folder of the installed model `name`. Raises ModelError if there is none."""
     if folder := installed_folder(name):
         return folder
     if bundled_folder(name):
         raise ModelError(f"{name}: a bundled model, which belongs to the package and stays")
-    if Path(name).exists():
+    if name and Path(name).exists():
         raise ModelError(f"{name}: not an installed model but a path; delete it yourself if it is yours")
     found = ", ".join(installed_names()) or "none"
     raise ModelError(f"{name}: not an installed model; there are: {found}")

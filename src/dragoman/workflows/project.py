@@ -64,19 +64,15 @@ def init_project(
     name = folder.name or folder.absolute().name  # "." is the folder we are in
     if not is_name(name):
         raise ConfigError(f"{name!r}: not a name: {NAME_RULE}")
-    if both_directions and start_from is not None:
-        raise ConfigError("--both: a fine-tuned model has the pairs of its base; leave --both out")
     base = None if start_from is None else open_base_model(checked_path("start_from", start_from))
     languages = _languages_of(base) if base and pair is None else _languages(DEFAULT_PAIR if pair is None else pair)
+    if base and both_directions:
+        _refuse_one_direction(base, languages)
     pairs = None if source is None else sum(1 for _ in read_pairs(corpus_of(source, target)))
     path, new = folder / "run.toml", not (folder / "data").exists()
-    keys = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
-    text = (
-        FINE_TUNING.format(**keys, **_tuning_keys(base, languages, pairs))
-        if base
-        else FROM_SCRATCH.format(**keys, **_directions(languages, both_directions))
-    )
-    _write(path, text)
+    keys: dict[str, object] = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
+    keys |= _directions(languages, both_directions) | (_tuning_keys(base, languages, pairs) if base else {})
+    _write(path, (FINE_TUNING if base else FROM_SCRATCH).format(**keys))
     if source is None:
         return Project(path, languages)
     try:
@@ -99,6 +95,14 @@ def _directions(languages: tuple[str, str], both: bool) -> dict[str, str]:
         "held_out": ", both_directions = true",
         "train": "both_directions = true   # each pair of lines in both directions\n",
     }
+
+
+def _refuse_one_direction(base: Bundle, languages: tuple[str, str]) -> None:
+    """Raise ConfigError unless the base translates in both directions of the languages."""
+    known = {(pair.source, pair.target) for pair in base.config.project.all_pairs}
+    if not {languages, languages[::-1]} <= known:
+        names = ", ".join(sorted(pair_name(*pair) for pair in known))
+        raise ConfigError(f"--both: {base.folder} translates {names} only, and its pairs stay; leave --both out")
 
 
 def _languages(pair: str) -> tuple[str, str]:

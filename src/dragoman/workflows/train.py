@@ -238,8 +238,9 @@ def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome
 def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
     config, shape, group = run.config, run.config.model, run.group
     pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
+    pairs = ", ".join(f"{pair.source} → {pair.target}" for pair in config.project.all_pairs)
     run.listener.notice(
-        f"{config.project.source} → {config.project.target}: {trainer.final.parameter_count / 1e6:.1f} M parameters, "
+        f"{pairs}: {trainer.final.parameter_count / 1e6:.1f} M parameters, "
         f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces"
     )
     if config.train.lora_rank:
