@@ -107,12 +107,15 @@ def test_there_is_nothing_to_resume_before_the_first_checkpoint(dragoman: Any, b
 
 def test_no_model_there_is_told(dragoman: Any, bare: Path) -> None:
     complaint = dragoman("train", bare / "run.toml", "train.start_from=nowhere").refused(4)
-    assert "nowhere: no such model folder" in complaint
+    assert complaint == f"train.start_from: {bare}/nowhere: no such model folder; `dragoman train` writes one"
 
 
 def test_a_file_is_no_model(dragoman: Any, bare: Path) -> None:
     complaint = dragoman("train", bare / "run.toml", "train.start_from=run.toml").refused(4)
-    assert complaint == f"{bare}/run.toml: is a file; a model is the folder that holds bundle.json, give that"
+    assert (
+        complaint
+        == f"train.start_from: {bare}/run.toml: is a file; a model is the folder that holds bundle.json, give that"
+    )
 
 
 def test_another_pair_of_languages_warns(dragoman: Any, bare: Path, model: Path) -> None:

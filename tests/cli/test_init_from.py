@@ -59,8 +59,14 @@ def test_text_that_cannot_be_split_leaves_nothing_behind(
         for path in files:
             path.write_text(lines)
     assert cause in dragoman("init", tmp_path / "mine", *files, "--from", model).refused(code)
-    assert not (tmp_path / "mine/run.toml").exists()
-    assert not (tmp_path / "mine/data").exists()
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("argument", ["pair", "both_directions"])
+def test_arguments_of_another_type_are_named(tmp_path: Path, argument: str) -> None:
+    with pytest.raises(package.ConfigError, match=rf"^{argument}: give "):
+        package.init_project(tmp_path / "mine", **{argument: 3})  # type: ignore[arg-type]
+    assert not (tmp_path / "mine").exists()
 
 
 def test_a_base_that_does_not_exist_or_has_no_weights_is_refused(dragoman: Any, tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_it_resumes_exactly_and_needs_the_same_base(dragoman: Any, home: Path, m
     assert complaint.startswith(f"{home}/base/model.safetensors: has changed since the run began (sha256 ")
     shutil.rmtree(home / "base")
     complaint = dragoman(*again, *keys, "train.max_steps=9", "--resume").refused(4)
-    assert complaint.startswith(f"{home}/base: no such model folder")
+    assert complaint.startswith(f"train.start_from: {home}/base: no such model folder")
     old.rename(home / "base")
 
 

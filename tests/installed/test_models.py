@@ -282,3 +282,7 @@ def test_arguments_of_another_type_are_named(value: object, written: Path, home:
     if value is not None:
         with pytest.raises(ConfigError, match=r"^name: give a str"):
             install_model(written, name=value)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^force: give True or False"):
+        install_model(written, force=value)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^weights: give True or False"):
+        pack_model(written, home / "toy.dragoman", weights=value)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from dragoman.bundle import Bundle
 from dragoman.config import ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.project import pair_name
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, ModelError
 from dragoman.model.transformer import Transformer
 from dragoman.training.freezing import frozen_names
 from dragoman.workflows.adapter import check_adaptable, refuse_adapter_of_adapter
@@ -35,7 +35,7 @@ def apply_base_model(
     """
     if not (named := config.train.start_from):
         return config, None
-    start = None if resume else open_base_model(named)
+    start = None if resume else _opened(named)
     origin = start.config if start else original_config(output_of(config))
     given = changed_keys(config) if given is None else given
     model, tokenizer = (
@@ -56,9 +56,17 @@ def apply_base_model(
     _check_frozen(config)
     if config.train.lora_rank:
         check_adaptable(config)
-        start = start or open_base_model(named)  # a resumed run needs it too
+        start = start or _opened(named)  # a resumed run needs it too
         refuse_adapter_of_adapter(start)
     return config, start
+
+
+def _opened(folder: Path) -> Bundle:
+    """The base model. Raises ModelError that names the key, because the run's file names the folder."""
+    try:
+        return open_base_model(folder)
+    except ModelError as error:
+        raise ModelError(f"train.start_from: {error}") from None
 
 
 def _check_frozen(config: RunConfig) -> None:

@@ -114,6 +114,8 @@ def pack_model(
     it was. `force` replaces a file that exists. Raises ModelError, DragomanError if writing fails.
     """
     path = checked_path("output", output)
+    check_type("weights", weights, bool, "True or False")
+    check_type("force", force, bool, "True or False")
     (bundle,) = open_models([model], base)
     if str(path) == "-" or is_special(path):
         raise ConfigError(f"{path}: a packed model is a file; give its name, e.g. {bundle.manifest['name']}{PACKED}")
@@ -132,6 +134,7 @@ def install_model(model: str | PathLike[str], *, name: str | None = None, force:
     model of the same name. Raises ModelError for a model that does not verify, ConfigError for a name that is taken.
     """
     check_type("name", name, str | None, "a str")
+    check_type("force", force, bool, "True or False")
     path = _existing(checked_path("model", model))
     own = packed_name(path) if path.is_file() else str(read_manifest(path)["name"])
     folder = models_folder() / _free_name(name if name is not None else own, force)

@@ -15,7 +15,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.project import NAME_RULE, is_name, pair_name, parse_pair
 from dragoman.config.templates import FINE_TUNING, FROM_SCRATCH
 from dragoman.data.corpus import read_pairs
-from dragoman.errors import ConfigError, DragomanError, checked_path
+from dragoman.errors import ConfigError, DragomanError, check_type, checked_path
 from dragoman.storage import storage_error, write_text_atomically
 from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.data import corpus_of, split_data
@@ -61,6 +61,8 @@ def init_project(
     that cannot be split.
     """
     folder = checked_path("folder", folder)
+    check_type("pair", pair, str | None, 'two languages, such as "ko-en"')
+    check_type("both_directions", both_directions, bool, "True or False")
     name = folder.name or folder.absolute().name  # "." is the folder we are in
     if not is_name(name):
         raise ConfigError(f"{name!r}: not a name: {NAME_RULE}")
@@ -69,7 +71,7 @@ def init_project(
     if base and both_directions:
         _refuse_one_direction(base, languages)
     pairs = None if source is None else sum(1 for _ in read_pairs(corpus_of(source, target)))
-    path, new = folder / "run.toml", not (folder / "data").exists()
+    path, new = folder / "run.toml", [each for each in (folder / "data", folder) if not each.exists()]
     keys: dict[str, object] = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
     keys |= _directions(languages, both_directions) | (_tuning_keys(base, languages, pairs) if base else {})
     _write(path, (FINE_TUNING if base else FROM_SCRATCH).format(**keys))
@@ -79,8 +81,8 @@ def init_project(
         return Project(path, languages, split_data(path, source, target, held_out))
     except DragomanError:
         path.unlink()
-        if new:
-            (folder / "data").rmdir()
+        for each in new:
+            each.rmdir()
         raise
 
 
