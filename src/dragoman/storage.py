@@ -158,7 +158,8 @@ def remove_folder(folder: Path) -> None:
 
 def refuse_unwritable_folder(folder: Path) -> None:
     """Raise DragomanError, before long work, if `atomic_folder` could not create `folder`."""
-    parent = next(parent for parent in Path(os.path.abspath(folder)).parents if parent.exists())
+    absolute = Path(os.path.abspath(folder))
+    parent = next(parent for parent in (*absolute.parents, absolute) if parent.exists())  # the root has no parents
     if not parent.is_dir():
         raise storage_error(folder, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
     if not os.access(parent, os.W_OK | os.X_OK):

@@ -13,6 +13,7 @@ UNUSED: SentencePiece never segments text into them, but knows their text. Extra
 text around them would be segmented differently; for the network they are its unknown token.
 """
 
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ from dragoman.text.model_file import (
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Vocabulary
 
 LARGEST_FILE = 64 << 20
+SURROGATE = re.compile("[\ud800-\udfff]")
 NAMES = ("<pad>", "<unk>", "<s>", "</s>")  # of PAD, UNK, BOS, EOS
 TYPES = (CONTROL, UNKNOWN, CONTROL, CONTROL)
 DENORMALIZER_SPEC = 5
@@ -128,6 +130,8 @@ def renumber(
     known.sort(key=vocabulary.__getitem__)
     if "" in known:
         raise ModelError(f"{where}: an empty piece; fetch the file again")
+    if SURROGATE.search("".join(known)):
+        raise ModelError(f"{where}: a piece with half a character (an unpaired surrogate); fetch the file again")
     extras = [piece for piece in dict.fromkeys(text for pieces in own for text in pieces) if piece not in vocabulary]
     marks = tuple(filter(is_mark, known))
     order = [*known, *extras]

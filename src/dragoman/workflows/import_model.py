@@ -86,7 +86,9 @@ def import_model(
     """
     path, target = checked_path("model", model), checked_path("output", output)
     named = parse_name(fspath(model))
-    if quantization and quantization not in QUANTIZATIONS:
+    if license is not None and not (license.strip() and license.isprintable()):
+        raise ConfigError(f"license {license!r}: give its name in one line, such as cc-by-4.0")
+    if quantization is not None and quantization not in QUANTIZATIONS:
         raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
     languages = parsed_pair(pair)
     refuse_existing(target, force)
