@@ -147,6 +147,7 @@ CASES: dict[str, tuple[Callable[[Path], None], type[DragomanError], str]] = {
     "another type": (change(type="sbd"), ModelError, "a package of the type sbd, not a translation model"),
     "no languages": (change(from_code=None), ConfigError, "--pair: "),
     "a number for a language": (change(to_code=5), ModelError, "to_code: text in quotes, not 5"),
+    "no code of a language": (change(to_code="../.."), ConfigError, "names 'en' and '../..', no languages; give them"),
     "an unknown prefix": (
         change(target_prefix="__xx__"),
         ModelError,
@@ -172,6 +173,7 @@ def test_a_bad_package_is_one_clear_line(case: str, given: Path, tmp_path: Path)
         import_model(package(folder), tmp_path / "bundle", trial=False)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+    assert "scratch" not in str(error.value)  # the archive is named, not a folder that is gone
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "bad.argosmodel"]
 
 

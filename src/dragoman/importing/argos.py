@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dragoman.archive import Archive, open_archive
+from dragoman.config.project import parse_pair
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.ct2_folder import LARGEST_CONFIG, read_ct2_folder
 from dragoman.importing.ct2_tokenizer import read_tokenizer
@@ -38,7 +39,17 @@ def read_argos(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path
 
     Raises ConfigError and ModelError.
     """
-    package = path if path.is_dir() else _extract(path, scratch / "package")
+    if path.is_dir():
+        return _read(path, path, pair, scratch, weights)
+    package = scratch / "package"
+    try:
+        return _read(path, _extract(path, package), pair, scratch, weights)
+    except (ConfigError, ModelError) as error:  # the user knows the archive, not where its members are meanwhile
+        raise type(error)(str(error).replace(str(package), str(path))) from None
+
+
+def _read(path: Path, package: Path, pair: tuple[str, str] | None, scratch: Path, weights: bool) -> Foreign:
+    """The model of the package at `path`, whose files are in the folder `package`."""
     metadata = _metadata(package / METADATA)
     _refuse_bpe(path, {one.name for one in package.iterdir()})
     prefix = metadata.get("target_prefix") or None
@@ -117,8 +128,12 @@ def _languages(path: Path, metadata: Mapping[str, Any]) -> tuple[str, str]:
     codes = [metadata.get(key) for key in ("from_code", "to_code")]
     if not all(codes):
         raise ConfigError(f"--pair: {path} does not name one pair of languages; give one, as in --pair en-ko")
-    source, target = (CODES.get(str(code), str(code).replace("_", "-")) for code in codes)
-    return source, target
+    pair = parse_pair(":".join(CODES.get(str(code), str(code).replace("_", "-")) for code in codes))
+    if pair is None:
+        raise ConfigError(
+            f"--pair: {path} names {codes[0]!r} and {codes[1]!r}, no languages; give them, as in --pair en-ko"
+        )
+    return pair
 
 
 def _origin(path: Path, package: Path, names: list[str], metadata: Mapping[str, Any]) -> Origin:
