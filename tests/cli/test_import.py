@@ -65,6 +65,13 @@ def test_a_folder_of_ctranslate2_is_imported_and_translates(
     assert "was imported from CTranslate2, which has no weights to train; import the original" in refusal
 
 
+def test_the_next_command_of_a_model_of_several_targets_names_one(dragoman: Any, tmp_path: Path) -> None:
+    theirs = Path(__file__).parents[1] / "importing/fixtures/marian-tc"
+    done = dragoman("import", theirs, "-o", tmp_path / "ours", "--no-trial")
+    assert f'translate -m {tmp_path / "ours"} --to ko "…"' in done.err
+    assert dragoman("translate", "-m", tmp_path / "ours", "--to", "ko", "dog").code == 0
+
+
 def test_a_wrong_vocabulary_is_refused_with_its_own_exit_code(dragoman: Any, ct2: Path, tmp_path: Path) -> None:
     vocabulary = ct2 / "shared_vocabulary.json"
     pieces = json.loads(vocabulary.read_text(encoding="utf-8"))

@@ -58,6 +58,7 @@ def run_import(
 def _say_result(result: ImportResult, output: Path) -> None:
     origin = result.origin
     say(f"The model is in {output}. Licence: {licence(origin.facts())}.")
-    say(f'Next:\n  {program()} translate -m {output} "…"\n  {program()} model show -m {output}')
+    to = f" --to {result.targets[0]}" if len(result.targets) > 1 else ""
+    say(f'Next:\n  {program()} translate -m {output}{to} "…"\n  {program()} model show -m {output}')
     if result.non_commercial:
         say(f"NOT FOR COMMERCIAL USE: the licence of {origin.name} is {origin.license}.", style="bold red")

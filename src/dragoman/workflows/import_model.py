@@ -50,6 +50,8 @@ class ImportResult:
     """The same scores of the source text itself."""
     export: ExportResult | None = None
     """The export that was asked for."""
+    targets: tuple[str, ...] = ()
+    """The languages that it translates into, in the order of its pairs."""
 
     @property
     def non_commercial(self) -> bool:
@@ -110,7 +112,9 @@ def import_model(
         with atomic_folder(target) as partial:
             for entry in bundle.iterdir():
                 entry.rename(partial / entry.name)
-    return replace(result, model_path=target, export=exported)
+    project = foreign.config.project
+    targets = dict.fromkeys(pair.target for pair in project.pairs) or (project.target,)
+    return replace(result, model_path=target, export=exported, targets=tuple(targets))
 
 
 def parsed_pair(pair: str | None) -> tuple[str, str] | None:
