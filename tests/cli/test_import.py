@@ -1,7 +1,9 @@
 """`dragoman import`: what the command says and writes, and where the origin of a model goes from there."""
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,14 @@ def test_the_next_command_of_a_model_of_several_targets_names_one(dragoman: Any,
     done = dragoman("import", theirs, "-o", tmp_path / "ours", "--no-trial")
     assert f'translate -m {tmp_path / "ours"} --to ko "…"' in done.err
     assert dragoman("translate", "-m", tmp_path / "ours", "--to", "ko", "dog").code == 0
+
+
+def test_an_import_that_is_terminated_leaves_nothing(
+    dragoman: Any, ct2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflow, "_try", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    done = dragoman("import", ct2, "-o", tmp_path / "ours", "--pair", "en-ko")
+    assert (done.code, [one.name for one in tmp_path.iterdir()]) == (130, ["theirs"])
 
 
 def test_a_wrong_vocabulary_is_refused_with_its_own_exit_code(dragoman: Any, ct2: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
+from dragoman.runtime import sigterm_interrupts
 from dragoman.workflows.import_model import ImportResult, import_model
 from dragoman.workflows.origin import licence
 
@@ -25,7 +26,7 @@ def run_import(
     as_json: bool,
 ) -> None:
     """Import and report."""
-    with Display() as display:
+    with sigterm_interrupts(), Display() as display:
         result = import_model(
             model,
             output,

@@ -131,7 +131,7 @@ def renumber(
     if "" in known:
         raise ModelError(f"{where}: an empty piece; fetch the file again")
     if SURROGATE.search("".join(known)):
-        raise ModelError(f"{where}: a piece with half a character (an unpaired surrogate); fetch the file again")
+        raise ModelError(f"{where}: a piece with an unpaired surrogate; fetch the file again")
     extras = [piece for piece in dict.fromkeys(text for pieces in own for text in pieces) if piece not in vocabulary]
     marks = tuple(filter(is_mark, known))
     order = [*known, *extras]

@@ -12,7 +12,7 @@ from typing import Any
 
 from dragoman.bundle import add_files, open_bundle, write_bundle
 from dragoman.config.project import parse_pair
-from dragoman.errors import ConfigError, DataError, ModelError, QualityError, checked_path
+from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError, checked_path
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
@@ -106,8 +106,11 @@ def import_model(
         text = given or embedded_text(foreign.config.project)
         if quantization:
             _refuse_export(path, foreign, text)
-        _write(_named(foreign, target), bundle)
-        result = _try(bundle, path, foreign, text if trial else Text("no text"), listener)
+        try:
+            _write(_named(foreign, target), bundle)
+            result = _try(bundle, path, foreign, text if trial else Text("no text"), listener)
+        except DragomanError as error:  # the user knows the output, not where it is made
+            raise type(error)(str(error).replace(str(bundle), str(target))) from None
         exported = _export(bundle, quantization, text, target, listener) if quantization else None
         with atomic_folder(target) as partial:
             for entry in bundle.iterdir():
