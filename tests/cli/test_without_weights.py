@@ -39,7 +39,8 @@ REFUSED: dict[str, Arguments] = {
 @pytest.mark.parametrize("verb", REFUSED)
 def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dragoman: Any) -> None:
     before = sorted(project.rglob("*"))
-    assert dragoman(*REFUSED[verb](imported, project / "data")).refused(4) == f"{imported}: {WHY}"
+    key = "train.start_from: " if verb == "train" else ""
+    assert dragoman(*REFUSED[verb](imported, project / "data")).refused(4) == f"{key}{imported}: {WHY}"
     assert sorted(project.rglob("*")) == before
 
 

@@ -106,5 +106,5 @@ def test_stored_positions_are_checked_against_the_formula() -> None:
     for wrong in (table.flip(0), theirs(positional_encoding(0, 20, 8)), table[:, :6]):
         with pytest.raises(ModelError, match=r"^positions: not the sinusoidal positions"):
             check_positions(wrong, config, "positions")
-    with pytest.raises(ModelError, match="d_model = 7 is odd"):
+    with pytest.raises(ModelError, match="d_model: an even number from 4 on is needed, not 7"):
         interleaving(7)
