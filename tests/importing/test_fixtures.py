@@ -34,7 +34,8 @@ def test_made_again_the_fixtures_are_the_same(tmp_path: Path) -> None:
             if path.name == "expected.safetensors":
                 stored, made = load_file(path), load_file(again / path.name)
                 assert torch.equal(stored["decoder_ids"], made["decoder_ids"])
-                torch.testing.assert_close(stored["logits"], made["logits"], atol=1e-5, rtol=1e-5)
+                # Logits of up to 22 in float32, summed in another order.
+                torch.testing.assert_close(stored["logits"], made["logits"], atol=1e-4, rtol=1e-5)
             elif path.suffix == ".json":
                 assert json.loads(path.read_bytes()) == json.loads((again / path.name).read_bytes()), path.name
             else:
