@@ -3,15 +3,15 @@
 A model whose tokenizer is not the one that it was trained with loads without an error and translates to nonsense. Two
 measurements show it, without a search: the mean log P per token of references, which is then near that of chance,
 -ln V, and how much more likely a reference is under its own source than under those of pairs whose references have
-about the same length: the t statistic of the differences, which is then about 0. Measured on two models of 8,000
-pieces, where -ln V is -9.0, on 32 references:
+about the same length: the t statistic of the differences, which is then about 0. `reproduce/import_trial.py` measured
+on the two bundled models of 8,000 pieces, where -ln V is -9.0, on 32 references:
 
                                                   mean log P        t
-    right, text of its domain                   -0.8 to -1.5     21 to 30
-    right, news that it never saw               -4.9 to -5.5      4 to 9
-    source pieces exchanged                     -5.4 to -6.6     -2 to 1.5
-    half or all pieces exchanged               -7.8 to -10.3
-    text of the other direction                 -7.4 to -8.7
+    right, text of its domain                   -1.6 to -0.8     18 to 35
+    right, news that it never saw               -5.4 to -4.7      5 to 9
+    source pieces exchanged                     -6.6 to -5.3     -2 to 2
+    half or all pieces exchanged               -11.1 to -7.2
+    text of the other direction                -10.0 to -7.5
 """
 
 import math
