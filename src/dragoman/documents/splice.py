@@ -1,0 +1,76 @@
+"""Splicing: the original text with some spans replaced, everything else byte for byte as it was."""
+
+import codecs
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.errors import DataError
+
+# Longer marks first: that of UTF-32 begins with that of UTF-16.
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file as text, and how to encode it again. Line ends are as in the file; the mark is not part of the text."""
+
+    text: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    def encode(self, text: str) -> bytes:
+        """`text` in the encoding of the file. Raises DataError if it has not got a character."""
+        try:
+            return text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            character = text[error.start]
+            raise DataError(f"{character!r} cannot be written in {self.encoding}; save the source as UTF-8") from None
+
+
+def decode(path: Path, content: bytes, encoding: str = "utf-8") -> Decoded:
+    """The text of a file: by its byte-order mark, otherwise in `encoding`. Raises DataError with the position."""
+    for mark, marked in BYTE_ORDER_MARKS.items():
+        if content.startswith(mark):
+            return Decoded(_text(path, content[len(mark) :], marked), marked, mark)
+    text = _text(path, content, encoding)
+    if "\0" in text:
+        raise DataError(f"{path}: contains NUL characters; save it as UTF-8 text")
+    return Decoded(text, encoding)
+
+
+def _text(path: Path, content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}:{line}: byte {error.start} is not {encoding.upper()}; save the file as UTF-8"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Replace the characters from `begin` to before `end` by `written`."""
+
+    begin: int
+    end: int
+    written: str
+
+
+def spliced(decoded: Decoded, splices: Iterable[Splice]) -> Iterator[bytes]:
+    """The bytes of the file with these replacements, which are in order and do not overlap."""
+    yield decoded.mark
+    at = 0
+    for splice in splices:
+        assert at <= splice.begin <= splice.end, "splices are in order and do not overlap"
+        yield decoded.encode(decoded.text[at : splice.begin])
+        yield decoded.encode(splice.written)
+        at = splice.end
+    yield decoded.encode(decoded.text[at:])
