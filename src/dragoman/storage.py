@@ -200,6 +200,28 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Where a file of the same name may be written and read: it replaces `path` when the block ends well.
+
+    For what is checked by its readers before it gets its name. Folders that are missing are created. Raises
+    DragomanError if writing fails.
+    """
+    try:
+        path = path.resolve() if path.is_symlink() else path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _partial_files([path]) as [partial]:
+            partial.mkdir()  # fails if the name is taken, and so follows no link
+            try:
+                yield partial / path.name
+                _flush(partial / path.name)
+                (partial / path.name).replace(path)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise storage_error(path, error) from None
+
+
+@contextmanager
 def atomic_new_files(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
     """Files that do not exist yet, open for writing: all get their names when the block ends well, otherwise none.
 
@@ -262,7 +284,10 @@ def _remove_stale(path: Path) -> None:
     with suppress(OSError):
         for other in path.parent.iterdir():
             if own.fullmatch(other.name) and time.time() - other.lstat().st_mtime > STALE_SECONDS:
-                other.unlink()
+                if other.is_dir() and not other.is_symlink():
+                    shutil.rmtree(other, ignore_errors=True)
+                else:
+                    other.unlink()
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

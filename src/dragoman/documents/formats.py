@@ -1,10 +1,13 @@
-"""The formats of documents: their names, the ends of their file names, the module of each."""
+"""The formats of documents: names, ends of file names, the module of each; reading a file by its format.
+
+The name of a file says its format, and its first bytes must agree: a .docx that was named .txt is refused.
+"""
 
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from dragoman.documents.document import Format
+from dragoman.documents.document import Document, Format, Request
 from dragoman.errors import DataError, ResourceError
 
 
@@ -18,9 +21,29 @@ class Kind:
     keeps: str
     """What of a file stays as it is: "bytes" or "tree"."""
     needs: bool = False
+    zipped: bool = False
+    """Whether its files are zip archives."""
 
 
-KINDS = (Kind("plain text", (".txt",), "plain", "bytes"),)
+KINDS = (
+    Kind("plain text", (".txt",), "plain", "bytes"),
+)  # fmt: skip
+
+ZIP = b"PK"
+# What files begin with that are no text, and what they are.
+SIGNATURES = {
+    b"PK\x03\x04": "a zip archive, as .docx, .xlsx, .pptx, .odt and .epub are",
+    b"PK\x05\x06": "an empty zip archive",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an encrypted file or one of an old Office (.doc, .xls, .ppt)",
+    b"%PDF": "a PDF",
+    b"{\\rtf": "rich text (RTF)",
+    b"\x89PNG": "an image (PNG)",
+    b"\xff\xd8\xff": "an image (JPEG)",
+    b"GIF8": "an image (GIF)",
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"\x7fELF": "a program",
+}
 
 
 def kind_of(path: Path, name: str | None = None) -> Kind:
@@ -43,3 +66,36 @@ def load(kind: Kind) -> Format:
             raise
         raise ResourceError(f"{kind.name}: needs {error.name}; pip install 'dragoman[documents]'") from None
     return module
+
+
+def read_document(path: Path, kind: Kind, request: Request) -> Document:
+    """The document of a file. Raises DataError for what is not of this format, OSError if it cannot be read."""
+    refuse_other_content(path, kind)
+    module = load(kind)
+    try:
+        return module.read(path, request)
+    except RecursionError:
+        raise DataError(f"{path}: nested too deeply; it is damaged or made to do harm") from None
+
+
+def refuse_other_content(path: Path, kind: Kind) -> None:
+    """Raise DataError if the first bytes of a file are not those of its format."""
+    with path.open("rb") as file:
+        first = file.read(512)
+    if first.startswith(ZIP) if kind.zipped else not first.startswith(tuple(SIGNATURES)):
+        return
+    remedy = "save it as what its name says, or give it the right name"
+    raise DataError(f"{path}: is {_described(first)}, not {kind.name}; {remedy}")
+
+
+def _described(first: bytes) -> str:
+    """What a file that begins with these bytes is."""
+    known = next((name for signature, name in SIGNATURES.items() if first.startswith(signature)), None)
+    if known:
+        return known
+    if not first:
+        return "empty"
+    start = first.lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "HTML"
+    return "XML" if start.startswith(b"<?xml") else "another type of file"
