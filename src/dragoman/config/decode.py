@@ -1,6 +1,6 @@
 """The keys of [decode]: how the model searches for a translation."""
 
-from typing import Annotated, Literal, Self, TypedDict
+from typing import Annotated, Literal, Self, TypedDict, get_args
 
 from pydantic import Field, model_validator
 
@@ -8,6 +8,13 @@ from dragoman.config.base import HypothesisCount, NonNegative, Positive, Section
 
 Method = Literal["beam", "sample", "mbr"]
 Precision = Literal["auto", "float32", "bfloat16"]
+# The named patterns of `dragoman.text.protect`, and those that are looked for unless others are named.
+PatternName = Literal[
+    "printf", "percent", "brace", "template", "shell", "i18next", "vue", "laravel", "tag", "entity", "escape",
+    "accelerator", "url", "email", "path", "code", "emoji", "number", "date",
+]  # fmt: skip
+ON_REQUEST = ("laravel", "accelerator", "number", "date")
+PLACEHOLDERS: tuple[PatternName, ...] = tuple(name for name in get_args(PatternName) if name not in ON_REQUEST)
 
 
 class DecodeConfig(Section):
