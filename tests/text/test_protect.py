@@ -1,6 +1,7 @@
 """Placeholders: what every pattern finds, what it leaves alone, and that none takes more than linear time."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -8,22 +9,26 @@ from dragoman.errors import ConfigError
 from dragoman.text.protect import PATTERNS, find_placeholders
 
 FOUND = {
-    "printf": ["%s", "%1$d", "%(name)s", "%5.2f", "%-10s", "%lu", "%@", "%%", "%*d", "%.*s", "%m", "%'d", "%1$@"],
+    "printf": ["%s", "%1$d", "%(name)s", "%5.2f", "%-10s", "%lu",
+               "%@", "%%", "%*d", "%.*s", "%m", "%'d", "%1$@"],
     "percent": ["%1", "%L2", "%NAME%", "%name%", "%PRODUCTNAME"],
-    "brace": ["{name}", "{0}", "{}", "{x:>5}", "{d:%Y-%m-%d}", "{x!r}", "{0,-5:N2}", "{a.b[0]}", "%{x}", "#{x}", "{이름}",
+    "brace": ["{name}", "{0}", "{}", "{x:>5}", "{d:%Y-%m-%d}", "{x!r}", "{0,-5:N2}", "{a.b[0]}",
+              "%{x}", "#{x}", "{이름}",
               "{n, number}"],
     "template": ["{{var}}", "{{ a.b }}", "{% if x %}", "<%= x %>", "<?php echo 1 ?>"],
     "shell": ["${x}", "${x:-y}", "$1", "$MY_NAME", "$HOME", "$name"],
     "i18next": ["$t(key)", "$t(common:a.b)"],
     "vue": ["@:message.hello", "@.lower:name"],
     "laravel": [":name"],
-    "tag": ["<b>", "</b>", "<br/>", '<a href="https://x/{y}">', "<0>", "</0>", "<x:y z='1'/>", "<input disabled>", "<!-- c -->"],
+    "tag": ["<b>", "</b>", "<br/>",
+            '<a href="https://x/{y}">', "<0>", "</0>", "<x:y z='1'/>", "<input disabled>", "<!-- c -->"],
     "entity": ["&amp;", "&#160;", "&#xA0;"],
     "escape": ["\\n", "\\t", '\\"', "\\u00e9", "\\\\"],
     "url": ["https://example.com/a_(b)?c=%20#d", "www.example.com", "example.org/x",
             "mailto:a@b.org", "http://localhost:8080/{id}"],
     "email": ["a.b+c@example.co.kr"],
-    "path": ["/etc/hosts", "/dev", "~/.config/x", "../a/b", "C:\\Users\\me\\a.txt", "README.md", "src/main.py", "\\\\server\\share"],
+    "path": ["/etc/hosts", "/dev", "~/.config/x", "../a/b",
+             "C:\\Users\\me\\a.txt", "README.md", "src/main.py", "\\\\server\\share"],
     "code": ["`x + y`", "``a b``"],
     "emoji": ["👍🏽", "☕", "🇰🇷", "👨‍👩‍👧", "1️⃣"],
     "number": ["-1,234.5", "10GB", "25°C", "50%"],
@@ -73,7 +78,7 @@ def test_placeholders_are_ordered_and_do_not_overlap_and_the_longest_is_found() 
     assert [one.text for one in found] == [
         '<a href="https://example.com/{id}">', "%s", "</a>", "`%d`", "https://example.com/%s/x",
     ]  # fmt: skip
-    assert all(one.end <= other.begin for one, other in zip(found, found[1:], strict=False))
+    assert all(one.end <= other.begin for one, other in pairwise(found))
     assert all(text[one.begin : one.end] == one.text for one in found)
 
 
