@@ -16,7 +16,9 @@ EXEMPT = {
     "README.ko.md": "Korean",
 }
 # (file, word): why this word is right there.
-EXCEPTIONS: dict[tuple[str, str], str] = {}
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("src/dragoman/documents/html_spans.py", "strike"): "the tag of HTML",
+}
 # Words of one phrase may be apart by spaces, a line break, the quotes of two joined strings, a comment sign or `_`.
 GAP = r"""(?:[\s"'`#*_/]|\bf(?="))+"""
 

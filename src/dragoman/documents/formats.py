@@ -27,6 +27,7 @@ class Kind:
 
 KINDS = (
     Kind("plain text", (".txt",), "plain", "bytes"),
+    Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
 )  # fmt: skip
 
 ZIP = b"PK"

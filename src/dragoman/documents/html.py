@@ -1,0 +1,80 @@
+"""HTML: the text between block tags, the attributes that people read, `<title>` and the descriptions of `<meta>`.
+
+Everything else stays byte for byte. Text of a translation is escaped, so that it never becomes a tag.
+"""
+
+import codecs
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from dragoman.documents.document import Document, Request, Translations, Unit
+from dragoman.documents.html_spans import attribute_spans, found_in, tokens
+from dragoman.documents.runs import Lines, Piece, splices, written
+from dragoman.documents.splice import Decoded, Splice, decode, spliced
+from dragoman.errors import DataError
+from dragoman.text.inline import InlineText
+
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+# Browsers read these names as the larger character sets of Windows.
+_WIDER = {"euc_kr": "cp949", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932"}
+
+
+def read(path: Path, request: Request) -> Document:
+    """The units of an HTML file, in its own character encoding."""
+    content = path.read_bytes()
+    decoded = decode(path, content, _encoding(path, content[:2048]))
+    found = found_in(decoded.text)
+    lines = Lines.of(decoded.text)
+    units = [Unit(each.inline, f"line {lines.at(each.begin)}", each.where) for each in found]
+    return Document(path, units, (decoded, found))
+
+
+def _encoding(path: Path, head: bytes) -> str:
+    match = _CHARSET.search(head)
+    if match is None:
+        return "utf-8"
+    try:
+        name = codecs.lookup(match[1].decode("ascii")).name
+    except LookupError:
+        raise DataError(f"{path}: unknown charset {match[1].decode()}; save the file as UTF-8") from None
+    # A file that is read byte by byte up to here is not in UTF-16, whatever it declares.
+    return "utf-8" if name.startswith("utf-16") else _WIDER.get(name, name)
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same file with the translations in place and, if there are any, the language of `<html>`."""
+    decoded, found = document.skeleton
+    changes = splices(decoded.text, found, translations, lambda *each: written_html(decoded, *each))
+    if changes:
+        changes = sorted([*changes, *_language(decoded.text, request.target)], key=lambda splice: splice.begin)
+    file.writelines(spliced(decoded, changes))
+
+
+def written_html(decoded: Decoded, piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:
+    """A translation as HTML: between the tags of its source, or as the value of an attribute."""
+    if not piece.where:
+        return written(piece, text, lambda part: escaped(decoded, part), source)
+    quote = source(piece.begin, piece.begin + 1)
+    quote = quote if quote in ("'", '"') else '"'
+    return quote + escaped(decoded, text.text).replace(quote, "&#39;" if quote == "'" else "&quot;") + quote
+
+
+def escaped(decoded: Decoded, text: str) -> str:
+    """Text without markup; what the file's encoding has not got as a numeric reference."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", "&nbsp;")
+    return text.encode(decoded.encoding, "xmlcharrefreplace").decode(decoded.encoding)
+
+
+def _language(content: str, target: str) -> list[Splice]:
+    for token in tokens(content):
+        if token.kind == "start" and token.name == "html":
+            return [
+                Splice(begin, end, f'"{target}"')
+                for name, begin, end in attribute_spans(content, token)
+                if name in ("lang", "xml:lang")
+            ]
+        if token.kind == "start":
+            break
+    return []

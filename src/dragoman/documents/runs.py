@@ -1,0 +1,265 @@
+"""Runs: text with markup between two borders of blocks, as items in the order of the file → units with codes, and back.
+
+A reader of marked-up text makes items with their spans in the file. Here tags are matched, white space and codes at the
+edges stay outside, and the rest becomes the text of a unit; `write` puts a translation between the same tags.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dragoman.documents.document import Translations
+from dragoman.documents.splice import Splice
+from dragoman.text.inline import Code, InlineText
+
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part of a run from `begin` to `end` of the file.
+
+    `text` is what a reader sees of a text, a protected span or a break ("\\n"), and the tag's name of an open or close.
+    """
+
+    kind: Literal["text", "protected", "break", "open", "close", "alone"]
+    begin: int
+    end: int
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A unit's text and where its parts are in the file."""
+
+    begin: int
+    end: int
+    inline: InlineText
+    codes: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """The span of each code, by kind and name."""
+    protected: dict[str, tuple[int, int]] = field(default_factory=dict)
+    breaks: list[tuple[int, int]] = field(default_factory=list)
+    where: str = ""
+    """What it is if it is no running text: an attribute's name."""
+
+    def moved(self, by: int) -> "Piece":
+        """The same piece of a text in which it is `by` characters later."""
+        return replace(
+            self,
+            begin=self.begin + by,
+            end=self.end + by,
+            codes={name: (begin + by, end + by) for name, (begin, end) in self.codes.items()},
+            protected={text: (begin + by, end + by) for text, (begin, end) in self.protected.items()},
+            breaks=[(begin + by, end + by) for begin, end in self.breaks],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Where the lines of a text end."""
+
+    ends: list[int]
+
+    @classmethod
+    def of(cls, content: str) -> "Lines":
+        """The lines of a text."""
+        return cls([match.start() for match in re.finditer("\n", content)])
+
+    def at(self, position: int) -> int:
+        """The number of the line of a position, from 1."""
+        return bisect_left(self.ends, position) + 1
+
+
+def pieces(items: Sequence[Item], content: str) -> Iterator[Piece]:
+    """The units of one run of a file's text: one, or several if it has tags whose other half is elsewhere.
+
+    Two breaks in a row outside of all tags separate units too.
+    """
+    partners = _partners(items)
+    begin = depth = 0
+    last = ""
+    for index, item in enumerate([*items, Item("open", 0, 0)]):
+        if index in partners:
+            depth += 1 if item.kind == "open" else -1
+        border = item.kind in ("open", "close") and index not in partners
+        if border or (item.kind == last == "break" and depth == 0):
+            low, high = _trimmed(items, partners, begin, index)
+            if has_words(items[low:high]):
+                yield _piece(items[low:high], low, partners, content)
+            begin = index + 1
+        if item.kind != "text" or item.text.strip():
+            last = item.kind
+
+
+def has_words(items: Iterable[Item]) -> bool:
+    """Whether there is a letter to translate."""
+    return any(character.isalpha() for item in items if item.kind == "text" for character in item.text)
+
+
+def _partners(items: Sequence[Item]) -> dict[int, int]:
+    """The indices of tags that open and close the same span. One that crosses another or has no partner is left out."""
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    for index, item in enumerate(items):
+        if item.kind == "open":
+            opened.append(index)
+        elif item.kind == "close" and opened and items[opened[-1]].text == item.text:
+            partners[index] = opened.pop()
+            partners[partners[index]] = index
+        elif item.kind == "close":
+            # It crosses what is open, or is a stray: none of them encloses a part of one unit.
+            opened.clear()
+    return partners
+
+
+def _trimmed(items: Sequence[Item], partners: dict[int, int], low: int, high: int) -> tuple[int, int]:
+    """The bounds without white space, breaks and codes at the edges, and without pairs around the whole or nothing."""
+    while low < high:
+        first, last = items[low], items[high - 1]
+        if _is_blank(first):
+            low += 1
+        elif _is_blank(last):
+            high -= 1
+        elif first.kind == "open" and partners[low] == high - 1:
+            low, high = low + 1, high - 1
+        elif first.kind == "open" and all(map(_is_blank, items[low + 1 : partners[low]])):
+            low = partners[low] + 1
+        elif last.kind == "close" and all(map(_is_blank, items[partners[high - 1] + 1 : high - 1])):
+            high = partners[high - 1]
+        else:
+            break
+    return low, high
+
+
+def _is_blank(item: Item) -> bool:
+    return item.kind in ("alone", "break") or (item.kind == "text" and not item.text.strip())
+
+
+def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content: str) -> Piece:
+    """The unit of these items, whose first is number `offset` of the run."""
+    items = [*items]
+    items[0], items[-1] = _stripped(items[0], left=True), _stripped(items[-1], left=False)
+    if len(items) == 1:
+        items[0] = _stripped(_stripped(items[0], left=True), left=False)
+    text = ""
+    codes: list[Code] = []
+    piece = Piece(items[0].begin, items[-1].end, InlineText(""))
+    protected: list[tuple[int, int]] = []
+    numbers: dict[int, int] = {}
+    for index, item in enumerate(items, offset):
+        if item.kind == "text":
+            seen = _SPACE.sub(" ", item.text)
+            text += seen[1:] if seen[:1] == " " and text[-1:] in ("", " ", "\n") else seen
+        elif item.kind == "protected":
+            protected.append((len(text), len(text) + len(item.text)))
+            piece.protected[item.text] = (item.begin, item.end)
+            text += item.text
+        elif item.kind == "break":
+            text = text.rstrip(" ") + "\n"
+            _clamp(codes, len(text) - 1)
+            piece.breaks.append((item.begin, item.end))
+        else:
+            opener = min(index, partners.get(index, index))
+            name = f"{item.text or 'x'}{numbers.setdefault(opener, len(numbers) + 1)}"
+            piece.codes[item.kind, name] = (item.begin, item.end)
+            codes.append(Code(len(text), item.kind, name, content[item.begin : item.end]))
+    text = text.rstrip(" ")
+    _clamp(codes, len(text))
+    return replace(piece, inline=InlineText(text, tuple(codes), tuple(protected)))
+
+
+def _stripped(item: Item, *, left: bool) -> Item:
+    """A text without the white space at one side."""
+    if item.kind != "text":
+        return item
+    text = item.text.lstrip() if left else item.text.rstrip()
+    cut = len(item.text) - len(text)
+    begin, end = (item.begin + cut, item.end) if left else (item.begin, item.end - cut)
+    return replace(item, text=text, begin=begin, end=end)
+
+
+def _clamp(codes: list[Code], limit: int) -> None:
+    """Move the last codes to `limit` if they are after it: white space before a break or the end has gone."""
+    for index in range(len(codes) - 1, -1, -1):
+        if codes[index].position <= limit:
+            break
+        codes[index] = replace(codes[index], position=limit)
+
+
+def written(
+    piece: Piece, translation: InlineText, escape: Callable[[str], str], source: Callable[[int, int], str]
+) -> str:
+    """A translation as the file has it: codes, breaks and protected spans as in `source(begin, end)`, text escaped."""
+    assert translation.counted_codes == piece.inline.counted_codes, "a translation has the codes of its source"
+    breaks = iter(piece.breaks)
+    parts: list[str] = []
+
+    def put(begin: int, end: int) -> None:
+        for number, line in enumerate(translation.text[begin:end].split("\n")):
+            if number:
+                span = next(breaks, None)
+                parts.append(" " if span is None else source(*span))
+            parts.append(escape(line))
+
+    at = 0
+    marks = [(code.position, None, code) for code in translation.codes]
+    marks += [(begin, end, None) for begin, end in translation.protected]  # type: ignore[misc]
+    for begin, end, code in sorted(marks, key=lambda mark: mark[0]):
+        put(at, begin)
+        at = max(at, begin)
+        if code is not None:
+            parts.append(source(*piece.codes[code.kind, code.name]))
+        elif end is not None and (span := piece.protected.get(translation.text[begin:end])) is not None:
+            parts.append(source(*span))
+            at = end
+    put(at, len(translation.text))
+    return "".join(parts)
+
+
+def splices(
+    content: str,
+    found: Sequence[Piece],
+    translations: Translations,
+    write: Callable[[Piece, InlineText, Callable[[int, int], str]], str | None],
+) -> list[Splice]:
+    """The replacements for the units that change. A unit may be inside a code of another: an attribute of a tag.
+
+    `write` writes a unit for the file; None leaves it as it is.
+    """
+    changed = [
+        (piece, each)
+        for piece, each in zip(found, translations, strict=True)
+        if each is not None and each.text != piece.inline.text
+    ]
+    changed.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
+    inner: list[Splice] = []
+    for piece, each in changed:
+        if piece.where and (text := write(piece, each, lambda begin, end: content[begin:end])) is not None:
+            inner.append(Splice(piece.begin, piece.end, text))
+    starts = [splice.begin for splice in inner]
+
+    def source(begin: int, end: int) -> str:
+        parts, at = [], begin
+        for splice in inner[bisect_left(starts, begin) : bisect_left(starts, end)]:
+            parts += [content[at : splice.begin], splice.written]
+            at = splice.end
+        return "".join([*parts, content[at:end]])
+
+    outer: list[Splice] = []
+    for piece, each in changed:
+        if not piece.where and (text := write(piece, each, source)) is not None:
+            outer.append(Splice(piece.begin, piece.end, text))
+    covered = iter(sorted(outer, key=lambda splice: splice.begin))
+    return sorted([*outer, *_outside(inner, covered)], key=lambda splice: splice.begin)
+
+
+def _outside(inner: Sequence[Splice], outer: Iterator[Splice]) -> Iterator[Splice]:
+    """The inner splices that are in none of the outer ones. Both are in order."""
+    current = next(outer, None)
+    for splice in inner:
+        while current is not None and current.end <= splice.begin:
+            current = next(outer, None)
+        if current is None or splice.begin < current.begin:
+            yield splice
