@@ -28,6 +28,7 @@ class Kind:
 KINDS = (
     Kind("plain text", (".txt",), "plain", "bytes"),
     Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
+    Kind("JSON", (".json",), "json", "bytes"),
 )  # fmt: skip
 
 ZIP = b"PK"
