@@ -29,6 +29,7 @@ KINDS = (
     Kind("plain text", (".txt",), "plain", "bytes"),
     Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
     Kind("JSON", (".json",), "json", "bytes"),
+    Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
 )  # fmt: skip
 
 ZIP = b"PK"
