@@ -33,7 +33,7 @@ _RULES = {
     "ar": (6, "(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5)"),
 }
 _BY_LANGUAGE = {language: rule for languages, rule in _RULES.items() for language in languages.split()}
-# Languages in which the form of 1 stands for no other number.
+# Languages in which the form of 1 is that of no other number.
 _ONLY_ONE = {
     "(n != 1)",
     _RULES["pl"][1],
@@ -51,7 +51,7 @@ class Plurals:
     singular: int | None
     """The form for 1; None if there is one form for all numbers."""
     only_one: bool
-    """Whether that form stands for no other number, so that its text need not have the number."""
+    """Whether that form is for no other number, so that its text need not have the number."""
     rule: str | None
     """The value of `Plural-Forms` to write; None: what the file has is kept."""
 
