@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Kind = Literal["loop", "length", "copy", "segmented", "empty", "script", "language"]
+Kind = Literal[
+    "loop", "length", "copy", "segmented", "empty", "script", "language", "placeholder", "number", "markup", "too_long"
+]
 
 
 @dataclass(frozen=True, slots=True)

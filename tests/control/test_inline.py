@@ -1,0 +1,130 @@
+"""Inline markup: every code exactly once and nested, whatever the text, the translation and the alignment are."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.control.inline import InlineItem, InlineTranslation, translate_inline
+from dragoman.text.inline import Code, InlineText
+from dragoman.translation import Candidate, Translation
+
+WORDS = ["red", "dog", "3.5", "서울에서", "a.b", "don't", ",", "!", "%s", "日本", "—", "\u200b", "é", "हिन्दी"]
+SPACES = [" ", "", "  ", "\n", " \n\t", "\u2028", "\xa0"]
+
+
+@st.composite
+def inline_texts(draw: st.DrawFn) -> InlineText:
+    """A text of several lines, codes that are nested, protected words."""
+    text, codes, protected = "", list[Code](), list[tuple[int, int]]()
+    opened = list[str]()
+    for number in range(draw(st.integers(0, 12))):
+        action = draw(st.sampled_from(["word", "word", "space", "open", "close", "alone"]))
+        if action == "word":
+            word = draw(st.sampled_from(WORDS))
+            if word == "%s":
+                protected.append((len(text), len(text) + 2))
+            text += word
+        elif action == "space":
+            text += draw(st.sampled_from(SPACES))
+        elif action == "open":
+            opened.append(draw(st.sampled_from(["b", "i", str(number)])))
+            codes.append(Code(len(text), "open", opened[-1]))
+        elif action == "alone":
+            codes.append(Code(len(text), "alone", "x"))
+        elif opened:
+            codes.append(Code(len(text), "close", opened.pop()))
+    codes += [Code(len(text), "close", name) for name in reversed(opened)]
+    return InlineText(text, tuple(codes), tuple(protected))
+
+
+def by_words(lines: Sequence[str]) -> list[Translation]:
+    """A translation that reverses the words."""
+    return [Translation(line, (Candidate(" ".join(reversed(line.split())), -1.0, -1.0),)) for line in lines]
+
+
+def translated(*texts: InlineText) -> list[InlineTranslation]:
+    return translate_inline([InlineItem(text) for text in texts], by_words)
+
+
+@given(inline_texts(), st.lists(st.sampled_from(WORDS), max_size=6))
+def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str]) -> None:
+    def other(lines: Sequence[str]) -> list[Translation]:
+        return [Translation(line, (Candidate(" ".join(words), -1.0, -1.0),)) for line in lines]
+
+    for translate in (by_words, other):
+        [found] = translate_inline([InlineItem(text)], translate)
+        assert found.inline.counted_codes == text.counted_codes
+        assert found.inline.is_nested
+        positions = [code.position for code in found.inline.codes]
+        assert positions == sorted(positions)
+        assert all(0 <= position <= len(found.inline.text) for position in positions)
+        assert not any(begin < position < end for position in positions for begin, end in found.inline.protected)
+
+
+@given(inline_texts())
+def test_line_breaks_and_the_white_space_around_lines_stay(text: InlineText) -> None:
+    [found] = translated(text)
+    breaks = "\n\u2028"
+    assert [c for c in found.inline.text if c in breaks] == [c for c in text.text if c in breaks]
+    for before, after in zip(text.text.splitlines(), found.inline.text.splitlines(), strict=True):
+        assert len(before) - len(before.lstrip()) == len(after) - len(after.lstrip())
+
+
+def marked(text: str) -> InlineText:
+    """The text that is written with tags: <b>, </b>, and <x/> alone."""
+    plain, codes = "", list[Code]()
+    for part in re.split(r"(</?\w+/?>)", text):
+        if not re.fullmatch(r"</?\w+/?>", part):
+            plain += part
+            continue
+        kind = "close" if part.startswith("</") else "alone" if part.endswith("/>") else "open"
+        codes.append(Code(len(plain), kind, part.strip("</>"), part))  # type: ignore[arg-type]
+    return InlineText(plain, tuple(codes))
+
+
+def shown(text: InlineText) -> str:
+    """The text with its tags."""
+    written, at = "", 0
+    for code in text.codes:
+        written += text.text[at : code.position] + code.text
+        at = code.position
+    return written + text.text[at:]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("", ""),
+        ("<b></b>", "<b></b>"),
+        ("one two", "two one"),
+        ("<b>one two</b>", "<b>two one</b>"),
+        ("<p><b>one two</b></p>", "<p><b>two one</b></p>"),
+        (" <b> one two </b> ", " <b> two one </b> "),
+        ("<x/>one two<y/>", "<x/>two one<y/>"),
+        ("one two\nthree four\n", "two one\nfour three\n"),
+        ("<i>one two</i>\n<i>three four</i>", "<i>two one</i>\n<i>four three</i>"),
+        ("one two<br/>\n  three four", "two one<br/>\n  four three"),
+        ("12 <b>34</b>5", "12 <b>34</b>5"),
+        ("<b>12</b>\none two", "<b>12</b>\ntwo one"),
+    ],
+)
+def test_what_needs_no_alignment_is_exact(source: str, target: str) -> None:
+    [found] = translated(marked(source))
+    assert shown(found.inline) == target
+
+
+def test_deep_and_many_codes_end() -> None:
+    deep = "<b>" * 3000 + "one" + "</b>" * 3000 + " two"
+    wide = " ".join(f"<b>w{number}</b>" for number in range(1000))
+    for found in translated(marked(deep), marked(wide)):
+        assert found.inline.is_nested
+
+
+def test_crossing_spans_are_nested_and_flagged() -> None:
+    [found] = translated(marked("<b>one <i>two</b> three</i> four"))
+    assert found.inline.is_nested
+    assert found.inline.counted_codes == marked("<b><i></b></i>").counted_codes
+    assert [flag.kind for flag in found.translation.warnings] == ["markup"]
