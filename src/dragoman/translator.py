@@ -22,8 +22,8 @@ from dragoman.control.alignment import add_alignment
 from dragoman.control.alternatives import alternatives
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
-from dragoman.control.directed import Directed, load_pair
-from dragoman.control.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
+from dragoman.control.directed import load_pair
+from dragoman.control.inline_calls import InlineCalls
 from dragoman.control.pairs import LanguagePair, Pairs
 from dragoman.control.request import change_options, check_engine_request, check_options_type, merge_glossaries
 from dragoman.control.retry import translate_with_retries
@@ -35,7 +35,6 @@ from dragoman.errors import ConfigError, check_count, check_type
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary, GlossaryLike
-from dragoman.text.inline import InlineText
 from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Candidate, Translation
@@ -44,7 +43,7 @@ from dragoman.translation import Candidate, Translation
 GLOSSARY = "glossary.tsv"
 
 
-class Translator(Directed):
+class Translator(InlineCalls):
     """A tokenizer and an engine, with the options of the search.
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
@@ -239,69 +238,6 @@ class Translator(Directed):
                 yield from chosen._translate(chunk, target_prefix, options, terms)
 
         return translations()
-
-    def translate_inline(
-        self,
-        texts: Iterable[InlineText],
-        *,
-        patterns: Iterable[tuple[str, ...] | None] | None = None,
-        max_lengths: Iterable[int | None] | None = None,
-        target: str | None = None,
-        source: str | None = None,
-        glossary: GlossaryLike | None = None,
-        options: DecodeConfig | None = None,
-        **changes: Unpack[DecodeOptions],
-    ) -> list[InlineTranslation]:
-        """The translation of each text with inline codes: with every code exactly once, validly nested.
-
-        Line breaks are those of the source; protected spans and placeholders are copied. For each text, `patterns` are
-        the names of the patterns that find its placeholders (None: the usual ones), and `max_lengths` is the number of
-        characters that its translation may have. What could not be kept is in the `warnings`. The other arguments and
-        errors are those of `translate`; there is one translation of each text.
-        """
-        options, terms = self._request(glossary, "", options, {**changes, "n_best": 1})
-        items = list(zip_inline(texts, patterns, max_lengths))
-        return self._translate_inline(items, target, source, options, terms)
-
-    def stream_inline(
-        self,
-        texts: Iterable[InlineText],
-        window: int = WINDOW,
-        *,
-        patterns: Iterable[tuple[str, ...] | None] | None = None,
-        max_lengths: Iterable[int | None] | None = None,
-        target: str | None = None,
-        source: str | None = None,
-        glossary: GlossaryLike | None = None,
-        options: DecodeConfig | None = None,
-        **changes: Unpack[DecodeOptions],
-    ) -> Iterator[InlineTranslation]:
-        """The translations of any number of texts, in order, at most `window` in memory; see `translate_inline`.
-
-        The first window decides about a pair of languages that is not given.
-        """
-        options, terms = self._request(glossary, "", options, {**changes, "n_best": 1})
-        check_count("window", window)
-
-        def translations() -> Iterator[InlineTranslation]:
-            chosen: Translator | None = None
-            items = zip_inline(texts, patterns, max_lengths)
-            for chunk in chunks_of(items, window, text=lambda item: item.text.text):
-                chosen = chosen or self.to(target, source, [item.text.text for item in chunk])
-                yield from chosen._translate_inline(chunk, None, None, options, terms)
-
-        return translations()
-
-    def _translate_inline(
-        self,
-        items: Sequence[InlineItem],
-        target: str | None,
-        source: str | None,
-        options: DecodeConfig,
-        glossary: Glossary | None,
-    ) -> list[InlineTranslation]:
-        chosen = self.to(target, source, [item.text.text for item in items])
-        return translate_inline(items, lambda lines: chosen._translate(lines, "", options, glossary))
 
     def alternatives(
         self,

@@ -38,7 +38,7 @@ def with_codes(placed: Sequence[Placed], source: Side, target: Side) -> tuple[st
         text += target.text[at : max(at, position)]
         at = max(at, position)
         codes.append(replace(one.code, position=len(text)))
-        if _is_last_apart(placed, index) and at == target.gap(one.gap).end > target.gap(one.gap).begin:
+        if _is_last_apart(placed, index) and _is_between_words(target, one.gap) and at == target.gap(one.gap).end:
             text += " "
     return text + target.text[at:], tuple(codes)
 
@@ -57,6 +57,11 @@ def _is_kept(one: Placed, source: Side, target: Side) -> bool:
         return (one.source_gap == 0, one.source_gap == len(source.units)) == (one.gap == 0, one.gap != 0)
     space = source.text[before.begin : before.end]
     return space == target.text[after.begin : after.end] and bool(LINE_BREAK.search(space))
+
+
+def _is_between_words(side: Side, gap: int) -> bool:
+    space = side.text[slice(*side.gap(gap))]
+    return 0 < gap < len(side.units) and bool(space) and not LINE_BREAK.search(space)
 
 
 def _is_last_apart(placed: Sequence[Placed], index: int) -> bool:
