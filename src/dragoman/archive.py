@@ -95,8 +95,8 @@ def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zi
     return found
 
 
-def _fault(member: zipfile.ZipInfo) -> str | None:
-    """Why a member is refused."""
+def name_fault(member: zipfile.ZipInfo) -> str | None:
+    """Why the name or the kind of a member is refused."""
     name, kind = member.orig_filename, stat.S_IFMT(member.external_attr >> 16)
     if "\\" in name or "\0" in name:
         return "has a backslash or a null character in its name"
@@ -104,6 +104,13 @@ def _fault(member: zipfile.ZipInfo) -> str | None:
         return "leaves its folder"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is a link or a device"
+    return None
+
+
+def _fault(member: zipfile.ZipInfo) -> str | None:
+    """Why a member is refused."""
+    if fault := name_fault(member):
+        return fault
     if member.flag_bits & 1:
         return "is encrypted"
     if member.compress_type not in METHODS:

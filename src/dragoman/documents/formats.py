@@ -30,6 +30,7 @@ KINDS = (
     Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
     Kind("JSON", (".json",), "json", "bytes"),
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
+    Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
 )  # fmt: skip
 
 ZIP = b"PK"

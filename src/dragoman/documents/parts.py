@@ -1,0 +1,81 @@
+"""The parts of a zip format that have text: read as units, written with their translations."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dragoman.documents.document import Translations, Unit
+from dragoman.documents.tokens import Slot
+from dragoman.documents.xml import serialise_xml
+from dragoman.documents.xml_text import writable
+from dragoman.documents.zip import Package
+from dragoman.text.inline import InlineText
+
+# A part and how its slots are found in its tree, always in the same order.
+Part = tuple[str, Callable[[Any], Iterable[Slot]]]
+
+
+def units_of(package: Package, parts: Iterable[Part]) -> Iterator[Unit]:
+    """The units of all parts in order."""
+    for name, slots in parts:
+        for slot in slots(package.xml(name).root):
+            yield Unit(slot.source, slot.location, slot.context)
+
+
+def changed_parts(
+    package: Package, parts: Iterable[Part], translations: Translations, finish: Callable[[Any], None] | None = None
+) -> dict[str, bytes]:
+    """The parts in which a translation differs from the source; `finish` completes the tree of each."""
+    changed = dict[str, bytes]()
+    taken = iter(translations)
+    for name, slots in parts:
+        xml = package.xml(name)
+        if put_all(slots(xml.root), taken):
+            if finish is not None:
+                finish(xml.root)
+            changed[name] = serialise_xml(xml)
+    assert next(taken, _END) is _END, "one translation for each unit"
+    return changed
+
+
+_END: Any = object()
+
+
+def put_all(slots: Iterable[Slot], translations: Iterator[InlineText | None]) -> bool:
+    """Put the next translations into the slots; whether any differs from its source."""
+    differs = False
+    for slot in list(slots):
+        translation = next(translations, _END)
+        assert translation is not _END, "one translation for each unit"
+        if translation is not None and translation != slot.source:
+            slot.put(translation)
+            differs = True
+    return differs
+
+
+def text_slot(element: Any, location: str, attribute: str | None = None, context: str = "") -> Slot | None:
+    """The slot of an element that holds nothing but text, or of an attribute. None if it has no letter."""
+    text = (element.text if attribute is None else element.get(attribute)) or ""
+    if not any(map(str.isalpha, text)) or (attribute is None and len(element)):
+        return None
+    begin = len(text) - len(text.lstrip())
+    head, tail = text[:begin], text[begin + len(text.strip()) :]
+
+    def put(inline: InlineText) -> None:
+        written = head + writable(inline.text) + tail
+        if attribute is None:
+            element.text = written
+        else:
+            element.set(attribute, written)
+
+    return Slot(InlineText(text.strip()), location, put, context)
+
+
+def found(slots: Iterable[Slot | None]) -> Iterator[Slot]:
+    """Those that there are."""
+    return (slot for slot in slots if slot is not None)
+
+
+def local(element: Any) -> str:
+    """The name of an element without its namespace; empty for a comment, an entity or an instruction."""
+    tag = element.tag
+    return tag[tag.find("}") + 1 :] if isinstance(tag, str) else ""

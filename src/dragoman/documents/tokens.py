@@ -1,0 +1,341 @@
+"""A paragraph as tokens ↔ text with inline codes: what Word, PowerPoint, Excel, OpenDocument and XHTML have in common.
+
+A format makes tokens of a paragraph (text with a style, line breaks, wrappers such as links, things that stay whole) and
+builds a paragraph of tokens. In between, `analyse` makes the text and its codes, and `translated` the tokens of a
+translation:
+
+    - a line break or a tab is the end of a line of the text, so that a translation has as many;
+    - the style of most of the text needs no code, any other is a span; so is a wrapper;
+    - what begins or ends a paragraph and is no text stays there and is no code.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dragoman.text.inline import Code, InlineText
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """Words in one style. `elements` are what they were read from."""
+
+    text: str
+    style: Hashable = None
+    elements: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break:
+    """The end of a line inside a paragraph, a tab."""
+
+    elements: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alone:
+    """What has no text to translate: a note's mark, a picture, a bookmark."""
+
+    elements: tuple[Any, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """What is seen in the sentence and copied as a whole: a page number, code."""
+
+    text: str
+    elements: tuple[Any, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """The beginning of a wrapper (a link), whose content goes into the element `into`, or of a span of one style."""
+
+    elements: tuple[Any, ...] = ()
+    into: Any = None
+    style: Hashable = None
+    """Of most of the text inside."""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Close:
+    """The end of the last wrapper or span that is open."""
+
+    elements: tuple[Any, ...] = ()
+
+
+Token = Text | Break | Alone | Kept | Open | Close
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place of a document that takes a translation. `put` is called at most once."""
+
+    source: InlineText
+    location: str
+    put: Callable[[InlineText], None]
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Tokens around the text, the text with its codes, the token of each code by its name."""
+
+    before: list[Token]
+    source: InlineText
+    named: dict[str, Token]
+    closes: dict[str, Close]
+    breaks: list[Break]
+    after: list[Token]
+    style: Hashable
+
+
+def slot(tokens: Sequence[Token], location: str, build: Callable[[list[Token]], None], context: str = "") -> Slot | None:
+    """The slot of a paragraph that `build` writes; None if it has no text."""
+    paragraph = analyse(tokens)
+    if paragraph is None:
+        return None
+    return Slot(paragraph.source, location, lambda inline: build(translated(paragraph, inline)), context)
+
+
+def analyse(tokens: Sequence[Token]) -> Paragraph | None:
+    """The text of a paragraph, None if there is nothing to translate."""
+    spanned, style = _with_spans(tokens)
+    before, core, after = _peel(spanned)
+    if not any(isinstance(token, Text) and any(map(str.isalpha, token.text)) for token in core):
+        return None
+    text, codes, protected = "", list[Code](), list[tuple[int, int]]()
+    named, closes, opened = dict[str, Token](), dict[str, Close](), list[tuple[str, str]]()
+    for token in core:
+        if isinstance(token, Text):
+            text += token.text
+        elif isinstance(token, Break):
+            text += "\n"
+        elif isinstance(token, Close):
+            name, label = opened.pop()
+            closes[name] = token
+            codes.append(Code(len(text), "close", name, f"</{label}>"))
+        else:
+            name = str(len(named) + 1)
+            named[name] = token
+            kind, shown = _KINDS[type(token)]
+            codes.append(Code(len(text), kind, name, shown.format(token.label)))
+            if isinstance(token, Open):
+                opened.append((name, token.label))
+            elif isinstance(token, Kept):
+                protected.append((len(text), len(text) + len(token.text)))
+                text += token.text
+                codes.append(Code(len(text), "close", name, f"</{token.label}>"))
+    breaks = [token for token in core if isinstance(token, Break)]
+    return Paragraph(before, InlineText(text, tuple(codes), tuple(protected)), named, closes, breaks, after, style)
+
+
+_KINDS: dict[type, tuple[Any, str]] = {Open: ("open", "<{}>"), Kept: ("open", "<{}>"), Alone: ("alone", "<{}/>")}
+
+
+def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
+    """The tokens of a translation. What it has lost of the source's codes and breaks comes at the end."""
+    styles = [paragraph.style]
+    for token in paragraph.before:
+        if isinstance(token, Open):
+            styles.append(token.style)
+        elif isinstance(token, Close):
+            styles.pop()
+    breaks, out, at = iter(paragraph.breaks), list(paragraph.before), 0
+
+    def add(text: str) -> None:
+        for index, line in enumerate(text.split("\n")):
+            if index:
+                out.append(next(breaks, None) or Text(" ", styles[-1]))
+            if line:
+                out.append(Text(line, styles[-1]))
+
+    for begin, end, token in _events(paragraph, inline):
+        begin = max(at, begin)
+        add(inline.text[at:begin])
+        at = max(begin, end)
+        out.append(token)
+        if isinstance(token, Open):
+            styles.append(token.style)
+        elif isinstance(token, Close):
+            styles.pop()
+    add(inline.text[at:])
+    there = {code.name for code in inline.codes}
+    lost = [token for name, token in paragraph.named.items() if name not in there and not isinstance(token, Open)]
+    return _merged([*out, *breaks, *lost, *paragraph.after])
+
+
+def _events(paragraph: Paragraph, inline: InlineText) -> Iterator[tuple[int, int, Token]]:
+    """The tokens of the codes in order, each with the text that it is in place of."""
+    kept = _kept_spans(paragraph, inline)
+    events = list[tuple[int, int, Token]]()
+    for code in inline.codes:
+        if code.name in kept:
+            if code.kind == "open":
+                events.append((*kept[code.name], paragraph.named[code.name]))
+        elif code.kind == "close":
+            events.append((code.position, code.position, paragraph.closes[code.name]))
+        else:
+            events.append((code.position, code.position, paragraph.named[code.name]))
+    yield from sorted(events, key=lambda event: event[0])
+
+
+def _kept_spans(paragraph: Paragraph, inline: InlineText) -> dict[str, tuple[int, int]]:
+    """Where the text of each `Kept` is in a translation: between its codes, otherwise where it is nearest to them."""
+    text, taken = inline.text, dict[str, tuple[int, int]]()
+    ends = {code.name: code.position for code in inline.codes if code.kind == "close"}
+    lost = dict[str, tuple[str, int]]()
+    for code in inline.codes:
+        token = paragraph.named.get(code.name)
+        if code.kind == "open" and isinstance(token, Kept):
+            inside = text[code.position : ends.get(code.name, code.position)]
+            if inside.strip() == token.text:
+                begin = code.position + inside.index(token.text)
+                taken[code.name] = begin, begin + len(token.text)
+            else:
+                lost[code.name] = token.text, code.position
+    for name, (wanted, position) in lost.items():
+        found = [at for at in _occurrences(text, wanted) if not _overlaps(at, at + len(wanted), taken.values())]
+        at = min(found, key=lambda at: abs(at - position), default=position)
+        taken[name] = at, at + len(wanted) if found else at
+    return taken
+
+
+def _occurrences(text: str, wanted: str) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
+
+
+def _overlaps(begin: int, end: int, spans: Any) -> bool:
+    return any(begin < other_end and other_begin < end for other_begin, other_end in spans)
+
+
+def _with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:
+    """The tokens with a span around text that is not in the style of most text of its wrapper; the paragraph's style."""
+    bases = _bases(tokens)
+    out, waiting = list[Token](), list[Token]()
+    stack, current = [bases[-1]], list[Hashable]()  # `current`: the style of the span that is open, if any
+
+    def end_span() -> None:
+        if current:
+            out.append(Close())
+            current.clear()
+        out.extend(waiting)
+        waiting.clear()
+
+    for index, token in enumerate(tokens):
+        if isinstance(token, Text):
+            if not current or token.style != current[0]:
+                end_span()
+                if token.style != stack[-1]:
+                    out.append(Open(style=token.style, label="style"))
+                    current.append(token.style)
+            out.extend(waiting)
+            waiting.clear()
+            out.append(token)
+        elif isinstance(token, Open | Close):
+            end_span()
+            if isinstance(token, Open):
+                stack.append(bases[index])
+                token = replace(token, style=bases[index])
+            else:
+                stack.pop()
+            out.append(token)
+        else:
+            (waiting if current else out).append(token)  # inside the span only if more of its text follows
+    end_span()
+    return out, bases[-1]
+
+
+def _bases(tokens: Sequence[Token]) -> dict[int, Hashable]:
+    """The style of most text in each wrapper, by the index where it opens; -1: outside of all."""
+    weights: dict[int, Counter[Hashable]] = {-1: Counter()}
+    opened = [-1]
+    for index, token in enumerate(tokens):
+        if isinstance(token, Open):
+            opened.append(index)
+            weights[index] = Counter()
+        elif isinstance(token, Close):
+            opened.pop()
+        elif isinstance(token, Text):
+            weights[opened[-1]][token.style] += 2 * len(token.text.strip())
+    return {index: max(styles, key=lambda style: styles[style]) if styles else None for index, styles in weights.items()}
+
+
+def _peel(tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token]]:
+    """What comes before the text, the text, what comes after it."""
+    partner = _partners(tokens)
+    first, last = 0, len(tokens) - 1
+    before, after = list[Token](), list[Token]()  # `after` is backwards
+    while first <= last:
+        if partner.get(first) == last:
+            before.append(tokens[first])
+            after.append(tokens[last])
+            first, last = first + 1, last - 1
+        elif (end := _empty(tokens, partner, first, 1)) is not None:
+            before += tokens[first : end + 1]
+            first = end + 1
+        elif (end := _empty(tokens, partner, last, -1)) is not None:
+            after += reversed(tokens[end : last + 1])
+            last = end - 1
+        else:
+            break
+    core = tokens[first : last + 1]
+    lead, trail = _outer_space(core, 1), _outer_space(core, -1)
+    return [*before, *lead], core, [*trail, *reversed(after)]
+
+
+def _partners(tokens: list[Token]) -> dict[int, int]:
+    partner, opened = dict[int, int](), list[int]()
+    for index, token in enumerate(tokens):
+        if isinstance(token, Open):
+            opened.append(index)
+        elif isinstance(token, Close):
+            partner[index] = opened.pop()
+            partner[partner[index]] = index
+    return partner
+
+
+def _empty(tokens: list[Token], partner: dict[int, int], index: int, step: int) -> int | None:
+    """The last index of what begins at `index` and has no text; None if it has."""
+    token = tokens[index]
+    if isinstance(token, Open | Close):
+        other = partner[index]
+        inner = tokens[min(index, other) : max(index, other)]
+        return None if any(isinstance(one, Kept) or (isinstance(one, Text) and one.text.strip()) for one in inner) else other
+    if isinstance(token, Alone | Break) or (isinstance(token, Text) and not token.text.strip()):
+        return index
+    return None
+
+
+def _outer_space(core: list[Token], step: int) -> list[Token]:
+    """Take the white space off the first (1) or last (-1) text of `core`, where only codes are outside of it."""
+    for index in range(len(core))[::step]:
+        token = core[index]
+        if isinstance(token, Text):
+            stripped = token.text.lstrip() if step == 1 else token.text.rstrip()
+            if stripped == token.text:
+                return []
+            core[index] = replace(token, text=stripped)
+            space = token.text[: -len(stripped) or None] if step == 1 else token.text[len(stripped) :]
+            return [replace(token, text=space)]
+        if not isinstance(token, Open | Close):
+            return []
+    return []
+
+
+def _merged(tokens: list[Token]) -> list[Token]:
+    """Neighbouring texts of one style are one."""
+    out = list[Token]()
+    for token in tokens:
+        if isinstance(token, Text) and out and isinstance(out[-1], Text) and out[-1].style == token.style:
+            out[-1] = Text(out[-1].text + token.text, token.style)
+        else:
+            out.append(token)
+    return out
