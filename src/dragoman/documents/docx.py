@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.document import Document, Request, Translations
-from dragoman.documents.docx_runs import build, tokens_of
+from dragoman.documents.docx_runs import tokens_of
+from dragoman.documents.docx_write import build
 from dragoman.documents.drawingml import chart_slots, drawing_slots
 from dragoman.documents.ooxml import notices_of, part_types, slots_in, title_parts
+from dragoman.documents.paragraphs import slot
 from dragoman.documents.parts import Part, changed_parts, units_of
-from dragoman.documents.tokens import Slot, slot
+from dragoman.documents.tokens import Slot
 from dragoman.documents.zip import Package, check_whole, open_package, write_package
 
 NAME = "a Word document (.docx)"

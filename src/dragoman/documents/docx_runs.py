@@ -1,16 +1,12 @@
 """A paragraph of Word (`w:p`) ↔ `documents.tokens`."""
 
 from collections.abc import Iterator
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from lxml import etree
-
-from dragoman.documents.ooxml import is_east_asian, language_tag, style_key
+from dragoman.documents.ooxml import RunStyle, style_key
 from dragoman.documents.parts import local
 from dragoman.documents.tokens import Alone, Break, Close, Kept, Open, Text, Token
-from dragoman.documents.xml_text import writable
 
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 # Run properties that no reader sees, or that hold for one language.
@@ -20,19 +16,11 @@ WRAPPERS = {"hyperlink", "ins", "moveTo", "smartTag", "sdt", "customXml", "dir",
 DROPPED = {"proofErr", "lastRenderedPageBreak", "softHyphen"}
 BREAKS = {"tab", "ptab", "br", "cr"}
 # Fields whose result is a number, a date or a name: it is copied. That of any other field is translated.
-COMPUTED = set(
-    "PAGE NUMPAGES SECTION SECTIONPAGES PAGEREF NOTEREF SEQ DATE TIME CREATEDATE SAVEDATE PRINTDATE EDITTIME FILENAME "
-    "FILESIZE NUMCHARS NUMWORDS AUTHOR LASTSAVEDBY USERNAME USERINITIALS AUTONUM AUTONUMLGL AUTONUMOUT LISTNUM REVNUM "
-    "SYMBOL EQ FORMCHECKBOX ADVANCE = BARCODE DISPLAYBARCODE MERGEREC MERGESEQ MERGEFIELD".split()
+COMPUTED = frozenset(
+    """= ADVANCE AUTHOR AUTONUM AUTONUMLGL AUTONUMOUT BARCODE CREATEDATE DATE DISPLAYBARCODE EDITTIME EQ FILENAME
+    FILESIZE FORMCHECKBOX LASTSAVEDBY LISTNUM MERGEFIELD MERGEREC MERGESEQ NOTEREF NUMCHARS NUMPAGES NUMWORDS PAGE PAGEREF
+    PRINTDATE REVNUM SAVEDATE SECTION SECTIONPAGES SEQ SYMBOL TIME USERINITIALS USERNAME""".split()  # noqa: SIM905
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """The properties of a run; equal if a reader sees no difference."""
-
-    key: Any
-    properties: Any = field(compare=False, default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +50,7 @@ def tokens_of(container: Any) -> list[Token]:
 
 def _run(run: Any) -> Iterator[Token | _Mark]:
     properties = next(run.iterchildren("{*}rPr"), None)
-    style = Style(style_key(properties, IGNORED, frozenset({"hint"})), properties)
+    style = RunStyle(style_key(properties, IGNORED, frozenset({"hint"})), properties)
     hidden = properties is not None and any(local(one) in ("vanish", "specVanish") for one in properties)
     for child in run:
         name = local(child)
@@ -99,7 +87,8 @@ def _computed(instruction: str) -> bool:
 
 
 def _kept(result: list[Token], elements: tuple[Any, ...]) -> Token:
-    text = "".join(one.text if isinstance(one, Text | Kept) else " " for one in result if isinstance(one, Text | Kept | Break))
+    seen = (one for one in result if isinstance(one, Text | Kept | Break))
+    text = "".join(" " if isinstance(one, Break) else one.text for one in seen)
     return Kept(text.strip(), elements, "field") if text.strip() else Alone(elements, "field")
 
 
@@ -152,80 +141,3 @@ def _elements(tokens: list[Token | _Mark]) -> tuple[Any, ...]:
         if outside:
             out += [token.element] if isinstance(token, _Mark) else token.elements
     return tuple(out)
-
-
-def build(paragraph: Any, tokens: list[Token], language: str) -> None:
-    """Write the content of a paragraph. Elements of a run get a run of their own with its properties."""
-    _clear(paragraph)
-    stack = [paragraph]
-    for token in tokens:
-        if isinstance(token, Text):
-            stack[-1].append(_text_run(paragraph, token, language))
-            continue
-        if isinstance(token, Close):
-            stack.pop()
-        for element in token.elements:
-            stack[-1].append(_in_run(element))
-        if isinstance(token, Open):
-            if token.into is not None:
-                _clear(token.into)
-            stack.append(stack[-1] if token.into is None else token.into)
-
-
-def _clear(container: Any) -> None:
-    for child in list(container):
-        if local(child) not in PROPERTIES and local(child) != "sdtContent":
-            container.remove(child)
-
-
-def _in_run(element: Any) -> Any:
-    """An element as a paragraph can hold it."""
-    run = element.getparent()
-    if run is None or local(run) != "r":
-        element.tail = None
-        return element
-    new = etree.Element(run.tag)
-    new.extend(deepcopy(one) for one in run.iterchildren("{*}rPr"))
-    new.append(element)
-    element.tail = None
-    return new
-
-
-def _text_run(paragraph: Any, token: Text, language: str) -> Any:
-    prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
-    run = etree.Element(f"{prefix}r")
-    style = token.style if isinstance(token.style, Style) else Style(())
-    properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")
-    _set_language(properties, prefix, language)
-    run.append(properties)
-    text = etree.SubElement(run, f"{prefix}t")
-    text.text = writable(token.text)
-    if token.text != " ".join(token.text.split()):
-        text.set(XML_SPACE, "preserve")
-    return run
-
-
-# What follows `w:lang` in run properties.
-_AFTER_LANGUAGE = {"eastAsianLayout", "specVanish", "oMath", "rPrChange"}
-
-
-def _set_language(properties: Any, prefix: str, language: str) -> None:
-    """Name the language of a run, and that its signs are those of an East Asian font, or not."""
-    asian = is_east_asian(language)
-    fonts = list(properties.iterchildren(f"{prefix}rFonts"))
-    if asian and not fonts:
-        fonts = [etree.Element(f"{prefix}rFonts")]
-        properties.insert(len(list(properties.iterchildren(f"{prefix}rStyle"))), fonts[0])
-    for one in fonts:
-        if asian:
-            one.set(f"{prefix}hint", "eastAsia")
-        else:
-            one.attrib.pop(f"{prefix}hint", None)
-    element = next(properties.iterchildren(f"{prefix}lang"), None)
-    if element is None:
-        element = etree.Element(f"{prefix}lang")
-        later = [
-            index for index, one in enumerate(properties) if local(one) in _AFTER_LANGUAGE or not str(one.tag).startswith(prefix)
-        ]
-        properties.insert(later[0] if later else len(properties), element)
-    element.set(f"{prefix}{'eastAsia' if asian else 'val'}", language_tag(language))

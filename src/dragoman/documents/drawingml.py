@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.ooxml import language_tag, slots_in, style_key
+from dragoman.documents.ooxml import RunStyle, language_tag, slots_in, style_key
+from dragoman.documents.paragraphs import slot
 from dragoman.documents.parts import found, local, text_slot
-from dragoman.documents.tokens import Alone, Break, Kept, Slot, Text, Token, slot
+from dragoman.documents.tokens import Alone, Break, Kept, Slot, Text, Token
 from dragoman.documents.xml_text import writable
 
 MAIN = ("http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main")
@@ -18,15 +18,9 @@ _IGNORED_ATTRIBUTES = frozenset({"lang", "altLang", "dirty", "err", "smtClean", 
 _PROPERTIES = {"pPr", "endParaRPr"}
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """The properties of a run; equal if a reader sees no difference."""
-
-    key: Any
-    properties: Any = field(compare=False, default=None)
-
-
-def drawing_slots(where: str, language: str, wanted: Callable[[Any], bool] | None = None) -> Callable[[Any], Iterator[Slot]]:
+def drawing_slots(
+    where: str, language: str, wanted: Callable[[Any], bool] | None = None
+) -> Callable[[Any], Iterator[Slot]]:
     """How the slots of the paragraphs of a part are found, those that are `wanted`."""
 
     def slots(root: Any) -> Iterator[Slot]:
@@ -84,11 +78,11 @@ def tokens_of(paragraph: Any) -> list[Token]:
     return out
 
 
-def _style(properties: Any) -> Style:
+def _style(properties: Any) -> RunStyle:
     if properties is None:
-        return Style(())
+        return RunStyle(())
     attributes = tuple(sorted((key, value) for key, value in properties.items() if key not in _IGNORED_ATTRIBUTES))
-    return Style((attributes, style_key(properties, frozenset())), properties)
+    return RunStyle((attributes, style_key(properties, frozenset())), properties)
 
 
 def build(paragraph: Any, tokens: list[Token], language: str) -> None:
@@ -112,7 +106,7 @@ def _elements(token: Token, prefix: str, language: str) -> Iterator[Any]:
         yield etree.Element(f"{prefix}br")
     elif isinstance(token, Text):
         run = etree.Element(f"{prefix}r")
-        style = token.style if isinstance(token.style, Style) else Style(())
+        style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
         properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")
         properties.set("lang", language_tag(language))
         run.append(properties)

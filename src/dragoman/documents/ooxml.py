@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from lxml import etree
@@ -13,6 +14,8 @@ from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
 
 CONTENT_TYPES = "[Content_Types].xml"
+# What all types of content begin with.
+_COMMON = re.compile(r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?")
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
@@ -25,7 +28,9 @@ def part_types(package: Package, main: str, format_name: str) -> dict[str, str]:
         raise DataError(f"{package.path}: a zip archive, but not {format_name}: it has no {CONTENT_TYPES}")
     defaults, types = dict[str, str](), dict[str, str]()
     for element in package.xml(CONTENT_TYPES).root:
-        kind = re.sub(r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?", "", element.get("ContentType", ""))
+        kind = re.sub(
+            r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?", "", element.get("ContentType", "")
+        )
         if local(element) == "Default":
             defaults[element.get("Extension", "").lower()] = kind
         elif local(element) == "Override":
@@ -63,7 +68,7 @@ def notices_of(types: dict[str, str]) -> tuple[str, ...]:
 
 
 def slots_in(root: Any, make: Callable[[Any], Slot | None], name: str, namespace: str) -> list[Slot]:
-    """The slots of the elements of one name: what Office writes twice, as new content and for old readers, is one slot."""
+    """The slots of the elements of one name: what Office writes twice, for new and for old readers, is one slot."""
     made = [(element, make(element)) for element in root.iter(f"{{{namespace}}}{name}")]
     here = [(element, slot) for element, slot in made if slot is not None]
     fallbacks = {id(element): _alternatives(element) for element, _ in here}
@@ -131,6 +136,14 @@ def is_east_asian(tag: str) -> bool:
     return tag.partition("-")[0].lower() in EAST_ASIAN
 
 
+@dataclass(frozen=True, slots=True)
+class RunStyle:
+    """The properties of a run; equal if a reader sees no difference."""
+
+    key: Any
+    properties: Any = field(compare=False, default=None)
+
+
 def style_key(properties: Any, ignored: frozenset[str], ignored_attributes: frozenset[str] = frozenset()) -> Any:
     """What makes two sets of run properties equal: all but what no reader sees."""
     if properties is None:
@@ -142,7 +155,8 @@ def _key(element: Any, ignored: frozenset[str], ignored_attributes: frozenset[st
     name = local(element)
     if not name or name in ignored:
         return None
-    attributes = tuple(sorted((key, value) for key, value in element.items() if key.rpartition("}")[2] not in ignored_attributes))
+    seen = (pair for pair in element.items() if pair[0].rpartition("}")[2] not in ignored_attributes)
+    attributes = tuple(sorted(seen))
     if name == "rFonts" and not attributes:
         return None
     return name, attributes, etree.tostring(element, with_tail=False) if len(element) else b""

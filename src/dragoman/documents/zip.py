@@ -80,12 +80,15 @@ def write_package(package: Package, changed: Mapping[str, bytes], file: IO[bytes
         written.comment = package.file.comment
         for name, part in package.parts.items():
             info = zipfile.ZipInfo(part.filename, part.date_time)
-            info.compress_type, info.external_attr = part.compress_type, part.external_attr
-            info.create_system, info.comment, info.internal_attr = part.create_system, part.comment, part.internal_attr
+            info.compress_type, info.create_system, info.comment = part.compress_type, part.create_system, part.comment
             info.file_size = len(changed[name]) if name in changed else part.file_size
             with written.open(info, "w") as out:
                 for block in [changed[name]] if name in changed else package.blocks(name):
                     out.write(block)
+            info.external_attr, info.internal_attr = (
+                part.external_attr,
+                part.internal_attr,
+            )  # for the directory at the end
 
 
 def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
