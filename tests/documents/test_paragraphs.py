@@ -79,7 +79,7 @@ TREE = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(TREE)
 def test_a_translation_that_is_its_source_changes_nothing_but_the_edges_of_wrappers(tokens: list[Token]) -> None:
     paragraph = analyse(tokens)
