@@ -11,7 +11,8 @@ from typing import IO
 
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.html_spans import attribute_spans, found_in, tokens
-from dragoman.documents.runs import Lines, Piece, splices, written
+from dragoman.documents.rewrite import splices, written
+from dragoman.documents.runs import Lines, Piece
 from dragoman.documents.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
 from dragoman.text.inline import InlineText

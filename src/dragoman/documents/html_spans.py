@@ -124,7 +124,7 @@ def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece
             skip = last + 1
             items += _copied(part, listed[index:skip]) if inline else [_BORDER]
         else:
-            found += _attribute_pieces(part, token)
+            found += attribute_pieces(part, token)
             items.append(_item(part, token))
         if items[-1] is _BORDER:
             found += pieces(items[:-1], part)
@@ -209,7 +209,8 @@ def attribute_spans(content: str, token: Token) -> Iterator[tuple[str, int, int]
         seen.add(name)
 
 
-def _attribute_pieces(content: str, token: Token) -> Iterator[Piece]:
+def attribute_pieces(content: str, token: Token) -> Iterator[Piece]:
+    """The units in the attributes of a start tag."""
     if token.kind not in ("start", "empty") or is_fixed(token.attributes):
         return
     given = dict(token.attributes)

@@ -1,17 +1,15 @@
-"""Runs: text with markup between two borders of blocks, as items in the order of the file → units with codes, and back.
+"""Runs: text with markup between two borders of blocks, as items in the order of the file → units with codes.
 
 A reader of marked-up text makes items with their spans in the file. Here tags are matched, white space and codes at the
-edges stay outside, and the rest becomes the text of a unit; `write` puts a translation between the same tags.
+edges stay outside, and the rest becomes the text of a unit. `documents.rewrite` puts a translation between those tags.
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dragoman.documents.document import Translations
-from dragoman.documents.splice import Splice
 from dragoman.text.inline import Code, InlineText
 
 _SPACE = re.compile(r"[ \t\r\n\f]+")
@@ -151,7 +149,10 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
     for index, item in enumerate(items, offset):
         if item.kind == "text":
             seen = _SPACE.sub(" ", item.text)
-            text += seen[1:] if seen[:1] == " " and text[-1:] in ("", " ", "\n") else seen
+            if seen[:1] == " " and text[-1:] in ("", " ", "\n"):
+                seen = seen[1:]
+                _extend(piece.codes, item)
+            text += seen
         elif item.kind == "protected":
             protected.append((len(text), len(text) + len(item.text)))
             piece.protected[item.text] = (item.begin, item.end)
@@ -170,6 +171,15 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
     return replace(piece, inline=InlineText(text, tuple(codes), tuple(protected)))
 
 
+def _extend(codes: dict[tuple[str, str], tuple[int, int]], text: Item) -> None:
+    """Count the white space between a single code and this text, which the unit does not show twice, to the code."""
+    if codes:
+        (kind, name), (begin, end) = next(reversed(codes.items()))
+        space = len(text.text) - len(text.text.lstrip())
+        if kind == "alone" and end == text.begin and len(text.text) == text.end - text.begin:
+            codes[kind, name] = (begin, end + space)
+
+
 def _stripped(item: Item, *, left: bool) -> Item:
     """A text without the white space at one side."""
     if item.kind != "text":
@@ -186,80 +196,3 @@ def _clamp(codes: list[Code], limit: int) -> None:
         if codes[index].position <= limit:
             break
         codes[index] = replace(codes[index], position=limit)
-
-
-def written(
-    piece: Piece, translation: InlineText, escape: Callable[[str], str], source: Callable[[int, int], str]
-) -> str:
-    """A translation as the file has it: codes, breaks and protected spans as in `source(begin, end)`, text escaped."""
-    assert translation.counted_codes == piece.inline.counted_codes, "a translation has the codes of its source"
-    breaks = iter(piece.breaks)
-    parts: list[str] = []
-
-    def put(begin: int, end: int) -> None:
-        for number, line in enumerate(translation.text[begin:end].split("\n")):
-            if number:
-                span = next(breaks, None)
-                parts.append(" " if span is None else source(*span))
-            parts.append(escape(line))
-
-    at = 0
-    marks = [(code.position, None, code) for code in translation.codes]
-    marks += [(begin, end, None) for begin, end in translation.protected]  # type: ignore[misc]
-    for begin, end, code in sorted(marks, key=lambda mark: mark[0]):
-        put(at, begin)
-        at = max(at, begin)
-        if code is not None:
-            parts.append(source(*piece.codes[code.kind, code.name]))
-        elif end is not None and (span := piece.protected.get(translation.text[begin:end])) is not None:
-            parts.append(source(*span))
-            at = end
-    put(at, len(translation.text))
-    return "".join(parts)
-
-
-def splices(
-    content: str,
-    found: Sequence[Piece],
-    translations: Translations,
-    write: Callable[[Piece, InlineText, Callable[[int, int], str]], str | None],
-) -> list[Splice]:
-    """The replacements for the units that change. A unit may be inside a code of another: an attribute of a tag.
-
-    `write` writes a unit for the file; None leaves it as it is.
-    """
-    changed = [
-        (piece, each)
-        for piece, each in zip(found, translations, strict=True)
-        if each is not None and each.text != piece.inline.text
-    ]
-    changed.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
-    inner: list[Splice] = []
-    for piece, each in changed:
-        if piece.where and (text := write(piece, each, lambda begin, end: content[begin:end])) is not None:
-            inner.append(Splice(piece.begin, piece.end, text))
-    starts = [splice.begin for splice in inner]
-
-    def source(begin: int, end: int) -> str:
-        parts, at = [], begin
-        for splice in inner[bisect_left(starts, begin) : bisect_left(starts, end)]:
-            parts += [content[at : splice.begin], splice.written]
-            at = splice.end
-        return "".join([*parts, content[at:end]])
-
-    outer: list[Splice] = []
-    for piece, each in changed:
-        if not piece.where and (text := write(piece, each, source)) is not None:
-            outer.append(Splice(piece.begin, piece.end, text))
-    covered = iter(sorted(outer, key=lambda splice: splice.begin))
-    return sorted([*outer, *_outside(inner, covered)], key=lambda splice: splice.begin)
-
-
-def _outside(inner: Sequence[Splice], outer: Iterator[Splice]) -> Iterator[Splice]:
-    """The inner splices that are in none of the outer ones. Both are in order."""
-    current = next(outer, None)
-    for splice in inner:
-        while current is not None and current.end <= splice.begin:
-            current = next(outer, None)
-        if current is None or splice.begin < current.begin:
-            yield splice
