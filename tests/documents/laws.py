@@ -42,7 +42,8 @@ def hold_identity(path: Path, request: Request = REQUEST) -> int:
     document, units = opened(path, request)
     content = path.read_bytes()
     assert written(document, [None] * len(units), request) == content
-    assert written(document, [unit.source for unit in units], request) == content
+    if document.path.name != "translation-table.tsv":  # its translations have a column of their own
+        assert written(document, [unit.source for unit in units], request) == content
     return len(units)
 
 

@@ -32,6 +32,7 @@ KINDS = (
     Kind("JSON", (".json",), "json", "bytes"),
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
     Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
+    Kind("table", (".csv", ".tsv"), "table", "bytes"),
 )  # fmt: skip
 
 ZIP = b"PK"

@@ -1,6 +1,7 @@
 """Splicing: the original text with some spans replaced, everything else byte for byte as it was."""
 
 import codecs
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,20 @@ def _text(path: Path, content: bytes, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{path}:{line}: byte {error.start} is not {encoding.upper()}; save the file as UTF-8"
+            f"{path}:{line}: byte {error.start} is not {encoding.upper()}{_guess(content)}; save the file as UTF-8"
         ) from None
+
+
+def _guess(content: bytes) -> str:
+    """The Korean or Japanese encoding that these bytes look like, as a part of a message."""
+    for code, name, letters, most in (("cp932", "Shift-JIS", "[ぁ-ヿ一-鿿]", 0.8), ("cp949", "CP949", "[가-힣]", 0.5)):
+        try:
+            characters = re.findall(r"[^\0-\x7f]", content.decode(code))
+        except UnicodeDecodeError:
+            continue
+        if len(re.findall(letters, "".join(characters))) > most * len(characters):
+            return f" but looks like {name}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

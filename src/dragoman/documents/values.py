@@ -9,6 +9,7 @@ from typing import IO
 from dragoman.documents.document import Document, Translations, Unit
 from dragoman.documents.passage import Message, units_of, written
 from dragoman.documents.splice import Decoded, Splice, spliced
+from dragoman.text.inline import InlineText
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,9 @@ class Value:
     location: str
     message: Message
     context: str = ""
-    patterns: tuple[str, ...] | None = None
+    existing: InlineText | None = None
+    target: tuple[int, int] | None = None
+    """Where the translation is written, if not in place of the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Values:
 def document_of(path: Path, values: Values, notices: Iterable[str] = ()) -> Document:
     """The document of a file of values: the units of each message are named after its location."""
     units = [
-        Unit(inline, f"{value.location}: {place}" if place else value.location, value.context, value.patterns)
+        Unit(inline, f"{value.location}: {place}" if place else value.location, value.context, existing=value.existing)
         for value in values.values
         for place, inline in units_of(value.message)
     ]
@@ -59,6 +62,8 @@ def _changed(values: Values, translations: Translations) -> Iterator[Splice]:
         texts = list(islice(given, count))
         assert len(texts) == count, "one translation for each unit"
         text = written(value.message, iter(texts))
-        if text != written(value.message, iter([None] * count)):
+        if value.target is not None and any(each is not None for each in texts):
+            yield Splice(*value.target, values.encode(value, text))
+        elif value.target is None and text != written(value.message, iter([None] * count)):
             yield Splice(value.begin, value.end, values.encode(value, text))
     assert next(given, given) is given, "one translation for each unit"
