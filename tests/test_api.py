@@ -29,6 +29,7 @@ FUNCTIONS = (
     "pack_model",
     "split_data",
     "train",
+    "translate_documents",
     "verify_model",
 )
 PATHS = {"base", "config", "folder", "model", "output", "path", "reference", "source", "target", "teacher"}

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.confidence import ConfidenceResult, learn_model_confidence
     from dragoman.workflows.data import check_data, split_data
     from dragoman.workflows.distil import distill
+    from dragoman.workflows.documents import DocumentsResult, translate_documents
     from dragoman.workflows.evaluate import Evaluation, evaluate
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.import_model import ImportResult, import_model
@@ -78,6 +79,7 @@ _MODULES = {
     "workflows.confidence": ("ConfidenceResult", "learn_model_confidence"),
     "workflows.data": ("check_data", "split_data"),
     "workflows.distil": ("distill",),
+    "workflows.documents": ("DocumentsResult", "translate_documents"),
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
@@ -102,6 +104,7 @@ __all__ = [
     "DecodeConfig",
     "DistributedError",
     "DivergenceError",
+    "DocumentsResult",
     "DragomanError",
     "Evaluation",
     "ExportResult",
@@ -145,6 +148,7 @@ __all__ = [
     "remove_model",
     "split_data",
     "train",
+    "translate_documents",
     "verify_model",
 ]
 

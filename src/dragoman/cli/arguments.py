@@ -4,7 +4,7 @@ In every verb `-m` is a model, `-o` an output, and KEY=VALUE after the other arg
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from dragoman.errors import ConfigError
 VERBS = {
     "Begin": ("demo", "doctor", "init", "import", "config"),
     "Train": ("data", "train", "distill"),
-    "Use a model": ("translate", "evaluate", "look", "export", "model"),
+    "Use a model": ("translate", "documents", "evaluate", "look", "export", "model"),
 }
 
 
@@ -117,6 +117,13 @@ def decode_keys(keys: Sequence[str]) -> list[str]:
         if not key.startswith("decode."):
             raise ConfigError(f"{key}: has no effect here; only keys of [decode] do, e.g. decode.beam=8")
     return list(keys)
+
+
+def refuse_useless(options: Mapping[str, object], what: str) -> None:
+    """Raise ConfigError for an option that is given and has no effect on `what` is translated."""
+    for name, value in options.items():
+        if value:
+            raise ConfigError(f"--{name}: has no effect on {what}; leave it out")
 
 
 def model_first(model: Path | None, arguments: Sequence[str] | None) -> tuple[Path, list[str]]:

@@ -12,6 +12,7 @@ import typer
 from dragoman.cli import (  # noqa: F401 - they register themselves
     bundle_verbs,
     data_verbs,
+    document_verbs,
     import_verb,
     installed_verbs,
     model_verbs,

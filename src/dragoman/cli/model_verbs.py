@@ -24,6 +24,7 @@ from dragoman.cli.arguments import (
     app,
     decode_keys,
     model_first,
+    refuse_useless,
     search_keys,
     split_keys,
 )
@@ -34,7 +35,10 @@ from dragoman.errors import ConfigError
 def translate(
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="Sentences; none, or -, reads lines from stdin.", metavar="TEXT KEY=VALUE"),
+        typer.Argument(
+            help="Documents or folders, or sentences; none, or -, reads lines from stdin.",
+            metavar="FILE|TEXT KEY=VALUE",
+        ),
     ] = None,
     models: Annotated[
         list[Path] | None,
@@ -42,7 +46,8 @@ def translate(
     ] = None,
     input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write lines to this file; - is stdout.")
+        Path | None,
+        typer.Option("--output", "-o", help="Write to this file, - is stdout; for several documents a folder."),
     ] = None,
     to: To = None,
     from_: From = None,
@@ -74,18 +79,70 @@ def translate(
         bool, typer.Option("--resume", help="Continue the translation to -o FILE that was interrupted.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of -o if it exists.")] = False,
+    as_text: Annotated[
+        bool, typer.Option("--text", help="An argument is a sentence even if a file has its name.")
+    ] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Documents: keep their translations, translate what has none.")
+    ] = False,
+    columns: Annotated[
+        str, typer.Option(help="Tables: the columns to translate, by name or number, e.g. title,3.", metavar="NAMES")
+    ] = "",
+    mark: Annotated[
+        bool, typer.Option("--mark", help="Documents: mark translations as unreviewed, as fuzzy in PO.")
+    ] = False,
+    max_chars: Annotated[
+        int | None, typer.Option(min=1, help="Documents: the most characters of each translation.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False,
 ) -> None:
-    """Translate lines.
+    """Translate documents, or lines.
 
-    There are as many lines in the output as in the input, in the same order; an empty line stays empty. Without -m each
-    line goes to the bundled model that reads its script. A key is one of [decode], e.g. decode.method=mbr.
+    An argument that names a file is a document, which keeps its format; `dragoman documents` lists them. Of lines there
+    are as many in the output as in the input, in the same order; an empty line stays empty. Without -m a bundled model
+    that reads the script of the text is used. A key is one of [decode], e.g. decode.method=mbr.
     """
+    from dragoman.cli.documents import DocumentsRequest, documents_among, run_translate_documents
     from dragoman.cli.loading import EngineChoice, changes
     from dragoman.cli.translate import Request, run_translate
 
     sentences = [one for one in text or () if not one.startswith("decode.") or not split_keys([one])[1]]
     keys = [one for one in text or () if one not in sentences]
     choice = EngineChoice(engine, device, precision, threads, base)
+    given = changes(
+        [*keys, *(options or ())],
+        beam=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        confidence=confidence or None,
+        alignment=alignment or None,
+    )
+    files = () if as_text or input else documents_among(sentences)
+    only_documents = {"update": update, "columns": columns, "mark": mark, "max-chars": max_chars}
+    only_lines = {"n-best": n_best, "target-prefix": target_prefix, "confidence": confidence, "jsonl": jsonl}
+    only_lines["alignment"] = alignment
+    refuse_useless(only_lines if files else only_documents, "documents" if files else "lines")
+    if files:
+        names = tuple(name.strip() for name in columns.split(",") if name.strip())
+        asked = DocumentsRequest(
+            tuple(models or ()),
+            files,
+            output,
+            glossary,
+            choice,
+            as_json,
+            to,
+            from_,
+            update,
+            names,
+            mark,
+            max_chars,
+            strict,
+            resume,
+            force,
+        )
+        run_translate_documents(asked, given)
+        return
     request = Request(
         tuple(models or ()),
         tuple(sentences),
@@ -100,14 +157,6 @@ def translate(
         force,
         to,
         from_,
-    )
-    given = changes(
-        [*keys, *(options or ())],
-        beam=beam,
-        n_best=n_best,
-        length_penalty=length_penalty,
-        confidence=confidence or None,
-        alignment=alignment or None,
     )
     run_translate(request, given)
 
