@@ -268,3 +268,19 @@ def test_the_table_has_what_is_flagged_and_runs_in_no_spreadsheet(tmp_path: Path
     source.write_text("fine\n", encoding="utf-8")
     assert run([source], tmp_path / "b.txt", force=True).review is None
     assert names(tmp_path) == ["a.txt", "b.txt"]  # those of the translation before are gone
+
+
+def test_an_update_keeps_what_an_earlier_translation_has(tmp_path: Path) -> None:
+    source, out = tmp_path / "en.json", tmp_path / "de.json"
+    source.write_text('{"a": "one", "b": {"c": "two", "d": "new"}}', encoding="utf-8")
+    out.write_text('{"a": "eins", "b": {"c": "two"}, "gone": "weg"}', encoding="utf-8")
+    by = Capitals()
+    with pytest.raises(ConfigError, match="already exists"):
+        run([source], out, by)
+    run([source], out, by, update=True)
+    assert by.asked == [["two", "new"]]
+    assert out.read_text(encoding="utf-8") == '{"a": "eins", "b": {"c": "TWO", "d": "NEW"}}'
+    again = Capitals()
+    run([source], out, again, update=True)
+    assert again.asked == []
+    assert out.read_text(encoding="utf-8") == '{"a": "eins", "b": {"c": "TWO", "d": "NEW"}}'

@@ -21,9 +21,21 @@ class Kind:
     keeps: str
     """What of a file stays as it is: "bytes" or "tree"."""
     needs: bool = False
-    zipped: bool = False
-    """Whether its files are zip archives."""
 
+    @property
+    def zipped(self) -> bool:
+        """Whether its files are zip archives."""
+        return self.module in ZIPPED
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the locations of its units are keys, by which an earlier translation is found again."""
+        return self.module in KEYED
+
+
+# By modules.
+ZIPPED = frozenset(("docx", "pptx", "xlsx", "odt", "epub"))
+KEYED = frozenset(("json", "arb", "properties", "strings", "yaml", "android", "stringsdict"))
 
 KINDS = (
     Kind("plain text", (".txt",), "plain", "bytes"),

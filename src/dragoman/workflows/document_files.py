@@ -121,7 +121,7 @@ def refuse_targets(sources: Sequence[Source], targets: Sequence[Path], allowed: 
         if place in seen:
             raise ConfigError(f"{target}: would be written for {seen[place]} and for {source.path}; rename one of them")
         seen[place] = source.path
-    existing = [target for target in targets if target.exists() and (allowed is not None and target not in allowed)]
+    existing = [target for target in targets if allowed is not None and target.exists() and target not in allowed]
     if existing:
         more = f" (and {counted(len(existing) - 1, 'other file')})" if len(existing) > 1 else ""
         raise ConfigError(f"{existing[0]}: already exists{more}; --force replaces it")

@@ -4,8 +4,9 @@ The windows go over the borders of documents. A document is written once its las
 before it gets its name.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import stat_result
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ class Job:
     state: tuple[int, int] = (0, 0)
     """Size and time of the source when it was first read."""
     units: int = 0
+    earlier: Mapping[tuple[str, int], InlineText] = field(default_factory=dict)
+    """Of an earlier translation that is brought up to date: its texts by their keys."""
 
 
 class DocumentWork:
@@ -85,8 +88,8 @@ class DocumentWork:
         waiting: list[Job] = []
         for job in ready:
             failed = len(self.failures)
-            for unit in self._units(job):
-                self._take(unit)
+            for unit, earlier in _with_earlier(job, self._units(job)):
+                self._take(unit, earlier)
             if len(self.failures) == failed:
                 waiting.append(job)
             if not self._window or sum(job.state[0] for job in waiting) > KEPT_BYTES:
@@ -109,6 +112,9 @@ class DocumentWork:
         try:
             job.state = _state(path.stat())
             document = self._open(job)
+            if self.request.update and job.source.kind.keyed and job.target.exists():
+                units = read_document(job.target, job.source.kind, self.request).units
+                job.earlier = {key: unit.source for key, unit in _numbered(units)}
             translatable = 0
             for unit in document.units:
                 job.units += 1
@@ -152,10 +158,10 @@ class DocumentWork:
     def _limit(self, unit: Unit) -> int | None:
         return min((limit for limit in (unit.max_length, self.max_chars) if limit is not None), default=None)
 
-    def _take(self, unit: Unit) -> None:
+    def _take(self, unit: Unit, earlier: InlineText | None) -> None:
         """Put a unit into the window, unless its text is translated or waits there already."""
         self._seen += 1
-        if self._is_translatable(unit):
+        if earlier is None and self._is_translatable(unit):
             key = key_of(unit, self._limit(unit))
             if key not in self._window and not self.journal.has(key):
                 self._window[key] = unit
@@ -181,11 +187,14 @@ class DocumentWork:
             self._size = min(2 * self._size, WINDOW)
         self.listener.on_progress(Progress("translating", self._seen, self._total, "texts"))
 
-    def _translations(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, Finished]]:
+    def _translations(self, job: Job, document: Document) -> Iterator[tuple[Unit, Finished]]:
         """Each unit with its translation; what is not translated stays as it is."""
-        for unit in units:
-            found = self.journal.get(key_of(unit, self._limit(unit))) if self._is_translatable(unit) else None
-            yield unit, found or Finished(unit.source)
+        for unit, earlier in _with_earlier(job, document.units):
+            if earlier is not None:
+                yield unit, Finished(earlier)
+            else:
+                found = self.journal.get(key_of(unit, self._limit(unit))) if self._is_translatable(unit) else None
+                yield unit, found or Finished(unit.source)
 
     def _write(self, job: Job) -> None:
         """Write a document, read it again, and give it its name."""
@@ -194,9 +203,9 @@ class DocumentWork:
             document = self._open(job)
             with atomic_path(job.target) as path:
                 with path.open("wb") as file:
-                    texts = (found.inline for _, found in self._translations(document.units))
+                    texts = (found.inline for _, found in self._translations(job, document))
                     load(source.kind).write(document, texts, self.request, file)
-                again = (found.inline for _, found in self._translations(document.units))
+                again = (found.inline for _, found in self._translations(job, document))
                 check_written(path, source.kind, self.request, document, again)
                 if _state(source.path.stat()) != job.state:
                     raise DataError(f"{source.path}: changed while it was translated; translate it again")
@@ -208,11 +217,30 @@ class DocumentWork:
             job.document = None
         rows = [
             Row(str(source.name), unit.location, unit.source.text, found.inline.text, found.why)
-            for unit, found in self._translations(document.units)
+            for unit, found in self._translations(job, document)
             if found.why
         ]
         self.journal.add_file(job.target, rows)
         self.files.append(TranslatedDocument(source.path, job.target, job.units, len(rows)))
+
+
+def _numbered(units: Iterable[Unit]) -> Iterator[tuple[tuple[str, int], Unit]]:
+    """Each unit with its location and its number among those with that location."""
+    seen: Counter[str] = Counter()
+    for unit in units:
+        yield (unit.location, seen[unit.location]), unit
+        seen[unit.location] += 1
+
+
+def _with_earlier(job: Job, units: Iterable[Unit]) -> Iterator[tuple[Unit, InlineText | None]]:
+    """Each unit with its earlier translation, if it has one: not the source itself, and with the same codes."""
+    if not job.earlier:  # nothing is counted, so that memory does not grow
+        yield from ((unit, None) for unit in units)
+        return
+    for key, unit in _numbered(units):
+        found, source = job.earlier.get(key), unit.source
+        is_translation = found and found.text != source.text and found.counted_codes == source.counted_codes
+        yield unit, found if is_translation else None
 
 
 def _visible(inline: InlineText) -> str:

@@ -139,7 +139,8 @@ def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listen
     refuse_review(output, force=task.force or task.resume)
     jobs = [Job(one, target) for one, target in zip(sources, targets, strict=True)]
     with open_journal(output, _identity(task, translator), resume=task.resume, force=task.force) as journal:
-        refuse_targets(sources, targets, None if task.force else journal.written())
+        renewed = {job.target for job in jobs if task.update and job.source.kind.keyed}
+        refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
         alone = len(jobs) == 1 and not failures
         work = DocumentWork(translator, request, journal, listener, task.max_chars, _options(task), alone)
         files = work.run(jobs)
