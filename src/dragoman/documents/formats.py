@@ -21,11 +21,8 @@ class Kind:
     keeps: str
     """What of a file stays as it is: "bytes" or "tree"."""
     needs: bool = False
-
-    @property
-    def zipped(self) -> bool:
-        """Whether its files are zip archives."""
-        return self.module in ZIPPED
+    zipped: bool = False
+    """Whether its files are zip archives."""
 
     @property
     def keyed(self) -> bool:
@@ -34,7 +31,6 @@ class Kind:
 
 
 # By modules.
-ZIPPED = frozenset(("docx", "pptx", "xlsx", "odt", "epub"))
 KEYED = frozenset(("json", "arb", "properties", "strings", "yaml", "android", "stringsdict"))
 
 KINDS = (
