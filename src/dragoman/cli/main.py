@@ -16,6 +16,7 @@ from dragoman.cli import (  # noqa: F401 - they register themselves
     import_verb,
     installed_verbs,
     model_verbs,
+    translate_verb,
     verbs,
 )
 from dragoman.cli.arguments import app
