@@ -5,6 +5,7 @@ import re
 import zipfile
 from pathlib import Path
 
+from documents.real import real
 from documents.splicing import REQUEST, louder, opened, texts, written
 from dragoman.documents import Document, Request
 from dragoman.text.inline import Code, InlineText
@@ -61,6 +62,11 @@ def check_laws(path: Path, folder: Path, request: Request = REQUEST) -> Document
             assert [unit.source.counted_codes for unit in again.units] == codes
         assert [member[:4] for member in members(content)] == [member[:4] for member in same]
     return document
+
+
+def hostile(suffix: str) -> list[Path]:
+    """The hostile files of a format, none where there is no data."""
+    return [path for path in real("hostile") if path.suffix == suffix]
 
 
 def longer(source: InlineText) -> InlineText:

@@ -41,6 +41,7 @@ KINDS = (
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
     Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
     Kind("table", (".csv", ".tsv"), "table", "bytes"),
+    Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "pptx", "tree", needs=True, zipped=True),
 )  # fmt: skip
 
 ZIP = b"PK"

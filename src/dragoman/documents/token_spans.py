@@ -9,6 +9,7 @@ from dragoman.documents.tokens import Close, Open, Text, Token
 
 def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:
     """The tokens with spans around text of other styles than most text of its wrapper; the paragraph's style."""
+    tokens = _with_spaces(tokens)
     bases = _bases(tokens)
     out, waiting = list[Token](), list[Token]()
     stack, current = [bases[-1]], list[Hashable]()  # `current`: the style of the span that is open, if any
@@ -42,6 +43,19 @@ def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:
             (waiting if current else out).append(token)  # inside the span only if more of its text follows
     end_span()
     return out, bases[-1]
+
+
+def _with_spaces(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with each single space in the style of the text before it: no code encloses nothing but a space."""
+    out, last = list[Token](), None
+    for token in tokens:
+        if isinstance(token, Open | Close):
+            last = None
+        elif isinstance(token, Text):
+            token = replace(token, style=last.style) if last is not None and token.text == " " else token
+            last = token
+        out.append(token)
+    return out
 
 
 def _bases(tokens: Sequence[Token]) -> dict[int, Hashable]:
