@@ -36,9 +36,9 @@ def test_all_but_the_strings_stays(tmp_path: Path) -> None:
         ("menu.items[3].help", "Café / bar"),
         ("count_one", "{{count}} file"),
         ("count_other", "{{count}} files"),
-        ("car", "no cars"),
-        ("car", "one car"),
-        ("car", "{n} cars"),
+        ("car: 1", "no cars"),
+        ("car: 2", "one car"),
+        ("car: 3", "{n} cars"),
         ("see", "See $t(title) and @:menu.help &amp; more"),
     ]
     assert [code.text for code in units[2].source.codes] == ["<b>", "</b>"]

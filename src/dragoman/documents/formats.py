@@ -42,6 +42,9 @@ KINDS = (
     Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
     Kind("table", (".csv", ".tsv"), "table", "bytes"),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "pptx", "tree", needs=True, zipped=True),
+    Kind("Java properties", (".properties",), "properties", "bytes"),
+    Kind("Apple strings", (".strings",), "strings", "bytes"),
+    Kind("Flutter ARB", (".arb",), "arb", "bytes", needs=True),
 )  # fmt: skip
 
 ZIP = b"PK"

@@ -68,7 +68,9 @@ def _message(text: str, icu: bool) -> Message:
         if messages.is_complex(text) or "{{" not in text:
             raise
     parts = _BAR.split(text)
-    return tuple(part if number % 2 else plain(part, _KEEP) for number, part in enumerate(parts))
+    if len(parts) == 1:
+        return (plain(text, _KEEP),)
+    return tuple(part if at % 2 else plain(part, _KEEP, str(at // 2 + 1)) for at, part in enumerate(parts))
 
 
 def name_of(keys: Keys) -> str:

@@ -51,20 +51,22 @@ def _text(path: Path, content: bytes, encoding: str) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        likely = likely_encoding(content)
+        looks = f" but looks like {likely}" if likely else ""
         raise DataError(
-            f"{path}:{line}: byte {error.start} is not {encoding.upper()}{_guess(content)}; save the file as UTF-8"
+            f"{path}:{line}: byte {error.start} is not {encoding.upper()}{looks}; save the file as UTF-8"
         ) from None
 
 
-def _guess(content: bytes) -> str:
-    """The Korean or Japanese encoding that these bytes look like, as a part of a message."""
+def likely_encoding(content: bytes) -> str:
+    """The Korean or Japanese encoding that these bytes look like, "" if they look like neither."""
     for code, name, letters, most in (("cp932", "Shift-JIS", "[ぁ-ヿ一-鿿]", 0.8), ("cp949", "CP949", "[가-힣]", 0.5)):
         try:
             characters = re.findall(r"[^\0-\x7f]", content.decode(code))
         except UnicodeDecodeError:
             continue
         if len(re.findall(letters, "".join(characters))) > most * len(characters):
-            return f" but looks like {name}"
+            return name
     return ""
 
 
