@@ -130,7 +130,7 @@ def test_a_translation_is_inside_the_same_markup(tmp_path: Path) -> None:
     assert "> 인용  \r\n> 손으로 나눔\n>\n" in result
     assert "| 둘 \\| 이<br>셋 |" in result
     assert "![\\[그림\\]](i.png" in result
-    assert document.unwritten == []
+    assert document.remarks == []
 
 
 def test_a_link_by_its_own_text_still_points_to_its_label(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_text_that_looks_like_markup_stays_text(tmp_path: Path, source: str, tex
     document = opened(tmp_path / "a.md", source)
     text = text if any(map(str.isalpha, text)) else text + " words"
     result = written(document, lambda each: InlineText(text) if each.text == "Some text." else None).decode()
-    if document.unwritten:
+    if document.remarks:
         assert result == source
     else:
         assert html(result) == html(source)
@@ -202,7 +202,7 @@ def test_styles_next_to_letters_are_written_so_that_they_are_read(tmp_path: Path
         Code(10, "close", names[2]),
     ]
     result = written(document, lambda _: InlineText(text, tuple(codes))).decode()
-    assert result == "그*파일*은 <strong>(새 것)</strong>입니다 여기.\n" or document.unwritten == []
+    assert result == "그*파일*은 <strong>(새 것)</strong>입니다 여기.\n" or document.remarks == []
     assert "<em>파일</em>" in MarkdownIt("commonmark").render(result)
     assert "<strong>(새 것)</strong>" in MarkdownIt("commonmark").render(result)
 
@@ -236,4 +236,4 @@ def test_one_mark_again_and_again_is_no_trouble(tmp_path: Path, mark: str) -> No
 def test_pages_of_other_people(tmp_path: Path, path: Path) -> None:
     document = check_laws(path)
     check_changed(document, tmp_path)
-    assert document.unwritten == []
+    assert document.remarks == []

@@ -60,8 +60,8 @@ class Document:
     """All the rest, as the format's own `write` needs it."""
     notices: tuple[str, ...] = field(default=())
     """What a person should know: "a digital signature, which is no longer valid"."""
-    unwritten: list[str] = field(default_factory=list)
-    """What `write` has added: the translations that it could not write, "line 4: …". They stay as in the source."""
+    remarks: list[str] = field(default_factory=list)
+    """What `write` adds for people: "line 4: not translated, because the markup around it would change"."""
 
 
 Translations = Iterable[InlineText | None]

@@ -37,6 +37,7 @@ KINDS = (
     Kind("plain text", (".txt",), "plain", "bytes"),
     Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
     Kind("Markdown", (".md", ".markdown"), "markdown", "bytes"),
+    Kind("subtitles", (".srt", ".vtt"), "subtitles", "bytes"),
     Kind("JSON", (".json",), "json", "bytes"),
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
     Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),

@@ -90,13 +90,13 @@ def _inside(made: Any, content: str, block: Block, env: dict[str, Any]) -> tuple
 
 
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place; what cannot be written is in `document.unwritten`."""
+    """The same file with the translations in place; what cannot be written is in `document.remarks`."""
     decoded, found = document.skeleton
     writer = _Writer(decoded, found, list(translations))
     changes = writer.changes()
     lines = Lines.of(decoded.text)
     for index in writer.given_up:
-        document.unwritten.append(
+        document.remarks.append(
             f"line {lines.at(found.pieces[index].begin)}: not translated, because the markup around it would change"
         )
     file.writelines(spliced(decoded, changes))
