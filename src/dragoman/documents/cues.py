@@ -14,7 +14,7 @@ _CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_CLOCK}[ \t]*-->[ \t]*{_CLOCK}")
 _TAG = re.compile(r"</?([A-Za-z]+)[^>\r\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}\r\n]{0,100}\}|&#?\w{1,12};")
 _SPEAKER = re.compile(r"[-–—]|>>|♪|#|\[|\(|[A-Z][A-Z .']+:")
-# Cues of one sentence follow each other within this time, and are at most so many.
+# Cues of one sentence follow each other within this time, and are at most this number.
 _GAP, _MOST = 1000, 6
 
 
