@@ -42,6 +42,7 @@ KINDS = (
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
     Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
     Kind("table", (".csv", ".tsv"), "table", "bytes"),
+    Kind("Excel", (".xlsx", ".xlsm"), "xlsx", "tree", needs=True, zipped=True),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "pptx", "tree", needs=True, zipped=True),
     Kind("Java properties", (".properties",), "properties", "bytes"),
     Kind("Apple strings", (".strings",), "strings", "bytes"),

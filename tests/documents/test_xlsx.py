@@ -1,0 +1,134 @@
+"""Workbooks: text of cells with its styles; formulas, codes of headers and names of columns fit afterwards."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lxml")
+
+from documents.packages import check_laws, hostile, office, part, put, shown
+from documents.real import needs_data, real
+from documents.splicing import opened, texts
+from dragoman.documents import Document
+
+MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="r"'
+TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+STRINGS, SHEET, TABLE = "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "xl/tables/table1.xml"
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+
+def book(path: Path, strings: str, sheet: str = "", table: str = "", **others: str) -> Document:
+    """A workbook with one sheet, called Data, and one table if it is given."""
+    relation = '<Relationships xmlns="{}"><Relationship Id="i" Type="x/{}" Target="{}"/></Relationships>'
+    parts = {
+        "xl/workbook.xml": (
+            f"{TYPE}sheet.main+xml",
+            f'<workbook {MAIN}><sheets><sheet name="Data" r:id="i"/></sheets></workbook>',
+        ),
+        "xl/_rels/workbook.xml.rels": ("x", relation.format(RELATIONS, "worksheet", "worksheets/sheet1.xml")),
+        STRINGS: (f"{TYPE}sharedStrings+xml", f"<sst {MAIN}>{strings}</sst>"),
+        SHEET: (f"{TYPE}worksheet+xml", f"<worksheet {MAIN}>{sheet}</worksheet>"),
+    }
+    if table:
+        parts["xl/worksheets/_rels/sheet1.xml.rels"] = "x", relation.format(RELATIONS, "table", "../tables/table1.xml")
+        parts[TABLE] = f"{TYPE}table+xml", f'<table {MAIN} ref="A1:B3"><tableColumns>{table}</tableColumns></table>'
+    for name, content in others.items():
+        parts[f"xl/{name}.xml"] = f"{TYPE}{name}+xml", content
+    return opened(office(path / "a.xlsx", parts))
+
+
+def si(*texts: str) -> str:
+    return "".join(f"<si><t>{text}</t></si>" for text in texts)
+
+
+BOLD = "<rPr><b/></rPr>"
+RICH = f'<si><r><t xml:space="preserve">a </t></r><r>{BOLD}<t>big</t></r><r><t xml:space="preserve"> house</t></r></si>'
+
+
+@pytest.mark.parametrize(
+    ("strings", "expected"),
+    [
+        (si("plain", "12.5", "two\nlines"), ["plain", "two\nlines"]),
+        (RICH, ["a {1}big{/1} house"]),
+        (si("carriage_x000D_\nreturn", "under_x005F_x0041_score"), ["carriage\nreturn", "under_x0041_score"]),
+        ("<si><t>東京</t><rPh sb='0' eb='2'><t>とうきょう</t></rPh></si>", ["東京"]),
+    ],
+)
+def test_the_text_of_strings(tmp_path: Path, strings: str, expected: list[str]) -> None:
+    document = book(tmp_path, strings)
+    assert [shown(unit.source) for unit in document.units] == expected
+    check_laws(document.path, tmp_path)
+
+
+def test_a_style_goes_over_the_translation_and_readings_go(tmp_path: Path) -> None:
+    document = book(tmp_path, RICH + "<si><t>東京</t><rPh sb='0' eb='2'><t>x</t></rPh></si>")
+    strings = part(put(document, {"a {1}big{/1} house": "{1}큰{/1} 집", "東京": "도쿄 "}), STRINGS)
+    rich = f'<si><r>{BOLD}<t>큰</t></r><r><t xml:space="preserve"> 집</t></r></si>'
+    assert strings.endswith(f'{rich}<si><t xml:space="preserve">도쿄 </t></si></sst>')
+
+
+def test_formulas_and_values_stay(tmp_path: Path) -> None:
+    cells = '<c r="A1" t="s"><v>0</v></c><c r="B1" t="str"><f>A1&amp;"x"</f><v>wordx</v></c>'
+    inline = '<c r="C1" t="inlineStr"><is><t>inside</t></is></c>'
+    document = book(tmp_path, si("word"), f"<sheetData><row>{cells}{inline}</row></sheetData>")
+    assert texts(document) == ["word", "inside"]
+    assert [unit.location for unit in document.units] == ["Data!A1", "Data!C1"]
+    assert "formulas that contain text" in document.notices[0]
+    sheet = part(put(document, {"word": "낱말", "inside": "안"}), SHEET)
+    assert cells in sheet
+    assert "<is><t>안</t></is>" in sheet
+
+
+def test_headers_keep_their_codes(tmp_path: Path) -> None:
+    text = '&amp;L&amp;"Arial,Bold"&amp;12Report&amp;C5 &amp;amp;&amp;amp; more&amp;RPage &amp;P of &amp;N'
+    document = book(
+        tmp_path, "", f"<headerFooter><oddHeader>{text.replace('&amp;amp;', '&amp;')}</oddHeader></headerFooter>"
+    )
+    assert [shown(unit.source) for unit in document.units] == ["Report", "5 & more", "Page {1}&P{/1} of {2}&N{/2}"]
+    new = {"Report": "3 보고", "5 & more": "5 & 더", "Page {1}&P{/1} of {2}&N{/2}": "{2}&N{/2}쪽 중 {1}&P{/1}쪽"}
+    written = re.findall("<oddHeader>(.*)</oddHeader>", part(put(document, new), SHEET))[0].replace("&amp;", "&")
+    assert written == '&L&"Arial,Bold"&12 3 보고&C5 && 더&R&N쪽 중 &P쪽'
+    check_laws(document.path, tmp_path)
+
+
+ROW = '<sheetData><row><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>{}</sheetData>'
+COLUMNS = '<tableColumn id="1" name="Item"/><tableColumn id="2" name="Price"/>'
+
+
+def test_columns_are_named_as_their_headers(tmp_path: Path) -> None:
+    document = book(tmp_path, si("Item", "Price"), ROW.format(""), COLUMNS)
+    table = part(put(document, {"Item": "품목", "Price": "가격"}), TABLE)
+    assert re.findall('name="(.*?)"', table) == ["품목", "가격"]
+    check_laws(document.path, tmp_path)
+
+
+def test_two_columns_of_a_table_never_have_one_name(tmp_path: Path) -> None:
+    document = book(tmp_path, si("Item", "Price"), ROW.format(""), COLUMNS)
+    written = put(document, {"Item": "값", "Price": "값"})
+    assert re.findall('name="(.*?)"', part(written, TABLE)) == ["값", "값 2"]
+    assert re.findall("<t.*?>(.*?)</t>", part(written, STRINGS)) == ["값", "값 2"]
+
+
+def test_a_header_that_a_formula_names_stays(tmp_path: Path) -> None:
+    rows = ROW.format('<row><c r="C2"><f>SUM(Table1[Price])</f></c></row>')
+    document = book(tmp_path, si("Item", "Price"), rows, COLUMNS)
+    assert texts(document) == ["Item"]
+    assert document.notices == ("headers of tables that formulas name stay as they are: Price",)
+    assert re.findall('name="(.*?)"', part(put(document, {"Item": "품목"}), TABLE)) == ["품목", "Price"]
+
+
+def test_comments(tmp_path: Path) -> None:
+    comment = (
+        f'<comments {MAIN}><commentList><comment ref="A1"><text>{RICH[4:-5]}</text></comment></commentList></comments>'
+    )
+    document = book(tmp_path, "", comments=comment)
+    assert [shown(unit.source) for unit in document.units] == ["a {1}big{/1} house"]
+    check_laws(document.path, tmp_path)
+
+
+@needs_data
+@pytest.mark.parametrize("path", real("xlsx"), ids=lambda path: path.name)
+def test_real_documents(tmp_path: Path, path: Path) -> None:
+    assert list(check_laws(path, tmp_path).units)
+    assert not hostile(".xlsx")
