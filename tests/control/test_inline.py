@@ -1,14 +1,18 @@
 """Inline markup: every code exactly once and nested, whatever the text, the translation and the alignment are."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.control.inline import InlineItem, InlineTranslation, translate_inline
+from dragoman.control.evidence import by_position
+from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline
+from dragoman.control.sentences import Sentence
 from dragoman.text.inline import Code, InlineText
+from dragoman.text.normalise import normalise
+from dragoman.text.segment import Segment
 from dragoman.translation import Candidate, Translation
 
 WORDS = ["red", "dog", "3.5", "서울에서", "a.b", "don't", ",", "!", "%s", "日本", "—", "\u200b", "é", "हिन्दी"]
@@ -45,8 +49,17 @@ def by_words(lines: Sequence[str]) -> list[Translation]:
     return [Translation(line, (Candidate(" ".join(reversed(line.split())), -1.0, -1.0),)) for line in lines]
 
 
+def whole(lines: Sequence[str]) -> list[list[Sentence]]:
+    """Each line is one sentence."""
+    return [[Sentence(Segment(normalise(line), ""), [0])] for line in lines]
+
+
+def means(translate: Callable[[Sequence[str]], list[Translation]]) -> Means:
+    return Means(translate, whole, lambda pairs: list(map(by_position, pairs)))
+
+
 def translated(*texts: InlineText) -> list[InlineTranslation]:
-    return translate_inline([InlineItem(text) for text in texts], by_words)
+    return translate_inline([InlineItem(text) for text in texts], means(by_words))
 
 
 @given(inline_texts(), st.lists(st.sampled_from(WORDS), max_size=6))
@@ -55,7 +68,7 @@ def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str])
         return [Translation(line, (Candidate(" ".join(words), -1.0, -1.0),)) for line in lines]
 
     for translate in (by_words, other):
-        [found] = translate_inline([InlineItem(text)], translate)
+        [found] = translate_inline([InlineItem(text)], means(translate))
         assert found.inline.counted_codes == text.counted_codes
         assert found.inline.is_nested
         positions = [code.position for code in found.inline.codes]

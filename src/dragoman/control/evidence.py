@@ -1,19 +1,101 @@
-"""How much each unit of a translation comes from each unit of its source. No torch."""
+"""How much each unit of a translation comes from each stretch of its source, by any engine that can score. No torch.
+
+A stretch is erased from the source and the translation is scored again: what it loses comes from the stretch
+(`control.erasure`). Only the stretches between codes are erased, not each word: two for a tag, and one for what is
+before it.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from dragoman.control.erasure import erasure_losses
 from dragoman.control.placement import Weights
+from dragoman.engine import Engine
+from dragoman.text.tokenizer import Side, Tokenizer
+from dragoman.translation import Span
 
-# How fast the weight decreases with the difference of relative positions.
+SPACE = "▁"  # what SentencePiece writes for a space
+# How fast the weight decreases with the difference of relative positions, where positions are all there is.
 SHARPNESS = 8.0
 
 
-def by_position(source: Sequence[str], target: Sequence[str]) -> Weights:
-    """(target units, source units): units at the same relative position, and equal units, belong together."""
-    places = [(np.arange(len(units)) + 0.5) / max(len(units), 1) for units in (source, target)]
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation, each with where its stretches and its units are."""
+
+    source: str
+    stretches: Sequence[Span]
+    target: str
+    units: Sequence[Span]
+
+    @property
+    def parts(self) -> tuple[list[str], list[str]]:
+        """The texts of the stretches, and of the units."""
+        return [self.source[slice(*span)] for span in self.stretches], [
+            self.target[slice(*span)] for span in self.units
+        ]
+
+
+def by_erasure(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Weights]:
+    """(target units, stretches) for each pair: shares of 1; those of `by_position` where an erasure changes nothing."""
+    targets = tokenizer.encode([pair.target for pair in pairs], "target")
+    sources = tokenizer.encode([pair.source for pair in pairs], "source")
+    erased = [
+        tokenizer.encode([pair.source[:begin] + pair.source[end:] for begin, end in pair.stretches], "source")
+        for pair in pairs
+    ]
+    rows = [
+        (source, [variant], target)
+        for source, variants, target in zip(sources, erased, targets, strict=True)
+        for variant in variants
+    ]
+    losses = iter(erasure_losses(engine, rows))
+    return [
+        _weights(pair, [next(losses) for _ in pair.stretches], token_spans(tokenizer, pair.target, target, "target"))
+        for pair, target in zip(pairs, targets, strict=True)
+    ]
+
+
+def _weights(pair: Pair, losses: Sequence[Sequence[float]], tokens: Sequence[Span]) -> Weights:
+    usual = by_position(pair)
+    if not losses or not tokens or not pair.units:
+        return usual
+    begins, ends = (np.array(side) for side in zip(*tokens, strict=True))
+    own = np.array([[begin, end] for begin, end in pair.units])
+    overlap = np.minimum(own[:, 1:], ends) - np.maximum(own[:, :1], begins)
+    shares = np.clip(overlap, 0, None) / np.maximum(ends - begins, 1)
+    found = shares @ np.clip(np.array(losses).T, 0.0, None)
+    total = found.sum(1, keepdims=True)
+    return np.where(total > 0, found / np.where(total > 0, total, 1.0), usual)
+
+
+def by_position(pair: Pair) -> Weights:
+    """Units and stretches at the same relative position belong together, and what is written alike."""
+    places = [
+        np.array([(begin + end) / 2 for begin, end in spans]) / max(len(text), 1)
+        for text, spans in ((pair.source, pair.stretches), (pair.target, pair.units))
+    ]
     weights: Weights = np.exp(-SHARPNESS * np.abs(places[1][:, None] - places[0][None]))
-    equal = np.array([[one == other for one in source] for other in target], bool).reshape(weights.shape)
-    weights = weights * np.where(equal, 100.0, 1.0)
     return weights / np.maximum(weights.sum(1, keepdims=True), 1e-9)
+
+
+def token_spans(tokenizer: Tokenizer, text: str, ids: Sequence[int], side: Side) -> list[Span]:
+    """The characters of `text`, which is normalised, that each of its tokens writes.
+
+    A character of several tokens belongs to all of them. What a tokenizer writes differently counts as it writes it.
+    """
+    spans, at, pending = list[Span](), 0, b""
+    for piece in tokenizer.pieces(ids, side):
+        if piece.startswith("<0x") and len(piece) == 6:
+            pending += bytes([int(piece[3:5], 16)])
+            spans.append(Span(at, min(at + 1, len(text))))
+            if at < len(text) and pending == text[at].encode():
+                at, pending = at + 1, b""
+            continue
+        written = piece.lstrip(SPACE) if at == 0 else piece.replace(SPACE, " ")
+        begin = at + len(written) - len(written.lstrip())
+        at = min(at + len(written), len(text))
+        spans.append(Span(min(begin, at), at))
+    return spans

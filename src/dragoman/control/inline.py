@@ -1,8 +1,9 @@
 """Text with inline codes → its translation with the same codes. No torch.
 
 Each line of a text is translated by itself, without its codes; line breaks, and white space at the ends of lines, stay.
-A line without letters is copied. Then the codes are placed (`control.placement`). What is protected has to be in the
-translation as often as in the source; otherwise it has a warning.
+A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
+each code is placed within the translation of its own sentence (`control.placement`); only a sentence with codes inside
+costs scorings. What is protected has to be in the translation as often as in the source; otherwise it has a warning.
 """
 
 from collections import Counter
@@ -10,20 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-import numpy as np
-
 from dragoman.control.code_tree import is_crossing
-from dragoman.control.evidence import by_position
-from dragoman.control.placed import with_codes
-from dragoman.control.placement import Block, Placement
+from dragoman.control.evidence import Pair
+from dragoman.control.parts import Part, placed
+from dragoman.control.placement import Weights
 from dragoman.control.protected import occurrences
-from dragoman.control.splitting import LINE_BREAK
-from dragoman.control.units import Side, moved, units
+from dragoman.control.sentences import Sentence
+from dragoman.control.splitting import LINE_BREAK, sentence_spans
 from dragoman.errors import DataError, describe_type
-from dragoman.text.inline import Code, InlineText
+from dragoman.text.inline import InlineText
+from dragoman.text.segment import Segment, separator
 from dragoman.translation import Candidate, Flag, Span, Translation
-
-Translate = Callable[[Sequence[str]], list[Translation]]
 
 NESTED = Flag("markup", "tags of the source cross; they are nested in the translation")
 
@@ -45,6 +43,16 @@ class InlineItem:
     max_length: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a translator can do with lines."""
+
+    translate: Callable[[Sequence[str]], list[Translation]]
+    split: Callable[[Sequence[str]], list[list[Sentence]]]
+    """The sentences of each line."""
+    weigh: Callable[[Sequence[Pair]], list[Weights]]
+
+
 def zip_inline(
     texts: Iterable[InlineText],
     patterns: Iterable[tuple[str, ...] | None] | None,
@@ -57,25 +65,47 @@ def zip_inline(
         yield InlineItem(*row)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A stretch of a source, and what is written for it: its translation, or the same."""
-
-    source: Span
-    written: str
-    translation: Translation | None = None
-
-
-def translate_inline(items: Sequence[InlineItem], translate: Translate) -> list[InlineTranslation]:
-    """The translation of each text by `translate`, which receives the lines of all of them together."""
-    lines = [list(_lines(item.text)) for item in items]
-    found = iter(
-        translate([item.text.text[slice(*line)] for item, own in zip(items, lines, strict=True) for line in own])
-    )
-    return [
-        _assembled(item, list(_parts(item.text.text, [(line, next(found)) for line in own])))
-        for item, own in zip(items, lines, strict=True)
+def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTranslation]:
+    """The translation of each text; the lines of all of them are translated together."""
+    segments = _segments([item.text for item in items], means)
+    texts = [item.text.text[slice(*span)] for item, own in zip(items, segments, strict=True) for span, _ in own]
+    found = iter(means.translate(texts))
+    parts = [
+        list(_parts(item.text.text, [(*segment, next(found)) for segment in own]))
+        for item, own in zip(items, segments, strict=True)
     ]
+    written = placed([item.text for item in items], parts, means.weigh)
+    return [_finished(*row) for row in zip(items, parts, written, strict=True)]
+
+
+def _segments(texts: Sequence[InlineText], means: Means) -> list[list[tuple[Span, Segment]]]:
+    """What is translated of each text: its lines, or the sentences of a line that has codes inside."""
+    lines = [list(_lines(text)) for text in texts]
+    inner = [
+        (text, line)
+        for text, own in zip(texts, lines, strict=True)
+        for line in own
+        if any(line.begin < code.position < line.end for code in text.codes)
+    ]
+    written = [text.text[slice(*line)] for text, line in inner]
+    found = {
+        (id(text), line): _moved(line.begin, one, sentences)
+        for (text, line), one, sentences in zip(inner, written, means.split(written), strict=True)
+    }
+    return [
+        [
+            segment
+            for line in own
+            for segment in found.get((id(text), line), [(line, Segment(text.text[slice(*line)], ""))])
+        ]
+        for text, own in zip(texts, lines, strict=True)
+    ]
+
+
+def _moved(begin: int, line: str, sentences: Sequence[Sentence]) -> list[tuple[Span, Segment]]:
+    spans = sentence_spans(line, sentences)
+    segments = [sentence.segment for sentence in sentences] if len(spans) > 1 else [Segment(line, "")]
+    return [(span.moved(begin), segment) for span, segment in zip(spans, segments, strict=True)]
 
 
 def _lines(text: InlineText) -> Iterator[Span]:
@@ -96,57 +126,32 @@ def _has_letters(text: InlineText, line: Span) -> bool:
     return any(character.isalpha() for begin, end in pairs for character in text.text[begin:end])
 
 
-def _parts(text: str, lines: Sequence[tuple[Span, Translation]]) -> Iterator[_Part]:
-    at = 0
-    for line, translation in lines:
-        yield _Part(Span(at, line.begin), text[at : line.begin])
-        yield _Part(line, translation.text, translation)
-        at = line.end
-    yield _Part(Span(at, len(text)), text[at:])
+def _parts(text: str, translated: Sequence[tuple[Span, Segment, Translation]]) -> Iterator[Part]:
+    """The parts of a whole text: what is translated, and what is between."""
+    at, between = 0, ""
+    for number, (span, segment, translation) in enumerate(translated):
+        gap = text[at : span.begin]
+        yield Part(Span(at, span.begin), between if number and not LINE_BREAK.search(gap) else gap)
+        yield Part(span, translation.text, translation)
+        at, between = span.end, separator(segment, translation.text)
+    yield Part(Span(at, len(text)), text[at:])
 
 
-def _assembled(item: InlineItem, parts: Sequence[_Part]) -> InlineTranslation:
-    """The translation of a whole text from those of its lines."""
+def _finished(item: InlineItem, parts: Sequence[Part], inline: InlineText) -> InlineTranslation:
+    """The translation of a whole text, with warnings about what it has not kept."""
     text, limit = item.text, item.max_length
-    written, codes = "".join(part.written for part in parts), text.codes
-    warnings = [flag for part in parts if part.translation for flag in part.translation.warnings]
-    if codes:
-        written, codes = _placed(text, parts)
-        if is_crossing(text.codes):
-            warnings.append(NESTED)
+    translations = [part.translation for part in parts if part.translation]
+    warnings = [flag for translation in translations for flag in translation.warnings]
+    if is_crossing(text.codes):
+        warnings.append(NESTED)
     names = Counter(text.text[slice(*span)] for span in text.protected)
-    protected = occurrences(written, names)
-    if missing := names - Counter(written[slice(*span)] for span in protected):
+    protected = occurrences(inline.text, names)
+    if missing := names - Counter(inline.text[slice(*span)] for span in protected):
         warnings.append(Flag("placeholder", f"missing in the translation: {', '.join(missing)}"))
-    if limit is not None and len(written) > limit:
-        warnings.append(Flag("too_long", f"{len(written):,} characters; {limit:,} are allowed"))
-    joined = _joined(text.text, written, [part.translation for part in parts if part.translation])
-    joined = replace(joined, warnings=tuple(dict.fromkeys(warnings)))
-    return InlineTranslation(joined, InlineText(written, codes, tuple(protected)))
-
-
-def _placed(text: InlineText, parts: Sequence[_Part]) -> tuple[str, tuple[Code, ...]]:
-    """The text of the translation with the codes of the source."""
-    cuts, names = [code.position for code in text.codes], {text.text[slice(*span)] for span in text.protected}
-    sources, targets, blocks = list[Span](), list[Span](), list[Block]()
-    begin = 0
-    for part in parts:
-        atoms = [span for span in text.protected if part.source.begin <= span[0] and span[1] <= part.source.end]
-        own = units(text.text, atoms, cuts, within=part.source)
-        if part.translation:
-            found = moved(units(part.written, occurrences(part.written, names), particles=True), begin)
-        else:
-            found = moved(own, begin - part.source.begin)
-        blocks.append(Block(len(sources), len(targets), np.eye(len(own))))
-        if part.translation:
-            words = (
-                [text.text[slice(*span)] for span in own],
-                [part.written[slice(*span.moved(-begin))] for span in found],
-            )
-            blocks[-1] = replace(blocks[-1], weights=by_position(*words))
-        sources, targets, begin = [*sources, *own], [*targets, *found], begin + len(part.written)
-    source, target = Side(text.text, sources), Side("".join(part.written for part in parts), targets)
-    return with_codes(Placement(source, target, blocks, text.codes).place(), source, target)
+    if limit is not None and len(inline.text) > limit:
+        warnings.append(Flag("too_long", f"{len(inline.text):,} characters; {limit:,} are allowed"))
+    joined = replace(_joined(text.text, inline.text, translations), warnings=tuple(dict.fromkeys(warnings)))
+    return InlineTranslation(joined, replace(inline, protected=tuple(protected)))
 
 
 def _joined(source: str, written: str, lines: Sequence[Translation]) -> Translation:

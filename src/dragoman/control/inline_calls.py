@@ -7,7 +7,10 @@ from typing import Any, Unpack
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions
 from dragoman.control.directed import Directed
-from dragoman.control.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
+from dragoman.control.evidence import by_erasure
+from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline, zip_inline
+from dragoman.control.sentences import Sentence
+from dragoman.control.splitting import encode_lines
 from dragoman.errors import check_count
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.inline import InlineText
@@ -17,6 +20,8 @@ from dragoman.translation import Translation
 
 class InlineCalls(Directed, ABC):
     """What translates lines, and with them text with inline codes."""
+
+    max_source_tokens: int | None
 
     @abstractmethod
     def _request(
@@ -88,4 +93,12 @@ class InlineCalls(Directed, ABC):
     def _inline(
         self, items: Sequence[InlineItem], options: DecodeConfig, glossary: Glossary | None
     ) -> list[InlineTranslation]:
-        return translate_inline(items, lambda lines: self._translate(lines, "", options, glossary))
+        def split(lines: Sequence[str]) -> list[list[Sentence]]:
+            return encode_lines(self.tokenizer, lines, self.language, self.max_source_tokens)
+
+        means = Means(
+            lambda lines: self._translate(lines, "", options, glossary),
+            split,
+            lambda pairs: by_erasure(self.marked_engine, self.tokenizer, pairs),
+        )
+        return translate_inline(items, means)

@@ -1,13 +1,15 @@
 """Lines → the sentences that an engine translates: at line breaks, between sentences, and where one is too long."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dragoman.control.sentences import Sentence
-from dragoman.text.normalise import normalise
+from dragoman.text.normalise import INVISIBLE, normalise
 from dragoman.text.segment import WHOLE_SHARE, Segment, segments
 from dragoman.text.tokenizer import Tokenizer
+from dragoman.translation import Span
 
 # A retry splits no sentence of fewer tokens: what is left would be no clause.
 MIN_PART_TOKENS = 8
@@ -71,3 +73,25 @@ def split_sentence(tokenizer: Tokenizer, sentence: Sentence, language: str, max_
 def halve(tokenizer: Tokenizer, sentence: Sentence, language: str) -> list[Sentence]:
     """The sentence in two parts or more, unless it is short."""
     return split_sentence(tokenizer, sentence, language, max(len(sentence.source_ids) // 2, MIN_PART_TOKENS))
+
+
+def sentence_spans(line: str, sentences: Sequence[Sentence]) -> list[Span]:
+    """Where the sentences of a line are in it, as it was before it was normalised, without the spaces around them."""
+    sizes = [_visible(sentence.segment.text) for sentence in sentences]
+    if len(sizes) < 2 or sum(sizes) != _visible(line):
+        return [Span(len(line) - len(line.lstrip()), len(line.rstrip()))] if line.strip() else []
+    spans, begin, seen = list[Span](), 0, 0
+    for at, character in enumerate(line):
+        size = _visible(character)
+        if size and not seen:
+            begin = at
+        seen += size
+        if size and seen == sizes[len(spans)]:
+            spans.append(Span(begin, at + 1))
+            seen = 0
+    return spans if len(spans) == len(sizes) else [Span(0, len(line))]
+
+
+def _visible(text: str) -> int:
+    """The number of characters that normalising neither removes nor joins."""
+    return len("".join(unicodedata.normalize("NFD", INVISIBLE.sub("", text)).split()))

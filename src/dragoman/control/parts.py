@@ -1,0 +1,117 @@
+"""The parts of texts with inline codes, source and written, → the written texts with the codes. No torch."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.control.evidence import Pair
+from dragoman.control.placed import with_codes
+from dragoman.control.placement import Block, Placement, Weights
+from dragoman.control.protected import occurrences
+from dragoman.control.units import Side, moved, units
+from dragoman.text.inline import InlineText
+from dragoman.translation import Span, Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a source, and what is written for it: its translation, or the same."""
+
+    source: Span
+    written: str
+    translation: Translation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Where the units of a part are in the source and in the translation, and what is to be weighed, if anything."""
+
+    sources: list[Span]
+    targets: list[Span]
+    pair: Pair | None
+
+    def weights(self, weighed: Weights | None) -> Weights:
+        """As weighed; of one stretch of the source all units come; copied units come from themselves."""
+        if weighed is not None:
+            return weighed
+        if len(self.sources) == 1:
+            return np.ones((len(self.targets), 1))
+        return np.eye(len(self.targets), len(self.sources))
+
+
+def placed(
+    texts: Sequence[InlineText],
+    parts: Sequence[Sequence[Part]],
+    weigh: Callable[[Sequence[Pair]], list[Weights]],
+) -> list[InlineText]:
+    """The text that the parts of each text make, with its codes."""
+    blocks = [_blocks(text, own) if text.codes else [] for text, own in zip(texts, parts, strict=True)]
+    weighed = iter(weigh([block.pair for own in blocks for block in own if block.pair]))
+    found = []
+    for text, several, own in zip(texts, parts, blocks, strict=True):
+        written = "".join(part.written for part in several)
+        if not text.codes:
+            found.append(InlineText(written))
+            continue
+        source = Side(text.text, [span for block in own for span in block.sources])
+        target = Side(written, [span for block in own for span in block.targets])
+        aligned, at = list[Block](), [0, 0]
+        for block in own:
+            aligned.append(Block(at[0], at[1], block.weights(next(weighed) if block.pair else None)))
+            at = [at[0] + len(block.sources), at[1] + len(block.targets)]
+        found.append(InlineText(*with_codes(Placement(source, target, aligned, text.codes).place(), source, target)))
+    return found
+
+
+def _blocks(text: InlineText, parts: Sequence[Part]) -> list[_Block]:
+    begin, found = 0, list[_Block]()
+    names = {text.text[slice(*span)] for span in text.protected}
+    for part in parts:
+        atoms = [span for span in text.protected if part.source.begin <= span[0] and span[1] <= part.source.end]
+        cuts = [code.position for code in text.codes if part.source.begin < code.position < part.source.end]
+        own = units(text.text, atoms, cuts, within=part.source)
+        if part.translation is None:
+            copied = text.text[slice(*part.source)] == part.written
+            found.append(_Block(own, moved(own, begin - part.source.begin), None) if copied else _Block([], [], None))
+        else:
+            stretches = _stretches(own, [*cuts, *_neighbours(text, own)])
+            target = units(part.written, occurrences(part.written, names), particles=True)
+            pair = None
+            if len(stretches) > 1:
+                inside = moved(stretches, -part.source.begin)
+                pair = Pair(text.text[slice(*part.source)], inside, part.written, target)
+            found.append(_Block(stretches, moved(target, begin), pair))
+        begin += len(part.written)
+    return found
+
+
+def _neighbours(text: InlineText, own: Sequence[Span]) -> list[int]:
+    """Where the units begin and end that are next to codes without text between them."""
+    points = {code.position for code in text.codes if code.kind == "alone"}
+    points |= {
+        one.position
+        for one, other in zip(text.codes, text.codes[1:], strict=False)
+        if (one.kind, other.kind) == ("open", "close") and one.name == other.name and one.position == other.position
+    }
+    found = list[int]()
+    for position in points:
+        if own and own[0].begin < position < own[-1].end:
+            after = bisect_left(own, position, key=lambda span: span.begin)
+            found += [span.begin for span in own[max(after - 1, 0) : after]]
+            found += [span.end for span in own[after : after + 1]]
+    return found
+
+
+def _stretches(own: Sequence[Span], cuts: Sequence[int]) -> list[Span]:
+    """The units joined to stretches between the cuts."""
+    borders, found, last = sorted(set(cuts)), list[Span](), -1
+    for span in own:
+        number = bisect_left(borders, span.end)
+        if number == last:
+            found[-1] = Span(found[-1].begin, span.end)
+        else:
+            found.append(span)
+        last = number
+    return found
