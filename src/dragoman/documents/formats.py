@@ -47,6 +47,7 @@ KINDS = (
     Kind("Java properties", (".properties",), "properties", "bytes"),
     Kind("Apple strings", (".strings",), "strings", "bytes"),
     Kind("Flutter ARB", (".arb",), "arb", "bytes", needs=True),
+    Kind("XLIFF", (".xlf", ".xliff"), "xliff", "bytes"),
 )  # fmt: skip
 
 ZIP = b"PK"

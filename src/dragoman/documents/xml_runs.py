@@ -1,0 +1,101 @@
+"""What is in an XML element that holds text → items for `documents.runs`, by what its inline elements mean."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Literal
+
+from dragoman.documents.runs import Item, Piece, pieces
+from dragoman.documents.xml_elements import Element, plain_text, unescaped
+from dragoman.text.protect import find_placeholders
+
+Role = Literal["pair", "alone", "open", "close", "kept"]
+"""What an inline element is: a pair of tags around text, a code, one half of a pair of codes, text that is copied."""
+
+_VARIABLES = ("printf", "percent", "brace", "template", "shell")
+_PART = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&[^;<&]*;|[^<&]+", re.DOTALL)
+
+
+def xml_pieces(
+    text: str, element: Element, role: Callable[[Element], tuple[Role, str]], *, lines: bool = False
+) -> list[Piece]:
+    """The units of an element; `role` gives what a child is and a name by which halves find each other.
+
+    With `lines` a line break of the text is one of the translation, otherwise it is white space.
+    """
+    items = list(_items(text, element, role, lines))
+    return list(pieces(_nested(items, text), text))
+
+
+def _items(text: str, element: Element, role: Callable[[Element], tuple[Role, str]], lines: bool) -> Iterator[Item]:
+    at = element.opened
+    for child in element.children:
+        yield from _texts(text, at, child.begin, lines)
+        kind, name = role(child)
+        if kind == "pair":
+            # Two pairs of one name in each other are matched by their nesting.
+            yield Item("open", child.begin, child.opened, name)
+            yield from _items(text, child, role, lines)
+            yield Item("close", child.closing, child.end, name)
+        elif kind == "kept":
+            seen = " ".join(plain_text(text, child).split())
+            yield Item("protected" if seen else "alone", child.begin, child.end, seen)
+        elif kind == "alone":
+            seen = _shown(text, child)
+            only = seen and sum(_shown(text, each) == seen for each in element.children) == 1
+            yield Item("protected" if only else "alone", child.begin, child.end, seen if only else name)
+        else:
+            yield Item(kind, child.begin, child.end, name)
+        at = child.end
+    yield from _texts(text, at, element.closing, lines)
+
+
+def _shown(text: str, element: Element) -> str:
+    """The variable that a code is for, if it is one: a translation is better if the model sees it."""
+    given = [element.attributes.get(each, "") for each in ("equiv-text", "equiv", "disp")]
+    seen = next((each for each in given if each), plain_text(text, element))
+    found = find_placeholders(seen, _VARIABLES) if len(seen) < 100 else []
+    return seen if [(each.begin, each.end) for each in found] == [(0, len(seen))] else ""
+
+
+def _texts(text: str, begin: int, end: int, lines: bool) -> Iterator[Item]:
+    """What is between two tags. A reference is an item of its own: what it means is shorter than what is written."""
+    for match in _PART.finditer(text, begin, end):
+        low, high, raw = match.start(), match.end(), match[0]
+        if raw.startswith("<![CDATA["):
+            inner = raw[9:-3]
+            if inner[:1].isspace():
+                yield Item("text", low, low, " ")
+            if inner.strip():
+                yield Item("text", low, high, inner.strip())
+            if inner[-1:].isspace():
+                yield Item("text", high, high, " ")
+        elif raw.startswith("<"):
+            yield Item("alone", low, high)
+        elif raw.startswith("&"):
+            yield Item("text", low, high, unescaped(raw))
+        elif lines:
+            for part in re.finditer(r"[ \t]*\r?\n|[^\r\n]+", raw):
+                kind: Literal["break", "text"] = "break" if part[0].endswith("\n") else "text"
+                yield Item(kind, low + part.start(), low + part.end(), "\n" if kind == "break" else part[0])
+        else:
+            yield Item("text", low, high, raw)
+
+
+def _nested(items: list[Item], text: str) -> list[Item]:
+    """The same items, where halves that cross a pair of tags or have no partner are codes of their own."""
+    opened: list[int] = []
+    matched: set[int] = set()
+    for index, item in enumerate(items):
+        if item.kind == "open":
+            opened.append(index)
+        elif item.kind == "close" and any(items[each].text == item.text for each in opened):
+            is_tag = text.startswith("</", item.begin)
+            while is_tag and items[opened[-1]].text != item.text:
+                opened.pop()
+            if items[opened[-1]].text == item.text:
+                matched |= {opened.pop(), index}
+    return [
+        replace(item, kind="alone") if item.kind in ("open", "close") and index not in matched else item
+        for index, item in enumerate(items)
+    ]
