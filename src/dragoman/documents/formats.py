@@ -48,6 +48,9 @@ KINDS = (
     Kind("Apple strings", (".strings",), "strings", "bytes"),
     Kind("Flutter ARB", (".arb",), "arb", "bytes", needs=True),
     Kind("XLIFF", (".xlf", ".xliff"), "xliff", "bytes"),
+    Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "android", "bytes"),
+    Kind("Apple .stringsdict", (".stringsdict",), "stringsdict", "bytes"),
+    Kind("TMX", (".tmx",), "tmx", "bytes"),
 )  # fmt: skip
 
 ZIP = b"PK"

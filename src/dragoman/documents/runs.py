@@ -70,10 +70,10 @@ class Lines:
         return bisect_left(self.ends, position) + 1
 
 
-def pieces(items: Sequence[Item], content: str) -> Iterator[Piece]:
+def pieces(items: Sequence[Item], content: str, *, words: bool = True) -> Iterator[Piece]:
     """The units of one run of a file's text: one, or several if it has tags whose other half is elsewhere.
 
-    Two breaks in a row outside of all tags separate units too.
+    Two breaks in a row outside of all tags separate units too. Without `words` those that have no letter are units too.
     """
     partners = _partners(items)
     begin = depth = 0
@@ -84,7 +84,7 @@ def pieces(items: Sequence[Item], content: str) -> Iterator[Piece]:
         border = item.kind in ("open", "close") and index not in partners
         if border or (item.kind == last == "break" and depth == 0):
             low, high = _trimmed(items, partners, begin, index)
-            if has_words(items[low:high]):
+            if has_words(items[low:high]) or (low < high and not words):
                 yield _piece(items[low:high], low, partners, content)
             begin = index + 1
         if item.kind != "text" or item.text.strip():

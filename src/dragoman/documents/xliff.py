@@ -4,18 +4,19 @@ A source in segments (`<seg-source>`, `<mrk mtype="seg">`) has a unit per segmen
 is not, native code inside `<ph>`, `<bpt>`, … is copied. `<alt-trans>` and matches are left alone.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.limits import length_limit
-from dragoman.documents.runs import Piece, written
+from dragoman.documents.rewrite import written
+from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
 from dragoman.documents.xliff_codes import VERSIONS, Version, allowed_length, role
 from dragoman.documents.xml_elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml_runs import xml_pieces
+from dragoman.documents.xml_runs import applied, source_of, xml_pieces
 from dragoman.documents.xml_text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
@@ -74,9 +75,12 @@ def read(path: Path, request: Request) -> Document:
         if key[1] and key in seen:
             notices.append(f"line {entry.holder.line}: the id {key[1]!r} again, as in line {seen[key]}")
         seen.setdefault(key, entry.holder.line)
+        if request.update:
+            parts = [replace(part, pieces=[]) if part.kept else part for part in entry.parts]
+            entry = entry if _is_unfinished(version, entry) else replace(entry, parts=parts)
         if not (request.update and _is_complete(decoded.text, version, entry)):
             skeleton.entries.append(entry)
-            units += _units(decoded.text, entry, scope, update=request.update)
+            units += _units(decoded.text, entry, scope)
     return Document(path, units, skeleton, tuple(notices))
 
 
@@ -128,25 +132,30 @@ def _part(text: str, source: Element, kept: Element | None, scope: _Scope) -> _P
     return _Part(source, xml_pieces(text, source, role, lines=lines), kept)
 
 
+def _is_unfinished(version: Version, entry: _Entry) -> bool:
+    """Whether the state says that the target is none yet."""
+    holder = entry.holder if version.state_of_segment else entry.target
+    return holder is not None and holder.attributes.get("state", "") in version.unfinished
+
+
 def _is_complete(text: str, version: Version, entry: _Entry) -> bool:
     """Whether an entry has its whole translation."""
-    state = (entry.holder if version.state_of_segment else entry.target or entry.holder).attributes.get("state", "")
     has_text = entry.target is not None and bool(plain_text(text, entry.target).strip())
-    return has_text and state not in version.unfinished and all(part.kept for part in entry.parts if part.pieces)
+    return has_text and not _is_unfinished(version, entry) and all(part.kept for part in entry.parts)
 
 
-def _units(text: str, entry: _Entry, scope: _Scope, *, update: bool) -> Iterator[Unit]:
+def _units(text: str, entry: _Entry, scope: _Scope) -> Iterator[Unit]:
     name = entry.holder.attributes.get("resname", "")
     identity = entry.holder.attributes.get("id", "")
     for part in entry.parts:
-        existing = xml_pieces(text, part.kept, role) if part.kept else []
+        existing = xml_pieces(text, part.kept, role, lines=scope.lines, words=False) if part.kept else []
         for piece in part.pieces:
             yield Unit(
                 piece.inline,
                 f"line {part.element.line}" + (f", {identity}" if identity else ""),
                 context="; ".join(each for each in (name, *scope.comments) if each),
                 max_length=scope.limit or length_limit("\n".join(scope.comments)),
-                existing=existing[0].inline if len(existing) == len(part.pieces) == 1 else None,
+                existing=existing[0].inline if existing else None,
             )
 
 
@@ -191,10 +200,10 @@ def _entry_splices(
                     piece,
                     each,
                     lambda part: escape(writable(part), encoding),
-                    lambda begin, end: text[begin:end],
+                    source_of(text),
                 )
                 inside.append(Splice(piece.begin, piece.end, new))
-    body = _applied(text, entry.source.opened, entry.source.closing, inside)
+    body = applied(text, entry.source.opened, entry.source.closing, inside)
     state = version.marked if request.mark else version.translated
     holder, target = entry.holder, entry.target
     if version.state_of_segment:
@@ -231,15 +240,6 @@ def _target_splices(
     before = text[: source.begin]
     indent = before[len(before.rstrip(" \t\r\n")) :]
     yield Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
-
-
-def _applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:
-    """A part of the text with replacements in it."""
-    parts = []
-    for splice in sorted(splices, key=lambda splice: splice.begin):
-        parts += [text[begin : splice.begin], splice.written]
-        begin = splice.end
-    return "".join([*parts, text[begin:end]])
 
 
 def _language_splices(decoded: Decoded, root: Element, version: Version, target: str) -> Iterator[Splice]:

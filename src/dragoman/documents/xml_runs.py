@@ -1,12 +1,15 @@
 """What is in an XML element that holds text → items for `documents.runs`, by what its inline elements mean."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from dragoman.documents.runs import Item, Piece, pieces
+from dragoman.documents.splice import Splice
 from dragoman.documents.xml_elements import Element, plain_text, unescaped
+from dragoman.text.inline import InlineText
 from dragoman.text.protect import find_placeholders
 
 Role = Literal["pair", "alone", "open", "close", "kept"]
@@ -17,25 +20,62 @@ _PART = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&[^;<&]*;|[^<&]+",
 
 
 def xml_pieces(
-    text: str, element: Element, role: Callable[[Element], tuple[Role, str]], *, lines: bool = False
+    text: str,
+    element: Element,
+    role: Callable[[Element], tuple[Role, str]],
+    *,
+    lines: bool = False,
+    words: bool = True,
+    texts: Callable[[str, int, int], Iterator[Item]] | None = None,
 ) -> list[Piece]:
-    """The units of an element; `role` gives what a child is and a name by which halves find each other.
+    """The units of an element, by default those that have words.
 
-    With `lines` a line break of the text is one of the translation, otherwise it is white space.
+    `role` is what a child is, and a name by which halves of a pair find each other. With `lines` a line break of the
+    text is one of the translation, otherwise it is white space. `texts` gives the items between two tags, where a
+    format has escapes of its own.
     """
-    items = list(_items(text, element, role, lines))
-    return list(pieces(_nested(items, text), text))
+    items = list(_items(text, element, role, texts or partial(_texts, lines=lines)))
+    found = pieces(_nested(items, text), text, words=words)
+    return [piece for piece in found if not words or _has_words(piece.inline)]
 
 
-def _items(text: str, element: Element, role: Callable[[Element], tuple[Role, str]], lines: bool) -> Iterator[Item]:
+def _has_words(inline: InlineText) -> bool:
+    """Whether there is a letter outside what is copied."""
+    copied = bytearray(len(inline.text))
+    spans = [*inline.protected, *((each.begin, each.end) for each in find_placeholders(inline.text, _VARIABLES))]
+    for begin, end in spans:
+        copied[begin:end] = b"x" * (end - begin)
+    return any(each.isalpha() for each, skip in zip(inline.text, copied, strict=True) if not skip)
+
+
+def source_of(text: str) -> Callable[[int, int], str]:
+    """What a file has between two positions."""
+    return lambda begin, end: text[begin:end]
+
+
+def applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:
+    """A part of a text with replacements in it."""
+    parts = []
+    for splice in sorted(splices, key=lambda splice: splice.begin):
+        parts += [text[begin : splice.begin], splice.written]
+        begin = splice.end
+    return "".join([*parts, text[begin:end]])
+
+
+def _items(
+    text: str,
+    element: Element,
+    role: Callable[[Element], tuple[Role, str]],
+    texts: Callable[[str, int, int], Iterator[Item]],
+) -> Iterator[Item]:
     at = element.opened
     for child in element.children:
-        yield from _texts(text, at, child.begin, lines)
+        yield from texts(text, at, child.begin)
         kind, name = role(child)
         if kind == "pair":
             # Two pairs of one name in each other are matched by their nesting.
             yield Item("open", child.begin, child.opened, name)
-            yield from _items(text, child, role, lines)
+            yield from _items(text, child, role, texts)
             yield Item("close", child.closing, child.end, name)
         elif kind == "kept":
             seen = " ".join(plain_text(text, child).split())
@@ -47,7 +87,7 @@ def _items(text: str, element: Element, role: Callable[[Element], tuple[Role, st
         else:
             yield Item(kind, child.begin, child.end, name)
         at = child.end
-    yield from _texts(text, at, element.closing, lines)
+    yield from texts(text, at, element.closing)
 
 
 def _shown(text: str, element: Element) -> str:
@@ -58,7 +98,7 @@ def _shown(text: str, element: Element) -> str:
     return seen if [(each.begin, each.end) for each in found] == [(0, len(seen))] else ""
 
 
-def _texts(text: str, begin: int, end: int, lines: bool) -> Iterator[Item]:
+def _texts(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
     """What is between two tags. A reference is an item of its own: what it means is shorter than what is written."""
     for match in _PART.finditer(text, begin, end):
         low, high, raw = match.start(), match.end(), match[0]
@@ -75,7 +115,8 @@ def _texts(text: str, begin: int, end: int, lines: bool) -> Iterator[Item]:
         elif raw.startswith("&"):
             yield Item("text", low, high, unescaped(raw))
         elif lines:
-            for part in re.finditer(r"[ \t]*\r?\n|[^\r\n]+", raw):
+            # Blank lines too are one break: an element is one unit.
+            for part in re.finditer(r"(?:[ \t]*\r?\n)+|[^\r\n]+", raw):
                 kind: Literal["break", "text"] = "break" if part[0].endswith("\n") else "text"
                 yield Item(kind, low + part.start(), low + part.end(), "\n" if kind == "break" else part[0])
         else:
