@@ -29,8 +29,14 @@ class Kind:
         """Whether the locations of its units are keys, by which an earlier translation is found again."""
         return self.module in KEYED
 
+    @property
+    def checked(self) -> bool:
+        """Whether its `write` reads again what it writes, because codes and attributes change places in it."""
+        return self.module in CHECKED
+
 
 # By modules.
+CHECKED = frozenset(("html", "markdown", "subtitles", "rst", "latex"))
 KEYED = frozenset(("json", "arb", "properties", "strings", "yaml", "android", "stringsdict"))
 
 KINDS = (

@@ -5,13 +5,14 @@ Everything else stays byte for byte. Text of a translation is escaped, so that i
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.html_spans import attribute_spans, found_in, tokens
-from dragoman.documents.rewrite import splices, written
+from dragoman.documents.rewrite import check_pieces, splices, written
 from dragoman.documents.runs import Lines, Piece
 from dragoman.documents.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
@@ -47,10 +48,24 @@ def _encoding(path: Path, head: bytes) -> str:
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
     """The same file with the translations in place and, if there are any, the language of `<html>`."""
     decoded, found = document.skeleton
-    changes = splices(decoded.text, found, translations, lambda *each: written_html(decoded, *each))
+    given = list(translations)
+    changes = splices(decoded.text, found, given, lambda *each: written_html(decoded, *each))
     if changes:
         changes = sorted([*changes, *_language(decoded.text, request.target)], key=lambda splice: splice.begin)
+        _check(document, given, decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text)
     file.writelines(spliced(decoded, changes))
+
+
+def _check(document: Document, translations: list[InlineText | None], content: str) -> None:
+    """Raise DataError unless the page has the translations, and the tags of its source."""
+    decoded, found = document.skeleton
+    expected = [(piece, new or piece.inline) for piece, new in zip(found, translations, strict=True)]
+    check_pieces(document.path, expected, found_in(content))
+    tags = [
+        Counter((token.kind, token.name) for token in tokens(each) if token.name) for each in (decoded.text, content)
+    ]
+    if tags[0] != tags[1]:
+        raise DataError(f"{document.path}: its translation has other tags; nothing was written, please report it")
 
 
 def written_html(decoded: Decoded, piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:

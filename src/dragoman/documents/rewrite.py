@@ -1,11 +1,13 @@
 """Translations of the pieces of a run → splices: the same tags, breaks and protected spans around the new text."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from dragoman.documents.document import Translations
 from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Splice
+from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
 
 
@@ -84,3 +86,26 @@ def _outside(inner: Sequence[Splice], outer: Iterator[Splice]) -> Iterator[Splic
             current = next(outer, None)
         if current is None or splice.begin < current.begin:
             yield splice
+
+
+def check_pieces(path: Path, expected: Iterable[tuple[Piece, InlineText]], found: Iterable[Piece]) -> None:
+    """Raise DataError unless the texts are those that were to be written; an attribute moves with its tag."""
+    old = list(expected)
+    new = [(piece, piece.inline) for piece in found]
+    for where in (False, True):
+        texts = [[text.text for piece, text in each if bool(piece.where) == where] for each in (old, new)]
+        check_letters(path, *(sorted(each) if where else each for each in texts))
+
+
+def check_letters(path: Path, expected: Iterable[str], found: Iterable[str]) -> None:
+    """Raise DataError with the first difference, if the letters of these texts are not the same."""
+    one, two = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, found))
+    if one != two:
+        at = next(
+            (index for index, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
+        )
+        here = slice(max(0, at - 8), at + 24)
+        raise DataError(
+            f"{path}: its translation could not be read again ({two[here]!r} instead of {one[here]!r}); "
+            "nothing was written, please report it"
+        )

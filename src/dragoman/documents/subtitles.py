@@ -11,7 +11,7 @@ from typing import IO
 from dragoman.documents.cue_lines import Limits, divided, limits_of, width, wrapped
 from dragoman.documents.cues import Cue, cues, sentences
 from dragoman.documents.document import Document, Request, Translations, Unit
-from dragoman.documents.rewrite import written
+from dragoman.documents.rewrite import check_letters, written
 from dragoman.documents.runs import Lines, Piece
 from dragoman.documents.splice import Splice, decode, spliced
 from dragoman.errors import DataError
@@ -26,8 +26,8 @@ _ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\xa0", "&nbsp;"))
 def read(path: Path, request: Request) -> Document:
     """The sentences of a file of subtitles. Raises DataError for a file that has no cues or no signature."""
     decoded = decode(path, path.read_bytes())
-    webvtt = path.suffix.lower() == ".vtt"
-    if webvtt and not _WEBVTT.match(decoded.text):
+    webvtt = _WEBVTT.match(decoded.text) is not None
+    if path.suffix.lower() == ".vtt" and not webvtt:
         raise DataError(f"{path}:1: the first line is not WEBVTT; is it another format?")
     found = cues(decoded.text, webvtt=webvtt)
     if not found and not webvtt:
@@ -71,7 +71,9 @@ def write(document: Document, translations: Translations, request: Request, file
     match = re.search(r"\r\n?|\n", decoded.text)
     end = match[0] if match else "\n"
     changes = []
+    expected = []
     for group, translation in zip(groups, translations, strict=True):
+        expected.append(_joined(group).text)
         if translation is None or translation.text == _joined(group).text:
             continue
         location = f"line {lines.at(group[0][1].begin)}"
@@ -79,6 +81,7 @@ def write(document: Document, translations: Translations, request: Request, file
         if parts is None:
             document.remarks.append(f"{location}: the translation has fewer words than cues and stays untranslated")
             continue
+        expected[-1] = _escaped(translation.text, False, "") if not webvtt else translation.text
         for (cue, piece), part in zip(group, parts, strict=True):
             part = _broken(part, cue, piece, limits)
             text = written(
@@ -88,6 +91,9 @@ def write(document: Document, translations: Translations, request: Request, file
             if not _is_long(cue, own):
                 hard = _hard(part, cue, limits, own)
                 document.remarks.extend(f"line {lines.at(piece.begin)}: {each}" for each in hard)
+    again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
+    found = cues(again, webvtt=webvtt)
+    check_letters(document.path, expected, [piece.inline.text for cue in found for piece in cue.pieces])
     file.writelines(spliced(decoded, changes))
 
 

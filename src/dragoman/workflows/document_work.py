@@ -205,8 +205,11 @@ class DocumentWork:
                 with path.open("wb") as file:
                     texts = (found.inline for _, found in self._translations(job, document))
                     load(source.kind).write(document, texts, self.request, file)
-                again = (found.inline for _, found in self._translations(job, document))
-                check_written(path, source.kind, self.request, document, again)
+                for remark in document.remarks:
+                    self.listener.on_warning(f"{source.path}: {remark}")
+                if not source.kind.checked:
+                    again = (found.inline for _, found in self._translations(job, document))
+                    check_written(path, source.kind, self.request, document, again)
                 if _state(source.path.stat()) != job.state:
                     raise DataError(f"{source.path}: changed while it was translated; translate it again")
         except (DragomanError, OSError) as error:
