@@ -89,7 +89,7 @@ def shown(source: InlineText) -> str:
 def inline(text: str) -> InlineText:
     """The other way."""
     plain, codes = "", list[Code]()
-    for at, piece in enumerate(re.split(r"\{(/?\d+/?)\}", text)):
+    for at, piece in enumerate(re.split(r"\{(/?\w+/?)\}", text)):
         if at % 2:
             kind = "close" if piece.startswith("/") else "alone" if piece.endswith("/") else "open"
             codes.append(Code(len(plain), kind, piece.strip("/")))  # type: ignore[arg-type]

@@ -49,6 +49,8 @@ KINDS = (
     Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
     Kind("table", (".csv", ".tsv"), "table", "bytes"),
     Kind("Excel", (".xlsx", ".xlsm"), "xlsx", "tree", needs=True, zipped=True),
+    Kind("EPUB", (".epub",), "epub", "tree", needs=True, zipped=True),
+    Kind("OpenDocument text", (".odt", ".ott"), "odt", "tree", needs=True, zipped=True),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "pptx", "tree", needs=True, zipped=True),
     Kind("Java properties", (".properties",), "properties", "bytes"),
     Kind("Apple strings", (".strings",), "strings", "bytes"),
