@@ -129,7 +129,7 @@ def python_reads(text: str) -> list[list[str]]:
 
 
 @given(ROWS, st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_cells_are_those_of_pythons_reader(rows: list[list[str]], quoted: bool) -> None:
     file = io.StringIO(newline="")
     csv.writer(file, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL).writerows(rows)

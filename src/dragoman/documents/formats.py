@@ -59,6 +59,7 @@ KINDS = (
     Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "android", "bytes"),
     Kind("Apple .stringsdict", (".stringsdict",), "stringsdict", "bytes"),
     Kind("TMX", (".tmx",), "tmx", "bytes"),
+    Kind("YAML", (".yaml", ".yml"), "yaml", "bytes", needs=True),
 )  # fmt: skip
 
 ZIP = b"PK"

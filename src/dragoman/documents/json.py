@@ -115,10 +115,15 @@ def encoder(decoded: Decoded) -> Callable[[Value, str], str]:
 
 def language(texts: Sequence[Text], request: Request) -> list[Splice]:
     """The tag of the source's language, where the file says that it is in it, becomes the target's."""
-    return [Splice(text.begin, text.end, json.dumps(request.target)) for text in texts if names_language(text, request)]
+    return [
+        Splice(text.begin, text.end, json.dumps(request.target))
+        for text in texts
+        if names_language(text, request) and text.text.replace("_", "-").lower() == request.source.lower()
+    ]
 
 
 def names_language(text: Text, request: Request) -> bool:
-    """Whether a string is the tag of the source's language, in the outermost object."""
+    """Whether a string is the tag of one of the two languages, in the outermost object."""
     tag = text.text.replace("_", "-").lower()
-    return len(text.keys) == 1 and text.keys[0] in _LANGUAGE_KEYS and tag == request.source.lower()
+    is_setting = len(text.keys) == 1 and text.keys[0] in _LANGUAGE_KEYS
+    return is_setting and tag in (request.source.lower(), request.target.lower())

@@ -188,8 +188,11 @@ def _restored(part: Passage, source: InlineText, translation: InlineText, kept: 
     for shown, text in kept:
         waiting[shown].append(text)
 
+    # An earlier translation may have variables that the source has no more; what only looks like one is text.
+    named = len(translation.protected) >= len(source.protected)
+
     def verbatim(shown: str) -> str:
-        return waiting[shown].popleft() if waiting[shown] else part.escape(shown)
+        return waiting[shown].popleft() if waiting[shown] else shown if named else part.escape(shown)
 
     def tag(text: str) -> str:
         # A tag may have kept pieces inside: `<a href="{url}">`.
@@ -200,7 +203,7 @@ def _restored(part: Passage, source: InlineText, translation: InlineText, kept: 
 
     tags = {(code.kind, code.name): tag(code.text) for code in source.codes}
     events = [
-        (code.position, 1, number, tags[code.kind, code.name], code.position)
+        (code.position, 1, number, tags.get((code.kind, code.name)) or code.text, code.position)
         for number, code in enumerate(translation.codes)
     ]
     for begin, end in _protected(source, translation):
