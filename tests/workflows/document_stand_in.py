@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 from dragoman.config import DecodeConfig
 from dragoman.control.pairs import LanguagePair
 from dragoman.text.inline import InlineText
+from dragoman.text.protect import find_placeholders
 from dragoman.translation import Candidate, Flag, Translation
 from dragoman.translator import Translator
 
@@ -19,7 +20,7 @@ class Found(NamedTuple):
 
 
 class Capitals:
-    """Says everything louder; flags what has the word `odd`. After `stop_after` texts it is interrupted."""
+    """Capitals outside of placeholders; what has the word `odd` is flagged. Interrupted after `stop_after` texts."""
 
     def __init__(self, stop_after: int | None = None, pair: LanguagePair | None = None) -> None:
         self.pair = pair or LanguagePair("en", "de")
@@ -40,10 +41,14 @@ class Capitals:
             raise KeyboardInterrupt
         self.asked.append([text.text for text in texts])
         self.limits += list(max_lengths or ())
-        return [self._found(text) for text in texts]
+        return [self._found(text, own) for text, own in zip(texts, patterns or [None] * len(texts), strict=True)]
 
-    def _found(self, text: InlineText) -> Found:
-        written = "".join(one.upper() if len(one.upper()) == 1 else one for one in text.text)
+    def _found(self, text: InlineText, patterns: tuple[str, ...] | None) -> Found:
+        copied = {at for span in text.protected for at in range(*span)}
+        copied |= {at for one in find_placeholders(text.text, patterns) for at in range(one.begin, one.end)}
+        written = "".join(
+            one if at in copied or len(one.upper()) > 1 else one.upper() for at, one in enumerate(text.text)
+        )
         flags = (Flag("length", "is odd"),) if "odd" in text.text else ()
         return Found(Translation(text.text, (Candidate(written, 0.0, 0.0),), flags), replace(text, text=written))
 
