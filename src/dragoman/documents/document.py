@@ -62,6 +62,8 @@ class Document:
     """What a person should know: "a digital signature, which is no longer valid"."""
     remarks: list[str] = field(default_factory=list)
     """What `write` adds for people: "line 4: not translated, because the markup around it would change"."""
+    again: Request | None = None
+    """What the reader of its translation is asked for, where that is not the same: the columns that were guessed."""
 
 
 Translations = Iterable[InlineText | None]

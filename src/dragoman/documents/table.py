@@ -12,7 +12,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -65,7 +65,9 @@ def read(path: Path, request: Request) -> Document:
     if formulas:
         lines = ", ".join(formulas[:10]) + (", …" if len(formulas) > 10 else "")
         notices.append(f"cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line {lines}")
-    return document_of(path, Values(decoded, values, _encoder(decoded, delimiter)), notices)
+    found = document_of(path, Values(decoded, values, _encoder(decoded, delimiter)), notices)
+    guessed = not request.columns and all(value.target is None for value in values)
+    return replace(found, again=replace(request, columns=tuple(map(str, sorted(chosen))))) if guessed else found
 
 
 def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:

@@ -5,6 +5,7 @@ left out of the comparison, because formats fold it, and so are the borders of u
 is one unit or two depending on where it was divided.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -15,6 +16,9 @@ from dragoman.documents.formats import Kind, read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.text.inline import InlineText
 
+# What a table adds to a text that a spreadsheet would run.
+_QUOTED_FORMULA = re.compile(r"^'(?=[=+\-@＝＋－＠])")
+
 Located = Iterator[tuple[str, InlineText]]
 
 
@@ -22,7 +26,7 @@ def check_written(
     path: Path, kind: Kind, request: Request, document: Document, translations: Iterable[InlineText | None]
 ) -> None:
     """Raise DataError if the document at `path` does not have these translations of the units of `document`."""
-    everything = replace(request, update=False)
+    everything = replace(document.again or request, update=False)
     try:
         found = read_document(path, kind, everything).units
         whole = read_document(document.path, kind, everything).units if request.update else document.units
@@ -77,7 +81,7 @@ def _next(texts: Located, codes: Counter[str], where: str) -> tuple[str, str]:
     """The next text that is not empty, without white space; its codes are counted."""
     for location, inline in texts:
         codes.update(code.kind for code in inline.codes)
-        if text := "".join(inline.text.split()):
+        if text := _QUOTED_FORMULA.sub("", "".join(inline.text.split())):
             return location, text
     return where, ""
 
