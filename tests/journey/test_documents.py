@@ -1,8 +1,8 @@
 """Real documents in, real documents out: every format, by the way that `dragoman translate FILE` takes.
 
 The documents are a small set of our own, and all of $DRAGOMAN_DATA/documents where that is. What is not translated
-comes back: the same bytes, or the same parts and an equal tree. What is translated is valid for those who made the format:
-msgfmt, xmllint, LibreOffice, epubcheck, where they are installed.
+comes back: the same bytes, or the same parts and an equal tree. What is translated is valid for those who made the
+format: msgfmt, xmllint, LibreOffice, epubcheck, where they are installed.
 """
 
 import io
