@@ -284,3 +284,20 @@ def test_an_update_keeps_what_an_earlier_translation_has(tmp_path: Path) -> None
     run([source], out, again, update=True)
     assert again.asked == []
     assert out.read_text(encoding="utf-8") == '{"a": "eins", "b": {"c": "TWO", "d": "NEW"}}'
+
+
+def test_remarks_of_a_writer_are_to_be_looked_at(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = plain.write
+
+    def remarking(document: Any, translations: Any, request: Any, file: Any) -> None:
+        write(document, translations, request, file)
+        document.remarks.extend(["line 3: too fast to read", "line 99: gone"])
+
+    monkeypatch.setattr(plain, "write", remarking)
+    result = run([folder / "a.txt"], tmp_path / "out.txt")
+    assert (result.flagged, result.files[0].flagged) == (2, 2)
+    assert result.review is not None
+    assert result.review.read_text(encoding="utf-8").splitlines()[1:] == [
+        "a.txt\tline 3\ttwo\tTWO\ttoo fast to read",
+        "a.txt\tline 99\t\t\tgone",
+    ]

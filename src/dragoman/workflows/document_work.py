@@ -205,8 +205,6 @@ class DocumentWork:
                 with path.open("wb") as file:
                     texts = (found.inline for _, found in self._translations(job, document))
                     load(source.kind).write(document, texts, self.request, file)
-                for remark in document.remarks:
-                    self.listener.on_warning(f"{source.path}: {remark}")
                 if not source.kind.checked:
                     again = (found.inline for _, found in self._translations(job, document))
                     check_written(path, source.kind, self.request, document, again)
@@ -218,13 +216,21 @@ class DocumentWork:
             return
         finally:
             job.document = None
-        rows = [
-            Row(str(source.name), unit.location, unit.source.text, found.inline.text, found.why)
-            for unit, found in self._translations(job, document)
-            if found.why
-        ]
+        rows = list(self._rows(job, document))
         self.journal.add_file(job.target, rows)
         self.files.append(TranslatedDocument(source.path, job.target, job.units, len(rows)))
+
+    def _rows(self, job: Job, document: Document) -> Iterator[Row]:
+        """What a person should look at: warnings of translations, and remarks of the writer."""
+        remarks: dict[str, list[tuple[str, str]]] = {}
+        for remark in document.remarks:
+            location, _, text = remark.partition(": ")
+            remarks.setdefault(location, []).append(("format", text or location))
+        for unit, found in self._translations(job, document):
+            if why := (*found.why, *remarks.pop(unit.location, ())):
+                yield Row(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
+        for location, texts in remarks.items():
+            yield Row(str(job.source.name), location, "", "", tuple(texts))
 
 
 def _numbered(units: Iterable[Unit]) -> Iterator[tuple[tuple[str, int], Unit]]:
