@@ -103,3 +103,15 @@ def test_a_cleaning_that_is_stopped_leaves_nothing(tmp_path: Path, signal_number
         said = process.communicate()[1]
     assert (process.returncode, list(tmp_path.glob("out/*")), list(tmp_path.glob("out/.*"))) == (130, [], [])
     assert said.splitlines()[-1] == "dragoman: interrupted"
+
+
+def test_convert_writes_the_pairs_of_bilingual_documents(dragoman: Any, tmp_path: Path) -> None:
+    unit = "<tu><tuv xml:lang='en'><seg>Open</seg></tuv><tuv xml:lang='ko'><seg>열기</seg></tuv></tu>"
+    (tmp_path / "a.tmx").write_text(f"<tmx><body>{unit}</body></tmx>", encoding="utf-8")
+    command = ["data", "convert", tmp_path / "a.tmx", "-o", tmp_path / "a.tsv", "--from", "en", "--to", "ko"]
+    done = dragoman(*command)
+    assert (done.code, done.err.split()[:2]) == (0, ["1", "pair"])
+    assert (tmp_path / "a.tsv").read_text("utf-8") == "Open\t열기\n"
+    assert dragoman(*command).code == 2
+    done = dragoman(*command, "--force", "--json")
+    assert json.loads(done.out)["pairs"] == 1

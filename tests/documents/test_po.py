@@ -234,6 +234,59 @@ def test_limits_in_comments() -> None:
         assert length_limit(comment) is None, comment
 
 
+FORMATS = """msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+#, c-format
+msgid "%d%% of %s, %*d"
+msgstr ""
+
+#, c-format
+msgid "%d files in %-10s"
+msgstr ""
+
+#, python-format
+msgid "%(n)d of %r"
+msgstr ""
+
+#, python-brace-format
+msgid "{a.b:>{width}} {{x}}"
+msgstr ""
+
+#, no-c-format
+msgid "50% done"
+msgstr ""
+"""
+
+
+def test_flags_say_what_a_directive_is(tmp_path: Path) -> None:
+    units = list(opened(tmp_path, FORMATS).units)
+    found = [[unit.source.text[begin:end] for begin, end in unit.source.protected] for unit in units]
+    assert found == [
+        ["%d", "%%", "%s", "%*d"],
+        ["%1$d", "%2$-10s"],
+        ["%(n)d", "%r"],
+        ["{a.b:>{width}}", "{{", "}}"],
+        [],
+    ]
+    assert [unit.patterns is None for unit in units] == [True, True, True, True, False]
+    assert units[4].patterns is not None
+    assert "printf" not in units[4].patterns
+
+
+def test_directives_of_c_may_change_places(tmp_path: Path) -> None:
+    document = opened(tmp_path, FORMATS)
+    for text, expected in (
+        ("%1$d개의 파일: %2$-10s", "%d개의 파일: %-10s"),
+        ("%2$-10s의 파일 %1$d개", "%2$-10s의 파일 %1$d개"),
+    ):
+        result = written(document, [None, InlineText(text), None, None, None])
+        assert f'msgstr "{expected}"' in result
+        accepted(result, tmp_path)
+        again = list(opened(tmp_path, result).units)[1]
+        assert again.existing == InlineText(text)
+
+
 @needs_data
 @pytest.mark.parametrize("path", real("po"), ids=lambda path: path.name)
 def test_real_files(path: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`dragoman data check | clean | split | mix`: report on the text of a run, repair it, split or mix it."""
+"""`dragoman data check | clean | split | mix | convert`: report on the text of a run, repair it, split or mix it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,6 +15,7 @@ from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import refuse_unwritable_file, storage_error
 from dragoman.workflows.check_page import refuse_other_file, write_page
 from dragoman.workflows.clean import clean_data
+from dragoman.workflows.convert import convert_data
 from dragoman.workflows.data import REJECTS, check_data, split_data, split_parts
 from dragoman.workflows.mix import mix_data
 
@@ -136,3 +137,15 @@ def mix(config: Path, overrides: Sequence[str], as_json: bool, *, force: bool) -
         say(f"{corpus.mixed:>12,}  {share:5.1f} %  of {corpus.pairs:>12,}  {corpus.domain}")
     say(f"{result.pairs:>12,}  {'pairs':7}  {result.files[0]}")
     say(f"Next: {program()} data check {config}")
+
+
+def convert(files: Sequence[Path], output: Path, as_json: bool, *, source: str, target: str, force: bool) -> None:
+    """Write the pairs of bilingual documents, and report how many each has."""
+    with sigterm_interrupts():
+        result = convert_data(files, output, source=source, target=target, force=force)
+    if as_json:
+        print_json({"schema": "dragoman.data.convert/1", **asdict(result)})
+        return
+    for name, count in result.files.items():
+        say(f"{count:>12,}  {'pair' if count == 1 else 'pairs'}  {shown(name)}")
+    say(f"{result.pairs:>12,}  in {shown(str(result.output))}")

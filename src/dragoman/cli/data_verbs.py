@@ -92,6 +92,24 @@ def data_mix(config: Config, overrides: Overrides = None, force: Force = False, 
     mix(config, overrides or [], as_json, force=force)
 
 
+@data_app.command("convert")
+def data_convert(
+    files: Annotated[list[Path], typer.Argument(help="Bilingual documents: .tmx, .po, .xlf, .xliff.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .tsv to write: source, tab, target.")],
+    source: Annotated[str, typer.Option("--from", help="Language of the first column, e.g. en.")],
+    target: Annotated[str, typer.Option("--to", help="Language of the second column, e.g. ko.")],
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write the pairs of translation memories and other bilingual documents as text to train on.
+
+    Inline codes are left out; of PO and XLIFF files only finished translations are taken.
+    """
+    from dragoman.cli.data import convert
+
+    convert(files, output, as_json, source=source, target=target, force=force)
+
+
 def _target_and_keys(rest: list[str] | None) -> tuple[Path | None, list[str]]:
     """The file of the other side, if one is given, and the configuration keys."""
     target, keys = split_keys(rest)

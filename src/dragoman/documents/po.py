@@ -14,6 +14,7 @@ import polib
 
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.limits import length_limit
+from dragoman.documents.po_formats import directives, numbered, patterns, unnumbered
 from dragoman.documents.po_header import Header, header_of, header_splices
 from dragoman.documents.po_lines import Layout, Message, layout, messages
 from dragoman.documents.po_plurals import Plurals
@@ -130,12 +131,14 @@ def _slots(message: Message, entry: polib.POEntry, rule: Plurals, update: bool) 
 def _unit(slot: _Slot) -> Unit:
     entry = slot.entry
     existing = next((text for form in reversed(slot.forms) if (text := slot.existing(form).strip())), None)
+    source = numbered(slot.source.strip(), entry.flags)
     return Unit(
-        InlineText(slot.source.strip()),
+        InlineText(source, protected=directives(source, entry.flags)),
         f"line {slot.message.line}",
         context="; ".join(" ".join(each.split()) for each in (entry.msgctxt, entry.comment) if each),
+        patterns=patterns(entry.flags),
         max_length=length_limit(f"{entry.comment}\n{entry.tcomment}"),
-        existing=InlineText(existing) if existing else None,
+        existing=InlineText(numbered(existing, entry.flags)) if existing else None,
     )
 
 
@@ -170,6 +173,7 @@ def _texts(slot: _Slot, unit: Unit, text: str, update: bool) -> dict[int | None,
     before, _, after = _SPACE.fullmatch(slot.source).groups()  # type: ignore[union-attr]  # it matches any text
     kept = update and not slot.entry.fuzzy
     same = unit.existing is not None and unit.existing.text == text
+    text = unnumbered(text, slot.entry.flags, slot.source)
     return {form: before + text + after for form in slot.forms if not (slot.existing(form) and (kept or same))}
 
 
