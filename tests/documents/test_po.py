@@ -274,6 +274,20 @@ def test_flags_say_what_a_directive_is(tmp_path: Path) -> None:
     assert "printf" not in units[4].patterns
 
 
+def test_a_format_string_that_lost_a_directive_is_fuzzy(tmp_path: Path) -> None:
+    document = opened(tmp_path, FORMATS)
+    texts = ["%d%% %s, %*d", "%1$d개의 파일", "%(n)d와 %r, 그리고 100%", "{a.b:>{width}} {{x}", "50% 됨"]
+    result = written(document, [InlineText(text) for text in texts])
+    assert ["fuzzy" in entry.flags for entry in polib.pofile(result)] == [False, True, True, True, False]
+    accepted(result, tmp_path)
+
+
+def test_arguments_without_names_keep_their_order(tmp_path: Path) -> None:
+    content = FORMATS.replace("%(n)d of %r", "%d of %s")
+    result = written(opened(tmp_path, content), [None, None, InlineText("%s의 %d"), None, None])
+    assert polib.pofile(result)[2].flags == ["fuzzy", "python-format"]
+
+
 def test_directives_of_c_may_change_places(tmp_path: Path) -> None:
     document = opened(tmp_path, FORMATS)
     for text, expected in (

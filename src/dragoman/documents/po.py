@@ -2,11 +2,12 @@
 
 Only the `msgstr` of a message whose translation changes is written again, in the wrapping of the file. The header names
 the target language and its plural rule. A fuzzy message counts as not translated: with `update` it is translated again.
+A translation of a format string that lost a directive is fuzzy, so that no program uses it before a person looked.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +15,7 @@ import polib
 
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.limits import length_limit
-from dragoman.documents.po_formats import directives, numbered, patterns, unnumbered
+from dragoman.documents.po_formats import directives, is_kept, numbered, patterns, unnumbered
 from dragoman.documents.po_header import Header, header_of, header_splices
 from dragoman.documents.po_lines import Layout, Message, layout, messages
 from dragoman.documents.po_plurals import Plurals
@@ -148,16 +149,21 @@ def write(document: Document, translations: Translations, request: Request, file
     units: list[Unit] = list(document.units)
     written: dict[int, dict[int | None, str]] = {}
     owners: dict[int, _Slot] = {}
+    broken: set[int] = set()
     for slot, unit, translation in zip(skeleton.slots, units, translations, strict=True):
         if translation is not None:
             texts = _texts(slot, unit, translation.text, request.update)
             written.setdefault(id(slot.message), {}).update(texts)
             owners[id(slot.message)] = slot
+            if texts and not is_kept(unit.source.text, translation.text, slot.entry.flags):
+                broken.add(id(slot.message))
     splices = [
         splice
         for key, texts in written.items()
         if texts
-        for splice in _message_splices(owners[key], texts, skeleton, request)
+        for splice in _message_splices(
+            owners[key], texts, skeleton, replace(request, mark=request.mark or key in broken)
+        )
     ]
     decoded = skeleton.decoded
     if splices:

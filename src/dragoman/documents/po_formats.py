@@ -7,6 +7,7 @@ they did not.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection
 
 from dragoman.config.decode import PLACEHOLDERS
@@ -35,6 +36,24 @@ def directives(text: str, flags: Collection[str]) -> tuple[tuple[int, int], ...]
         if not spans or begin >= spans[-1][1]:
             spans.append((begin, end))
     return tuple(spans)
+
+
+def is_kept(source: str, text: str, flags: Collection[str]) -> bool:
+    """Whether a translation is a format string that takes the arguments of its source."""
+    texts = [source, text]
+    listed = [[each[begin:end] for begin, end in directives(each, flags)] for each in texts]
+    counted = [Counter(each for each in found if each != "%%") for found in listed]
+    # Without names and numbers they take the arguments one after another.
+    ordered = [[each for each in found if re.match(r"%(?![(%]|\d+\$)", each)] for found in listed]
+    return counted[0] == counted[1] and ordered[0] == ordered[1] and _stray(text, flags) <= _stray(source, flags)
+
+
+def _stray(text: str, flags: Collection[str]) -> int:
+    """How many characters would begin a directive and do not."""
+    grammars = {_GRAMMARS[flag] for flag in flags if flag in _GRAMMARS} - {_QT}
+    for begin, end in reversed(directives(text, flags)):
+        text = text[:begin] + text[end:]
+    return sum(text.count(each) for each in ("{}" if grammars == {_BRACE} else "%" if grammars else ""))
 
 
 def patterns(flags: Collection[str]) -> tuple[str, ...] | None:
