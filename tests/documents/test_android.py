@@ -70,7 +70,7 @@ def test_translations_are_escaped_for_xml_and_for_android(tmp_path: Path) -> Non
     texts: list[InlineText | None] = [None] * len(list(document.units))
     texts[3:6] = [InlineText("@한 줄\n'<b>' & \"C:\\\""), InlineText("?월요일"), None]
     result = written(document, texts)
-    assert r"""<string name="two">\@한 줄\n\'&lt;b&gt;\' &amp; \"C:\\\"</string>""" in result
+    assert r"""<string name="two">\@한 줄\n\'&lt; b&gt;\' &amp; \"C:\\\"</string>""" in result
     assert r"<item>\?월요일</item>" in result
     again = list(opened(tmp_path, result).units)
     assert again[4].source.text == "?월요일"
@@ -110,3 +110,11 @@ def test_real_files(path: Path, tmp_path: Path) -> None:
     ]
     again = list(opened(tmp_path, written(document, moved)).units)
     assert [unit.source.text for unit in again] == [each.text for each in moved]
+
+
+def test_a_tag_around_the_whole_translation_is_no_damage(tmp_path: Path) -> None:
+    document = opened(tmp_path, SAMPLE)
+    units = list(document.units)
+    codes = tuple(type(code)(at, code.kind, code.name) for at, code in zip((0, 3), units[0].source.codes, strict=True))
+    texts = [InlineText("멈추", codes), *[None] * (len(units) - 1)]
+    assert '<string name="dont">"<b>멈추</b>"</string>' in written(document, texts)

@@ -180,3 +180,15 @@ def test_real_files(path: Path, tmp_path: Path) -> None:
     assert [unit.source for unit in again.units] == [unit.source for unit in units]
     elements = [each.name for each in read_elements("a", content)[1].walk() if each.name != "target"]
     assert set(elements) <= {each.name for each in read_elements("a", file.getvalue())[1].walk()}
+
+
+def test_a_translation_keeps_the_codes_at_its_edges(tmp_path: Path) -> None:
+    content = NEW.replace("Press <pc", "<pc").replace(' or <sc id="3"/>quit<ec startRef="3"/>.', " now")
+    document = opened(tmp_path, content)
+    unit = next(iter(document.units))
+    codes = [code for code in unit.source.codes if code.name.startswith("pc")]
+    around = tuple(Code(position, code.kind, code.name) for position, code in zip((0, 9), codes, strict=True))
+    result = written(document, [InlineText("{name} 키 입", around, ((0, 6),)), None])
+    again = next(iter(opened(tmp_path, result).units)).existing
+    assert again
+    assert (again.text, [code.kind for code in again.codes]) == ("{name} 키 입", ["open", "close"])

@@ -13,7 +13,8 @@ from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.limits import length_limit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Item, Piece
-from dragoman.documents.splice import Splice, spliced
+from dragoman.documents.splice import Decoded, Splice, spliced
+from dragoman.documents.xml_check import check_letters
 from dragoman.documents.xml_elements import Element, plain_text, read_elements, unescaped
 from dragoman.documents.xml_runs import Role, source_of, xml_pieces
 from dragoman.documents.xml_text import escape, writable
@@ -23,7 +24,7 @@ _XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
 _LISTS = ("plurals", "string-array", "array")
 _PART = re.compile(
     r"""(?P<cdata><!\[CDATA\[|\]\]>) | (?P<other><!--.*?-->|<\?.*?\?>)
-    | (?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?)(?:>|&gt;)
+    | (?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?/?)(?:>|&gt;)
     | (?P<reference>&[^;<&\s]{1,20};) | (?P<line>[ \t\r\n]*\\n[ \t\r\n]*) | (?P<unicode>\\u[0-9A-Fa-f]{4})
     | (?P<escape>\\[^\r\n])
     | (?P<quote>") | (?P<text>[^<&\\"]+|.)""",
@@ -45,7 +46,7 @@ def read(path: Path, request: Request) -> Document:
         for number, piece in enumerate(pieces, 1):
             key = name if number == 1 else f"{name} {number}"
             units.append(Unit(piece.inline, key, context=comment, max_length=length_limit(comment)))
-    return Document(path, units, (decoded, found))
+    return Document(path, units, (decoded, root, found))
 
 
 def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:
@@ -99,18 +100,30 @@ def _texts(text: str, begin: int, end: int) -> Iterator[Item]:
 
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
     """The same file with the translations in place."""
-    decoded, found = document.skeleton
+    decoded, root, found = document.skeleton
     text = decoded.text
+    changed = [
+        (piece, new) for piece, new in zip(found, translations, strict=True) if new is not None and new != piece.inline
+    ]
 
     def splices() -> Iterator[Splice]:
-        for piece, translation in zip(found, translations, strict=True):
-            if translation is not None and translation != piece.inline:
-                new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
-                first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
-                yield Splice(piece.begin, piece.end, "\\" + new if first else new)
+        for piece, translation in changed:
+            new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
+            first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
+            yield Splice(piece.begin, piece.end, "\\" + new if first else new)
 
-    file.writelines(spliced(decoded, splices()))
+    content = b"".join(spliced(decoded, splices()))
+    if changed:
+        check_letters(document.path, _all_pieces(decoded, root), changed, content, _all_pieces)
+    file.write(content)
+
+
+def _all_pieces(decoded: Decoded, root: Element) -> Iterator[Piece]:
+    """All texts, those without words too."""
+    for element, _, _ in _strings(decoded.text, root):
+        yield from xml_pieces(decoded.text, element, _role, texts=_texts, words=False)
 
 
 def _escaped(text: str, encoding: str) -> str:
+    text = re.sub(r"<(?=/?[A-Za-z])", "< ", text)  # apps read escaped tags: a translation brings none of its own
     return escape(re.sub(r"""(['"\\])""", r"\\\1", writable(text)), encoding)

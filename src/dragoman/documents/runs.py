@@ -70,6 +70,11 @@ class Lines:
         return bisect_left(self.ends, position) + 1
 
 
+def whole_piece(items: Sequence[Item], content: str) -> Piece:
+    """All of a run as one unit, with the codes at its edges, as a translation has it."""
+    return _piece(items, 0, _partners(items), content)
+
+
 def pieces(items: Sequence[Item], content: str, *, words: bool = True) -> Iterator[Piece]:
     """The units of one run of a file's text: one, or several if it has tags whose other half is elsewhere.
 

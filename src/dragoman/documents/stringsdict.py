@@ -11,7 +11,8 @@ from typing import IO
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
-from dragoman.documents.splice import Splice, spliced
+from dragoman.documents.splice import Decoded, Splice, spliced
+from dragoman.documents.xml_check import check_letters
 from dragoman.documents.xml_elements import Element, plain_text, read_elements
 from dragoman.documents.xml_runs import Role, source_of, xml_pieces
 from dragoman.documents.xml_text import escape, writable
@@ -34,7 +35,7 @@ def read(path: Path, request: Request) -> Document:
         found += pieces
         for number, piece in enumerate(pieces, 1):
             units.append(Unit(piece.inline, "/".join(keys if number == 1 else (*keys, str(number)))))
-    return Document(path, units, (decoded, found))
+    return Document(path, units, (decoded, root, found))
 
 
 def _strings(text: str, element: Element, keys: tuple[str, ...]) -> Iterator[tuple[Element, tuple[str, ...]]]:
@@ -55,17 +56,30 @@ def _role(element: Element) -> tuple[Role, str]:
 
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
     """The same file with the translations in place."""
-    decoded, found = document.skeleton
+    decoded, root, found = document.skeleton
+    changed = [
+        (piece, new) for piece, new in zip(found, translations, strict=True) if new is not None and new != piece.inline
+    ]
 
-    def splices() -> Iterator[Splice]:
-        for piece, translation in zip(found, translations, strict=True):
-            if translation is not None and translation != piece.inline:
-                new = written(
-                    piece,
-                    translation,
-                    lambda part: escape(writable(part), decoded.encoding),
-                    source_of(decoded.text),
-                )
-                yield Splice(piece.begin, piece.end, new)
+    def write_text(part: str) -> str:
+        return escape(writable(part), decoded.encoding)
 
-    file.writelines(spliced(decoded, splices()))
+    content = b"".join(
+        spliced(
+            decoded,
+            (
+                Splice(piece.begin, piece.end, written(piece, new, write_text, source_of(decoded.text)))
+                for piece, new in changed
+            ),
+        )
+    )
+    if changed:
+        check_letters(document.path, _all_pieces(decoded, root), changed, content, _all_pieces)
+    file.write(content)
+
+
+def _all_pieces(decoded: Decoded, root: Element) -> Iterator[Piece]:
+    """All texts, those without words too."""
+    for top in (each for each in root.children if each.name == "dict"):
+        for element, _ in _strings(decoded.text, top, ()):
+            yield from xml_pieces(decoded.text, element, _role, lines=True, words=False)

@@ -15,7 +15,7 @@ from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
 from dragoman.documents.xliff_codes import role
 from dragoman.documents.xml_elements import Element, plain_text, read_elements
-from dragoman.documents.xml_runs import applied, source_of, xml_pieces
+from dragoman.documents.xml_runs import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml_text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
@@ -61,11 +61,10 @@ def _units(text: str, unit: Element, entry: _Entry) -> Iterator[Unit]:
     comments = [" ".join(plain_text(text, each).split()) for each in notes]
     name = unit.attributes.get("tuid", "")
     seg = entry.target.child("seg") if entry.target else None
-    existing = xml_pieces(text, seg, role, lines=True, words=False) if seg else []
     for piece in entry.pieces:
         location = f"line {entry.segment.line}" + (f", {name}" if name else "")
-        kept = existing[0].inline if existing else None
-        yield Unit(piece.inline, location, context="; ".join(comments[:3]), existing=kept)
+        kept = translated_piece(text, entry.segment, piece, seg, role) if seg else None
+        yield Unit(piece.inline, location, context="; ".join(comments[:3]), existing=kept.inline if kept else None)
 
 
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:

@@ -16,7 +16,7 @@ from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
 from dragoman.documents.xliff_codes import VERSIONS, Version, allowed_length, role
 from dragoman.documents.xml_elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml_runs import applied, source_of, xml_pieces
+from dragoman.documents.xml_runs import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml_text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
@@ -148,14 +148,14 @@ def _units(text: str, entry: _Entry, scope: _Scope) -> Iterator[Unit]:
     name = entry.holder.attributes.get("resname", "")
     identity = entry.holder.attributes.get("id", "")
     for part in entry.parts:
-        existing = xml_pieces(text, part.kept, role, lines=scope.lines, words=False) if part.kept else []
         for piece in part.pieces:
+            kept = translated_piece(text, part.element, piece, part.kept, role) if part.kept else None
             yield Unit(
                 piece.inline,
                 f"line {part.element.line}" + (f", {identity}" if identity else ""),
                 context="; ".join(each for each in (name, *scope.comments) if each),
                 max_length=scope.limit or length_limit("\n".join(scope.comments)),
-                existing=existing[0].inline if existing else None,
+                existing=kept.inline if kept else None,
             )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from dragoman.documents.runs import Item, Piece, pieces
+from dragoman.documents.runs import Item, Piece, pieces, whole_piece
 from dragoman.documents.splice import Splice
 from dragoman.documents.xml_elements import Element, plain_text, unescaped
 from dragoman.text.inline import InlineText
@@ -37,6 +37,25 @@ def xml_pieces(
     items = list(_items(text, element, role, texts or partial(_texts, lines=lines)))
     found = pieces(_nested(items, text), text, words=words)
     return [piece for piece in found if not words or _has_words(piece.inline)]
+
+
+def translated_piece(
+    text: str, source: Element, piece: Piece, target: Element, role: Callable[[Element], tuple[Role, str]]
+) -> Piece | None:
+    """What a target has in the place of a unit of its source: between the same codes, if it has them."""
+    begin = target.opened + piece.begin - source.opened
+    end = target.closing - (source.closing - piece.end)
+    same = text[target.opened : begin] == text[source.opened : piece.begin] and (
+        text[end : target.closing] == text[piece.end : source.closing]
+    )
+    if begin >= end or not same:
+        return next(iter(xml_pieces(text, target, role, lines=True, words=False)), None)
+    while inner := next((each for each in target.children if each.opened <= begin and end <= each.closing), None):
+        target = inner
+    children = [each for each in target.children if begin <= each.begin and each.end <= end]
+    part = replace(target, opened=begin, closing=end, children=children)
+    items = list(_items(text, part, role, partial(_texts, lines=True)))
+    return whole_piece(_nested(items, text), text)
 
 
 def _has_words(inline: InlineText) -> bool:

@@ -1,0 +1,39 @@
+"""A document with one language, written by splicing into XML: read again, it has the letters that were to be written.
+
+Codes and white space are left out of the comparison: a tag that is around a whole translation is outside of its unit.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dragoman.documents.runs import Piece
+from dragoman.documents.splice import Decoded
+from dragoman.documents.xml_elements import Element, read_elements
+from dragoman.errors import DataError
+from dragoman.text.inline import InlineText
+
+
+def check_letters(
+    path: Path,
+    old: Iterable[Piece],
+    changed: Iterable[tuple[Piece, InlineText]],
+    content: bytes,
+    pieces: Callable[[Decoded, Element], Iterable[Piece]],
+) -> None:
+    """Raise DataError unless `content` has the letters of `old` with these changes; `pieces` are all its texts."""
+    expected = _letters(piece.inline for piece in old)
+    for piece, new in changed:
+        expected.subtract(_letters([piece.inline]))
+        expected.update(_letters([new]))
+    found = _letters(piece.inline for piece in pieces(*read_elements(str(path), content)))
+    found.subtract(expected)
+    if wrong := "".join(letter for letter, count in found.items() if count):
+        raise DataError(
+            f"{path}: its translation could not be read again (too many or too few of {wrong[:20]!r}); nothing was "
+            "written, please report it"
+        )
+
+
+def _letters(texts: Iterable[InlineText]) -> Counter[str]:
+    return Counter(letter for each in texts for letter in each.text if letter.isalpha())
