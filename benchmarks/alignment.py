@@ -156,6 +156,11 @@ def diagonal(source: int, target: int) -> Links:
 
 
 def align(text: Sequence[Pair]) -> tuple[list[Links], list[Links]]:
+    """The links of eflomal between the words of every pair."""
+    return align_words([(WORD.findall(source), WORD.findall(target)) for source, target in text])
+
+
+def align_words(text: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[Links], list[Links]]:
     """The links of eflomal for every pair: one source word per target word, and one target word per source word."""
     if not (ENVIRONMENT / "made").exists():
         print("creating the environment of eflomal", file=sys.stderr)
@@ -166,7 +171,7 @@ def align(text: Sequence[Pair]) -> tuple[list[Links], list[Links]]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for side, name in enumerate(("source", "target")):
-            lines = [" ".join(WORD.findall(pair[side])) + "\n" for pair in text]
+            lines = [" ".join(pair[side]) + "\n" for pair in text]
             (folder / name).write_text("".join(lines), encoding="utf-8")
         command = ["eflomal-align", "-s", "source", "-t", "target", "-f", "forward", "-r", "reverse", "--model", "3"]
         found = f"{ENVIRONMENT}/bin{os.pathsep}{os.environ['PATH']}"

@@ -1,12 +1,12 @@
 """Inline markup: every code exactly once and nested, whatever the text, the translation and the alignment are."""
 
-import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from control.inline_marks import marked, shown
 from dragoman.control.evidence import by_position
 from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline
 from dragoman.control.sentences import Sentence
@@ -55,7 +55,7 @@ def whole(lines: Sequence[str]) -> list[list[Sentence]]:
 
 
 def means(translate: Callable[[Sequence[str]], list[Translation]]) -> Means:
-    return Means(translate, whole, lambda pairs: list(map(by_position, pairs)))
+    return Means(lambda lines, changes: translate(lines), whole, lambda pairs: list(map(by_position, pairs)))
 
 
 def translated(*texts: InlineText) -> list[InlineTranslation]:
@@ -84,27 +84,6 @@ def test_line_breaks_and_the_white_space_around_lines_stay(text: InlineText) -> 
     assert [c for c in found.inline.text if c in breaks] == [c for c in text.text if c in breaks]
     for before, after in zip(text.text.splitlines(), found.inline.text.splitlines(), strict=True):
         assert len(before) - len(before.lstrip()) == len(after) - len(after.lstrip())
-
-
-def marked(text: str) -> InlineText:
-    """The text that is written with tags: <b>, </b>, and <x/> alone."""
-    plain, codes = "", list[Code]()
-    for part in re.split(r"(</?\w+/?>)", text):
-        if not re.fullmatch(r"</?\w+/?>", part):
-            plain += part
-            continue
-        kind = "close" if part.startswith("</") else "alone" if part.endswith("/>") else "open"
-        codes.append(Code(len(plain), kind, part.strip("</>"), part))  # type: ignore[arg-type]
-    return InlineText(plain, tuple(codes))
-
-
-def shown(text: InlineText) -> str:
-    """The text with its tags."""
-    written, at = "", 0
-    for code in text.codes:
-        written += text.text[at : code.position] + code.text
-        at = code.position
-    return written + text.text[at:]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ costs scorings. What is protected has to be in the translation as often as in th
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import Any
 
 from dragoman.control.code_tree import is_crossing
 from dragoman.control.evidence import Pair
@@ -17,6 +18,7 @@ from dragoman.control.parts import Part, placed
 from dragoman.control.placement import Weights
 from dragoman.control.protected import occurrences
 from dragoman.control.sentences import Sentence
+from dragoman.control.shorter import shorten
 from dragoman.control.splitting import LINE_BREAK, sentence_spans
 from dragoman.errors import DataError, describe_type
 from dragoman.text.inline import InlineText
@@ -24,6 +26,9 @@ from dragoman.text.segment import Segment, separator
 from dragoman.translation import Candidate, Flag, Span, Translation
 
 NESTED = Flag("markup", "tags of the source cross; they are nested in the translation")
+
+Segmented = tuple[Span, Segment]
+"""Where a part of a text is that is translated by itself, and the same normalised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,8 @@ class InlineItem:
 class Means:
     """What a translator can do with lines."""
 
-    translate: Callable[[Sequence[str]], list[Translation]]
+    translate: Callable[[Sequence[str], Mapping[str, Any]], list[Translation]]
+    """The translations of lines under changed options."""
     split: Callable[[Sequence[str]], list[list[Sentence]]]
     """The sentences of each line."""
     weigh: Callable[[Sequence[Pair]], list[Weights]]
@@ -67,9 +73,14 @@ def zip_inline(
 
 def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTranslation]:
     """The translation of each text; the lines of all of them are translated together."""
-    segments = _segments([item.text for item in items], means)
+    segments = _segments(items, means)
     texts = [item.text.text[slice(*span)] for item, own in zip(items, segments, strict=True) for span, _ in own]
-    found = iter(means.translate(texts))
+    translated = means.translate(texts, {})
+
+    def search(indices: Sequence[int], changes: Mapping[str, Any]) -> list[Translation]:
+        return means.translate([texts[index] for index in indices], changes)
+
+    found = iter(shorten(translated, list(_limits(items, segments, translated)), search))
     parts = [
         list(_parts(item.text.text, [(*segment, next(found)) for segment in own]))
         for item, own in zip(items, segments, strict=True)
@@ -78,31 +89,43 @@ def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTr
     return [_finished(*row) for row in zip(items, parts, written, strict=True)]
 
 
-def _segments(texts: Sequence[InlineText], means: Means) -> list[list[tuple[Span, Segment]]]:
-    """What is translated of each text: its lines, or the sentences of a line that has codes inside."""
-    lines = [list(_lines(text)) for text in texts]
+def _segments(items: Sequence[InlineItem], means: Means) -> list[list[Segmented]]:
+    """What is translated of each text: its lines, or the sentences of a line that has codes inside or a limit."""
+    lines = [list(_lines(item.text)) for item in items]
     inner = [
-        (text, line)
-        for text, own in zip(texts, lines, strict=True)
+        (number, line)
+        for number, (item, own) in enumerate(zip(items, lines, strict=True))
         for line in own
-        if any(line.begin < code.position < line.end for code in text.codes)
+        if item.max_length or any(line.begin < code.position < line.end for code in item.text.codes)
     ]
-    written = [text.text[slice(*line)] for text, line in inner]
+    written = [items[number].text.text[slice(*line)] for number, line in inner]
     found = {
-        (id(text), line): _moved(line.begin, one, sentences)
-        for (text, line), one, sentences in zip(inner, written, means.split(written), strict=True)
+        key: _moved(key[1].begin, line, sentences)
+        for key, line, sentences in zip(inner, written, means.split(written), strict=True)
     }
     return [
         [
             segment
             for line in own
-            for segment in found.get((id(text), line), [(line, Segment(text.text[slice(*line)], ""))])
+            for segment in found.get((number, line), [(line, Segment(item.text.text[slice(*line)], ""))])
         ]
-        for text, own in zip(texts, lines, strict=True)
+        for number, (item, own) in enumerate(zip(items, lines, strict=True))
     ]
 
 
-def _moved(begin: int, line: str, sentences: Sequence[Sentence]) -> list[tuple[Span, Segment]]:
+def _limits(
+    items: Sequence[InlineItem], segments: Sequence[Sequence[Segmented]], translations: Sequence[Translation]
+) -> Iterator[int]:
+    """The most characters of each translation: its share of what its text may have; 0: any number."""
+    found = iter(translations)
+    for item, own in zip(items, segments, strict=True):
+        lengths = [len(next(found).text) for _ in own]
+        copied = len(item.text.text) - sum(span.end - span.begin for span, _ in own)
+        left = max((item.max_length or 0) - copied, 0)
+        yield from (left * length // max(sum(lengths), 1) for length in lengths)
+
+
+def _moved(begin: int, line: str, sentences: Sequence[Sentence]) -> list[Segmented]:
     spans = sentence_spans(line, sentences)
     segments = [sentence.segment for sentence in sentences] if len(spans) > 1 else [Segment(line, "")]
     return [(span.moved(begin), segment) for span, segment in zip(spans, segments, strict=True)]

@@ -9,6 +9,7 @@ from dragoman.config.decode import DecodeOptions
 from dragoman.control.directed import Directed
 from dragoman.control.evidence import by_erasure
 from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline, zip_inline
+from dragoman.control.request import change_options
 from dragoman.control.sentences import Sentence
 from dragoman.control.splitting import encode_lines
 from dragoman.errors import check_count
@@ -97,7 +98,7 @@ class InlineCalls(Directed, ABC):
             return encode_lines(self.tokenizer, lines, self.language, self.max_source_tokens)
 
         means = Means(
-            lambda lines: self._translate(lines, "", options, glossary),
+            lambda lines, changes: self._translate(lines, "", change_options(options, changes), glossary),
             split,
             lambda pairs: by_erasure(self.marked_engine, self.tokenizer, pairs),
         )

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from dragoman.control.protected import occurrences
 from dragoman.control.units import Side, moved, units
 from dragoman.text.inline import InlineText
 from dragoman.translation import Span, Translation
+
+# Units of a stretch: of longer ones the whole sentence depends, and shorter ones cost more and place no better.
+LONGEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +109,11 @@ def _neighbours(text: InlineText, own: Sequence[Span]) -> list[int]:
 
 
 def _stretches(own: Sequence[Span], cuts: Sequence[int]) -> list[Span]:
-    """The units joined to stretches between the cuts."""
-    borders, found, last = sorted(set(cuts)), list[Span](), -1
-    for span in own:
-        number = bisect_left(borders, span.end)
-        if number == last:
-            found[-1] = Span(found[-1].begin, span.end)
-        else:
-            found.append(span)
-        last = number
+    """The units joined to stretches of up to LONGEST units between the cuts."""
+    borders, found = sorted(set(cuts)), list[Span]()
+    for _, group in groupby(own, lambda span: bisect_left(borders, span.end)):
+        joined = list(group)
+        count = -(-len(joined) // LONGEST)
+        ends = [len(joined) * number // count for number in range(count + 1)]
+        found += [Span(joined[a].begin, joined[b - 1].end) for a, b in pairwise(ends)]
     return found
