@@ -19,8 +19,8 @@ INLINE = frozenset(
     "strike strong sub sup time tt u wbr br code kbd samp var svg math script style object".split()
 )
 # Their content is copied as a whole: shown to the model where it is text of the sentence, otherwise not.
-_SHOWN = frozenset("code kbd samp var tt".split())
-_OPAQUE = frozenset("script style pre textarea xmp iframe noframes noembed plaintext svg math ruby".split())
+SHOWN = frozenset("code kbd samp var tt".split())
+OPAQUE = frozenset("script style pre textarea xmp iframe noframes noembed plaintext svg math ruby".split())
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 # One ends where the next begins: a missing end tag is allowed.
 _REPEATED = frozenset("p li dt dd tr td th option".split())
@@ -157,7 +157,7 @@ def _end_of(listed: list[Token], index: int) -> int | None:
     token = listed[index]
     inline, name = token.name in INLINE, token.name
     fixed = is_fixed(token.attributes)
-    if name in _VOID or not (fixed or name in _OPAQUE or name in _SHOWN or name in ("sup", "sub")):
+    if name in _VOID or not (fixed or name in OPAQUE or name in SHOWN or name in ("sup", "sub")):
         return None
     depth = 0
     for last in range(index, min(len(listed), index + _REACH) if inline else len(listed)):
@@ -168,7 +168,7 @@ def _end_of(listed: list[Token], index: int) -> int | None:
                 return last - 1
         if depth == 0:
             return last if fixed or name not in ("sup", "sub") or _is_mark(listed[index:last]) else None
-        if inline and name not in _OPAQUE and other.name not in INLINE and other.kind in ("start", "end", "empty"):
+        if inline and name not in OPAQUE and other.name not in INLINE and other.kind in ("start", "end", "empty"):
             return None
     return None if inline else len(listed) - 1
 
@@ -189,7 +189,7 @@ def _copied(content: str, listed: list[Token]) -> list[Item]:
     """An inline element as it is: its text is protected if it has no further tags."""
     first, last = listed[0], listed[-1]
     text = unescape(content[first.end : last.begin])
-    visible = first.name not in _OPAQUE and first.name not in ("sup", "sub")
+    visible = first.name not in OPAQUE and first.name not in ("sup", "sub")
     if visible and text.strip() == text != "" and "\n" not in text and all(t.kind == "text" for t in listed[1:-1]):
         return [
             Item("open", first.begin, first.end, first.name),

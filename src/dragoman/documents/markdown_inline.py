@@ -12,7 +12,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from dragoman.documents.html_spans import attribute_pieces, tokens
+from dragoman.documents.html_spans import OPAQUE, SHOWN, attribute_pieces, tokens
 from dragoman.documents.runs import Item, Piece, has_words
 from dragoman.text.inline import InlineText
 
@@ -99,7 +99,8 @@ def items_of(parser: MarkdownIt, content: str, env: dict[str, Any]) -> tuple[lis
             items.append(Item("text", at, at + len(text), text))
         items.append(Item("break", at + len(text), item.end, item.text) if item.kind == "break" else item)
         at = max(at, item.end)
-    return _highlighted(_breaks(items[:-1])), inner
+    items = _highlighted(_breaks(_copied(items[:-1], content)))
+    return items, [piece for piece in inner if any(item.begin <= piece.begin < item.end for item in items)]
 
 
 def _marks(content: str, taken: Taken) -> Iterator[Item]:
@@ -158,6 +159,29 @@ def _inner(content: str, taken: Taken) -> Iterator[Piece]:
         text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", content[begin:end])
         if "\n" not in text and text.strip() == text and has_words([Item("text", begin, end, text)]):
             yield Piece(begin, end, InlineText(text), where="text of an image")
+
+
+def _copied(items: list[Item], content: str) -> list[Item]:
+    """The items with elements of HTML that are copied as a whole: a formula, a key of the keyboard."""
+    found: list[Item] = []
+    skip = 0
+    for index, item in enumerate(items):
+        if index < skip:
+            continue
+        last = index
+        if item.kind == "open" and (item.text in OPAQUE or item.text in SHOWN):
+            ends = (at for at in range(index, min(len(items), index + 200)) if items[at].kind == "close")
+            last = next((at for at in ends if items[at].text == item.text), index)
+        inside = items[index + 1 : last]
+        if last == index:
+            found.append(item)
+        elif item.text in SHOWN and inside and all(each.kind == "text" for each in inside):
+            span = (item.end, items[last].begin)
+            found += [item, Item("protected", *span, content[slice(*span)]), items[last]]
+        else:
+            found.append(Item("alone", item.begin, items[last].end, item.text))
+        skip = last + 1
+    return found
 
 
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"')\]»”’*_]*$")
