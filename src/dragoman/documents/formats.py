@@ -43,6 +43,7 @@ KINDS = (
     Kind("plain text", (".txt",), "plain", "bytes"),
     Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
     Kind("Markdown", (".md", ".markdown"), "markdown", "bytes"),
+    Kind("LaTeX", (".tex",), "latex", "bytes", needs=True),
     Kind("subtitles", (".srt", ".vtt"), "subtitles", "bytes"),
     Kind("JSON", (".json",), "json", "bytes"),
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),

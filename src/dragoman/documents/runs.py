@@ -159,9 +159,11 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
                 _extend(piece.codes, item)
             text += seen
         elif item.kind == "protected":
-            protected.append((len(text), len(text) + len(item.text)))
-            piece.protected[item.text] = (item.begin, item.end)
-            text += item.text
+            # A formula over two lines is one line of the unit.
+            seen = _SPACE.sub(" ", item.text)
+            protected.append((len(text), len(text) + len(seen)))
+            piece.protected[seen] = (item.begin, item.end)
+            text += seen
         elif item.kind == "break":
             text = text.rstrip(" ") + "\n"
             _clamp(codes, len(text) - 1)
