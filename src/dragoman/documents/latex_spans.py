@@ -150,7 +150,7 @@ class Spans:
         """A group whose text belongs to the sentence: `\\emph{` opens it, `}` closes it."""
         first, last = group.pos + 1, group.pos + group.len - 1
         if self.content[last : last + 1] != "}":
-            # It is not closed: nothing in it can be told from what comes after.
+            # It is not closed: where it ends is unknown.
             self._close()
             self._skip(end)
             return
