@@ -261,7 +261,7 @@ def test_off_by_default(source: str, target: str) -> None:
 
 def test_changes_come_as_often_as_asked_and_one_at_a_time() -> None:
     source, target = "He sees it. We leave now.", "She saw us. They stayed here."
-    rates = AugmentConfig(upper=0.1, title=0.2, unpunctuated=0.1, typos=0.3, fragments=0.1)
+    rates = AugmentConfig(upper=0.1, title=0.2, unpunctuated=0.1, typos=0.2, fragments=0.1, placeholders=0.1)
     rng = random.Random(3)
     found = Counter(augment(source, target, rates, rng) for _ in range(5000))
     share = dict.fromkeys([*NAMES, "none"], 0.0)
@@ -275,7 +275,7 @@ def test_changes_come_as_often_as_asked_and_one_at_a_time() -> None:
         elif one == source[:-1]:
             name = "unpunctuated"
         else:
-            name = "typos" if other == target else "fragments"
+            name = "typos" if other == target else "fragments" if len(one) < len(source) else "placeholders"
         share[name] += count / 5000
     for name, rate in [*rates.model_dump().items(), ("none", 0.2)]:
         assert abs(share[name] - rate) < 0.025, share

@@ -125,7 +125,7 @@ def _write_page(request: Request, inspection: "BundleInspection") -> None:
 
 def _record(inspection: "Inspection") -> dict[str, Any]:
     hypotheses = inspection.tree.hypotheses if inspection.tree else ()
-    texts = inspection.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses], "target")
+    texts = inspection.texts(hypotheses)
     return {
         "schema": "dragoman.look/1",
         "source": inspection.source,
@@ -162,7 +162,7 @@ def _print(inspection: "Inspection") -> None:
     out.print(table)
     if inspection.tree:
         others = inspection.tree.hypotheses[1:]
-        texts = inspection.tokenizer.decode([hypothesis.tokens for hypothesis in others], "target")
+        texts = inspection.texts(others)
         for hypothesis, text in zip(others, texts, strict=True):
             out.print(Text(f"{hypothesis.score:8.3f}  {_printable(text)}", style="dim"), soft_wrap=True)
 

@@ -8,6 +8,9 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from dragoman.config.base import REQUIRED, Fraction, NonNegative, Positive, Section, Share, Where
 
+# The fraction of pairs in which placeholders are planted for a model that learns them, unless one is set.
+PLANTED = 0.1
+
 
 class CorpusConfig(Section):
     """Parallel text: two text files, or one `.tsv` or `.jsonl` file; each may be compressed (`.gz`, `.zst`)."""
@@ -65,12 +68,20 @@ class AugmentConfig(Section):
     """The source with a letter swapped, dropped or doubled in up to three words."""
     fragments: Fraction = 0.0
     """One sentence of a pair of several sentences, if both sides have equally many."""
+    placeholders: Fraction | Literal["auto"] = "auto"
+    """Placeholders planted at corresponding places of both sides: instead of numbers, names and quotations that both
+    have, before and behind the text. `"auto"`: 0.1 with `data.protect`, 0 without."""
 
     @model_validator(mode="after")
     def _shares(self) -> Self:
-        if (total := sum(self.model_dump().values())) > 1 + 1e-9:
+        if (total := self.total) > 1 + 1e-9:
             raise ValueError(f"upper: the fractions of all changes add up to {total:g}; lower them to 1 in total")
         return self
+
+    @property
+    def total(self) -> float:
+        """The fraction of pairs that are altered; `"auto"` counts as 0."""
+        return sum(rate for rate in self.model_dump().values() if rate != "auto")
 
 
 class CleanConfig(Section):
@@ -178,6 +189,9 @@ class DataConfig(Section):
     """Pairs with more tokens than this on either side are skipped in training, and reported."""
     shuffle_buffer: Positive = 500_000
     """Pairs in memory at once. A corpus of up to this size is shuffled as a whole, a larger one in parts."""
+    protect: bool = False
+    """Placeholders (`%s`, `{name}`, tags, addresses, …) become symbols of the tokenizer, so that the model learns to
+    place and re-order them, and a translation has them unchanged. Pairs show it, and `data.augment.placeholders`."""
     augment: AugmentConfig = AugmentConfig()
     """Data augmentation: random changes of the training text in each epoch."""
     clean: CleanConfig = CleanConfig()
@@ -192,6 +206,13 @@ class DataConfig(Section):
         if not self.train and (self.valid or self.test):
             raise ValueError("train: missing; this key has no default")
         return self
+
+    @property
+    def augmentation(self) -> AugmentConfig:
+        """`augment` with a number for the placeholders of a model that learns them."""
+        if not self.protect or self.augment.placeholders != "auto":
+            return self.augment
+        return self.augment.model_copy(update={"placeholders": min(PLANTED, max(0.0, 1 - self.augment.total))})
 
     @property
     def valid_corpora(self) -> tuple[CorpusConfig, ...]:

@@ -26,6 +26,9 @@ class TokenizerConfig(Section):
     """Fraction of the characters of the text that the vocabulary covers."""
     user_defined_symbols: tuple[str, ...] = ()
     """Strings that are always a single piece."""
+    placeholders: Annotated[int, Field(ge=1, le=256)] = 16
+    """With `data.protect`: symbols that are reserved for placeholders. Of more different ones in a line the last stay
+    text."""
     sample: Positive = 1_000_000
     """Maximum number of training pairs from which the pieces are learned."""
     extend: Annotated[int, Field(ge=0, le=100_000)] = 0

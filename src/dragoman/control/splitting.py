@@ -18,15 +18,22 @@ LINE_BREAK = re.compile("[\n\r\v\f\x85\u2028\u2029]+")
 
 
 def encode_lines(
-    tokenizer: Tokenizer, lines: Sequence[str], language: str, max_tokens: int | None, prefix: tuple[int, ...] = ()
+    tokenizer: Tokenizer,
+    lines: Sequence[str],
+    language: str,
+    max_tokens: int | None,
+    prefixes: Sequence[tuple[int, ...]],
 ) -> list[list[Sentence]]:
-    """The sentences of each line, none for a blank one, each of up to `max_tokens`; the first has the target prefix.
+    """The sentences of each line, none for a blank one, each of up to `max_tokens`.
 
-    Without `max_tokens` each line is one sentence.
+    The first has the target prefix of the line. Without `max_tokens` each line is one sentence.
     """
     texts = [_texts(line) if max_tokens else [normalise(line)] for line in lines]
     ids = iter(tokenizer.encode([text for several in texts for text in several], "source"))
-    return [list(_sentences(tokenizer, several, ids, language, max_tokens, prefix)) for several in texts]
+    return [
+        list(_sentences(tokenizer, several, ids, language, max_tokens, prefix))
+        for several, prefix in zip(texts, prefixes, strict=True)
+    ]
 
 
 def _texts(line: str) -> list[str]:

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Callable
 
 from dragoman.config import AugmentConfig
+from dragoman.data.planting import plant
 from dragoman.text.characters import CLOSING_BRACKETS, CLOSING_QUOTES, clusters
 from dragoman.text.normalise import normalise
 
@@ -54,6 +55,7 @@ def augment(source: str, target: str, rates: AugmentConfig, rng: random.Random) 
         (rates.unpunctuated, lambda: _unpunctuated(clean)),
         (rates.typos, lambda: (mistyped(clean[0], rng), clean[1])),
         (rates.fragments, lambda: _fragment(clean, rng)),
+        (0.0 if rates.placeholders == "auto" else rates.placeholders, lambda: plant(clean, rng)),
     )
     for rate, change in changes:
         if chance < rate:

@@ -7,7 +7,7 @@ decoding computes the same numbers position by position (`tests/equivalence`): t
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Constraints
-from dragoman.decode.hypothesis import FORBIDDEN_IDS
+from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis
 from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
@@ -36,6 +36,7 @@ from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.storage import atomic_file
 from dragoman.text.marks import NO_MARKS, Marks
+from dragoman.text.symbols import UNPROTECTED, Protection, Table, restore
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # The arrays of each kind of activation and their axes. "position" is the position of the query, "key" of the key.
@@ -115,6 +116,8 @@ class Inspection(Mapping[str, Array]):
     tree: Tree | None
     """The search; None if the translation was given."""
     recording: Recording
+    table: Table
+    """What the symbols in the pieces of both sides replace, for a model that was trained with `data.protect`."""
 
     @property
     def pieces(self) -> dict[str, tuple[str, ...]]:
@@ -123,6 +126,11 @@ class Inspection(Mapping[str, Array]):
         output = self.tokenizer.pieces(self.target_ids, "target")
         first = self.tokenizer.pieces([BOS], "target")
         return {"source": tuple(source), "input": (*first, *output[:-1]), "output": tuple(output)}
+
+    def texts(self, hypotheses: Iterable[Hypothesis]) -> list[str]:
+        """The text of each hypothesis of the search."""
+        found = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses], "target")
+        return [restore(text, self.table) for text in found]
 
     @cached_property
     def logits(self) -> Tensor:
@@ -206,13 +214,15 @@ def inspect_model(
     target: str | None,
     options: DecodeConfig,
     marks: Marks = NO_MARKS,
+    protection: Protection = UNPROTECTED,
 ) -> Inspection:
     """Translate `text`, or force the translation `target`, and record everything; `marks` are its language tokens.
 
-    The text is translated as a whole by beam search. Raises DataError if it is empty, or if `target` contains what the
-    vocabulary cannot spell.
+    `protection` has the symbols that the model knows. The text is translated as a whole by beam search.
+    Raises DataError if it is empty, or if `target` contains what the vocabulary cannot spell.
     """
-    ids = tokenizer.encode([text], "source")[0]
+    masked, table = protection.mask(text)
+    ids = tokenizer.encode([masked], "source")[0]
     if not ids:
         raise DataError("the sentence is empty; give at least one word")
     source_ids = (*marks.source, *ids, EOS)
@@ -221,13 +231,13 @@ def inspect_model(
         tree = _search(model, source, options, len(ids), marks)
         target_ids = list(tree.hypotheses[0].tokens)
     else:
-        tree, target_ids = None, _forced_ids(tokenizer, target)
+        tree, target_ids = None, _forced_ids(tokenizer, protection.mask_as(target, table))
     target_ids = [*marks.target, *target_ids]
     decoder_input = torch.tensor([[BOS, *target_ids]])
     with record(model) as recording:
         model.decode_features(decoder_input, model.encode(source, padding_mask(source, PAD)))
-    translation = tokenizer.decode([target_ids], "target")[0]
-    return Inspection(model, tokenizer, text, translation, source_ids, (*target_ids, EOS), tree, recording)
+    translation = restore(tokenizer.decode([target_ids], "target")[0], table)
+    return Inspection(model, tokenizer, text, translation, source_ids, (*target_ids, EOS), tree, recording, table)
 
 
 def _forced_ids(tokenizer: Tokenizer, target: str) -> list[int]:

@@ -119,12 +119,12 @@ def _candidates(inspection: Inspection) -> tuple[list[tuple[list[str], int]], Ar
 
 
 def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
-    tree, tokenizer = inspection.tree, inspection.tokenizer
+    tree = inspection.tree
     if tree is None:
         return None
     nodes = thinned(tree.nodes, NODES)
-    pieces = tokenizer.pieces([node.token for node in nodes], "target")
-    texts = tokenizer.decode([hypothesis.tokens for hypothesis in tree.hypotheses], "target")
+    pieces = inspection.tokenizer.pieces([node.token for node in nodes], "target")
+    texts = inspection.texts(tree.hypotheses)
     return {
         "beam": options.beam,
         "alpha": options.length_penalty,

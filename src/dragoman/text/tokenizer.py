@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import count, takewhile, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from dragoman.errors import ConfigError, DataError, ModelError
 from dragoman.text.model_file import SPACE
 from dragoman.text.normalise import is_text, normalise
 from dragoman.text.sampling import sampler
+from dragoman.text.symbols import symbol
 
 # Fixed in every vocabulary, so that no function needs them as a parameter.
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -122,6 +123,16 @@ class Tokenizer:
             if processor.IdToPiece(token) != name or not processor.IsControl(token):
                 raise ModelError(f"project.pairs: {name} is no language token of the {side} vocabulary; see its pieces")
         return ids
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols for placeholders, `⟦0⟧`, `⟦1⟧`, …, that are pieces of both vocabularies."""
+        processors = self.source.processor, self.target.processor
+
+        def known(name: str) -> bool:
+            return all(one.IdToPiece(one.PieceToId(name)) == name for one in processors)
+
+        return tuple(takewhile(known, map(symbol, count())))
 
     def save(self, folder: Path) -> None:
         """Write `joint.model`, or `source.model` and `target.model`, into an existing folder."""

@@ -6,12 +6,14 @@ tests, as notices, as facts for the bundle and as a section of its card.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.bundle import Bundle
 from dragoman.config import RunConfig
 from dragoman.engine import Engine
 from dragoman.errors import DragomanError
 from dragoman.evaluation import ComparedScore, paired_bootstrap
+from dragoman.text.symbols import Protection
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.evaluate import translate_all
@@ -57,7 +59,7 @@ def compare_with_base(
         return None
     try:
         base = base or open_base_model(config.train.start_from)
-        before = base.tokenizer, engine_of(base)
+        before = _Model(base.config, base.tokenizer, engine_of(base))
     except DragomanError as why:
         listener.notice(f"not compared with the base model: {why}")
         return None
@@ -67,16 +69,24 @@ def compare_with_base(
         name = f"{on} {one.text.pair.name}" if several else on
         rows += _rows(name, _translated(config, one.text, before, listener), one.text, one.translations, listener)
     for text in held_out_by_pair(config, [config.data.general_test] if config.data.general_test else []):
-        texts = [_translated(config, text, each, listener) for each in (before, finished)]
+        texts = [_translated(config, text, each, listener) for each in (before, _Model(config, *finished))]
         rows += _rows("general_test", texts[0], text, texts[1], listener)
     return FineTuningReport(base.config.project.name, tuple(rows))
 
 
-def _translated(
-    config: RunConfig, text: HeldOut, model: tuple[Tokenizer, Engine], listener: Listeners
-) -> Sequence[str]:
+class _Model(NamedTuple):
+    """What translates, and the configuration that it was trained with."""
+
+    config: RunConfig
+    tokenizer: Tokenizer
+    engine: Engine
+
+
+def _translated(config: RunConfig, text: HeldOut, model: _Model, listener: Listeners) -> Sequence[str]:
     options = config.decode.model_copy(update={"confidence": False})
-    return translate_all(text.translator(*model, options, config.data.max_length), text.sources, listener)
+    protection = Protection.of(model.config, model.tokenizer.symbols)
+    translator = text.translator(model.tokenizer, model.engine, options, config.data.max_length, protection)
+    return translate_all(translator, text.sources, listener)
 
 
 def _rows(

@@ -97,7 +97,14 @@ def student_of(
         CorpusConfig(source=path, weight=one.corpus.weight, languages=one.pair.name if one.pair else "")
         for path, one in _texts(student_config)
     ]
-    data = student_config.data.model_copy(update={"train": (*distilled, *(corpora if keep_original else ()))})
+    protect = teacher.config.data.protect if "data.protect" not in given else student_config.data.protect
+    if protect and not teacher.tokenizer.symbols:
+        raise ConfigError(
+            f"{where}: data.protect: the tokenizer comes from the teacher {teacher.folder}, which has no symbols for "
+            "placeholders; leave the key out, or train the teacher with it"
+        )
+    texts = (*distilled, *(corpora if keep_original else ()))
+    data = student_config.data.model_copy(update={"train": texts, "protect": protect})
     tree = student_config.model_copy(update={"tokenizer": tokenizer, "data": data}).model_dump()
     return build_config(tree, where, Path())  # checks the keys together
 

@@ -12,6 +12,7 @@ from typing import Any
 from dragoman.bundle import Bundle, open_bundle, update_bundle
 from dragoman.config import CorpusConfig, DecodeConfig, PairConfig
 from dragoman.config.file import build_section, read_run_config
+from dragoman.control.symbols import mask_lines
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.marked import with_marks
@@ -23,6 +24,7 @@ from dragoman.installed.opening import open_models
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.storage import refuse_unwritable_folder, storage_error
 from dragoman.text.marks import Marks
+from dragoman.text.symbols import Protection, restore
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.held_out import held_out_by_pair
@@ -195,7 +197,7 @@ def _verify_pairs(
 ) -> dict[str, Verdict]:
     """The verdict on each converted network, float32 first; over all pairs of languages. Raises QualityError."""
     tokenizer, several = bundle.tokenizer, len(bundle.config.project.pairs) > 1
-    golden = read_golden(bundle.folder, tokenizer)
+    golden, protection = read_golden(bundle.folder, tokenizer), Protection.of(bundle.config, tokenizer.symbols)
     engines = {
         kind: CTranslate2Engine(folder, tokenizer, "cpu", shortlist=candidates) for kind, folder in folders.items()
     }
@@ -205,10 +207,10 @@ def _verify_pairs(
         marked = {kind: with_marks(engine, marks) for kind, engine in engines.items()}
         exact, sources = with_marks(reference, marks), [source for source, _ in text.lines]
         own = [sentence for sentence in golden if sentence.pair == name]
-        own = own or golden_sentences(tokenizer, exact, options, sources, name)
+        own = own or golden_sentences(tokenizer, exact, options, mask_lines(sources, protection)[0], name)
         if several:
             listener.notice(f"{name}:")
-        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, listener))
+        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, protection, listener))
     return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
 
 
@@ -219,10 +221,12 @@ def _verify(
     engines: Mapping[str, Engine],
     pairs: Sequence[tuple[str, str]],
     golden: Sequence[Golden],
+    protection: Protection,
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each engine with a converted network, float32 first. Raises QualityError."""
-    sources = tokenizer.encode([source for source, _ in pairs], "source")
+    masked, tables = mask_lines([source for source, _ in pairs], protection)
+    sources = tokenizer.encode(masked, "source")
     progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(engines) - 1))
     verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
@@ -235,7 +239,8 @@ def _verify(
     references = [target for _, target in pairs]
 
     def score(translations: Sequence[Ids]) -> float:
-        return bleu(tokenizer.decode(translations, "target"), references).value
+        texts = tokenizer.decode(translations, "target")
+        return bleu([restore(text, table) for text, table in zip(texts, tables, strict=True)], references).value
 
     for kind in [kind for kind in engines if kind != "float32"]:
         found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, progress)

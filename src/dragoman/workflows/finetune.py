@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.config import ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
+from dragoman.config import DataConfig, ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.project import pair_name
 from dragoman.errors import ConfigError, ModelError
@@ -53,6 +53,7 @@ def apply_base_model(
         ),
     }
     config = config.model_copy(update=sections)
+    config = config.model_copy(update={"data": _with_protection(config.data, origin.data, given, start)})
     _check_frozen(config)
     if config.train.lora_rank:
         check_adaptable(config)
@@ -95,6 +96,18 @@ def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:
     if project.pairs or not origin.pairs or not own:
         return project
     return project.model_copy(update={"pairs": (own, *(pair for pair in origin.pairs if pair != own))})
+
+
+def _with_protection(data: DataConfig, origin: DataConfig, given: Collection[str], start: Bundle | None) -> DataConfig:
+    """`data` with the placeholders of the base model, unless the user set `protect`. Raises ConfigError."""
+    if "data.protect" not in given:
+        return data.model_copy(update={"protect": origin.protect})
+    if data.protect and start and not start.tokenizer.symbols:
+        raise ConfigError(
+            f"data.protect: the base model {start.folder} (train.start_from) has no symbols for placeholders; "
+            "leave the key out, placeholders are kept without them too"
+        )
+    return data
 
 
 def _explicit_fields(

@@ -20,7 +20,7 @@ from dragoman.machine import usable_processors
 from dragoman.model.device import pick_device
 from dragoman.model.transformer import Transformer
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
-from dragoman.text.tokenizer import Tokenizer, learn, usual_size
+from dragoman.text.tokenizer import Tokenizer, usual_size
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.estimate import Estimate
 from dragoman.training.gradient import GradientAccumulator
@@ -29,6 +29,7 @@ from dragoman.training.trial import Trial, flops_of, synthetic, time_updates
 from dragoman.workflows.costs import PER_PARAMETER, estimate_of, memory_of, training_workload
 from dragoman.workflows.replay import training_pairs
 from dragoman.workflows.run_folder import output_of
+from dragoman.workflows.run_tokenizer import learn_from
 
 PRESETS = ("tiny", "small", "base", "big")
 THIS_RUN = "this run"
@@ -96,9 +97,14 @@ def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
     size = config.tokenizer.vocab_size or usual_size(round(pairs))
     sample = sample_directions(directions(config, config.data.train), SAMPLE)
     try:
-        return learn(sample, config.tokenizer.model_copy(update={"vocab_size": size})), size
+        return _learned(sample, config, size), size
     except ConfigError:  # a few pairs cannot fill this number of pieces
-        return learn(sample, config.tokenizer.model_copy(update={"vocab_size": None})), size
+        return _learned(sample, config, None), size
+
+
+def _learned(sample: Sequence[tuple[str, str]], config: RunConfig, size: int | None) -> Tokenizer:
+    keys = config.tokenizer.model_copy(update={"vocab_size": size})
+    return learn_from(sample, config.model_copy(update={"tokenizer": keys}))
 
 
 def _same_shape(one: ModelConfig, other: ModelConfig) -> bool:

@@ -1,5 +1,6 @@
 """The tokenizer of a run: learned from its text, or that of its base model or teacher, if asked with more pieces."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dragoman.config import RunConfig
@@ -7,6 +8,7 @@ from dragoman.data.directions import directions, sample_directions
 from dragoman.errors import counted
 from dragoman.storage import atomic_folder
 from dragoman.text.extension import Extension, extend
+from dragoman.text.symbols import Protection, symbol
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.workflows.finetune import other_pair_warning
 from dragoman.workflows.origin import derived_origin, licence
@@ -45,13 +47,30 @@ def learn_tokenizer(config: RunConfig) -> Tokenizer:
         found = [direction for direction in found if not direction.reverse]
     # The same sample for every train.seed: models of several seeds share a tokenizer and can form an ensemble.
     pairs = sample_directions(found, config.tokenizer.sample)
-    return learn(pairs, config.tokenizer, project.source_marks, project.target_marks)
+    return learn_from(pairs, config, project.source_marks, project.target_marks)
+
+
+def learn_from(
+    pairs: Sequence[tuple[str, str]],
+    config: RunConfig,
+    source_marks: Sequence[str] = (),
+    target_marks: Sequence[str] = (),
+) -> Tokenizer:
+    """The tokenizer of these pairs, with the symbols of a run that protects placeholders."""
+    keys = config.tokenizer
+    if config.data.protect:
+        symbols = [symbol(number) for number in range(keys.placeholders)]
+        pairs = Protection.of(config, symbols).mask_pairs(pairs)
+        every = dict.fromkeys([*keys.user_defined_symbols, *symbols])
+        keys = keys.model_copy(update={"user_defined_symbols": tuple(every)})
+    return learn(pairs, keys, source_marks, target_marks)
 
 
 def _extended(run: Run, tokenizer: Tokenizer) -> Extension:
     wanted = run.config.tokenizer.extend
     found = directions(run.config, run.config.data.train)
     pairs = sample_directions(found, min(run.config.tokenizer.sample, EXTENSION_SAMPLE))
+    pairs = Protection.of(run.config, tokenizer.symbols).mask_pairs(pairs)
     extension = extend(tokenizer, pairs, wanted)
     count = max(map(len, extension.replaced))
     shorter = 1 - extension.tokens_after / max(1, extension.tokens_before)
