@@ -37,7 +37,7 @@ from dragoman.installed.opening import ModelPath, open_models
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
-from dragoman.text.symbols import UNPROTECTED, Protection, Table
+from dragoman.text.symbols import NO_SYMBOLS, Symbols, Table
 from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Candidate, Translation
 
@@ -51,7 +51,7 @@ class Translator(InlineCalls):
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
     lines are translated in parts and faulty translations are retried; without them, each line is translated once, as a
     whole. With a `target_language`, lines and translations in other languages are warned of. `pairs` of a model replace
-    both languages. The `glossary` applies to every line. `protection` has the symbols that the model knows for
+    both languages. The `glossary` applies to every line. `symbols` has the symbols that the model knows for
     placeholders.
     """
 
@@ -66,10 +66,10 @@ class Translator(InlineCalls):
         target_language: str | None = None,
         glossary: GlossaryLike | None = None,
         pairs: Pairs | None = None,
-        protection: Protection = UNPROTECTED,
+        symbols: Symbols = NO_SYMBOLS,
     ) -> None:
         super().__init__(tokenizer, engine, pairs or Pairs((LanguagePair(language, target_language),)))
-        self.options, self.max_source_tokens, self.protection = options, max_source_tokens, protection
+        self.options, self.max_source_tokens, self.symbols = options, max_source_tokens, symbols
         self.glossary = merge_glossaries(glossary, None)
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
@@ -161,7 +161,7 @@ class Translator(InlineCalls):
             max_source_tokens=bundle.config.data.max_length,
             glossary=merge_glossaries(glossary, own),
             pairs=Pairs.of(bundle.config.project, bundle.tokenizer),
-            protection=Protection.of(bundle.config, bundle.tokenizer.symbols),
+            symbols=Symbols.of(bundle.config, bundle.tokenizer.symbols),
         )
         translator.bundle, translator._load = bundle, again
         if CONFIDENCE in bundle.manifest["files"]:
@@ -263,18 +263,18 @@ class Translator(InlineCalls):
         check_count("count", count)
         line = one_line(text)
         chosen = self.to(target, source, [line])
-        masked, tables = mask_lines([line], self.protection)
+        masked, tables = mask_lines([line], self.symbols)
         engine, [parts] = chosen.marked_engine, chosen._encode(masked, target_prefix, tables)
         search = partial(translate_sentences, engine, self.tokenizer)
         found = Translation(masked[0], alternatives(engine, search, masked[0], parts, count, options))
-        return restore_translation(found, line, tables[0], self.protection).candidates
+        return restore_translation(found, line, tables[0], self.symbols).candidates
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, target: str | None = None, source: str | None = None
     ) -> list[list[float]]:
         """log P in nats of each token of each target and of EOS, given its source; nothing is split or retried."""
         pairs = checked_pairs(pairs)
-        masked = self.protection.mask_pairs(pairs)
+        masked = self.symbols.mask_pairs(pairs)
         sources = self.tokenizer.encode([source for source, _ in masked], "source")
         targets = self.tokenizer.encode([target for _, target in masked], "target")
         return self.to(target, source, [text for text, _ in pairs]).marked_engine.score(sources, targets)
@@ -301,7 +301,7 @@ class Translator(InlineCalls):
     def _translate(
         self, lines: Sequence[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None
     ) -> list[Translation]:
-        masked, tables = mask_lines(lines, self.protection)
+        masked, tables = mask_lines(lines, self.symbols)
         sentences = self._encode(masked, target_prefix, tables)
         search = partial(translate_sentences, self.marked_engine, self.tokenizer, glossary=glossary)
         flat = [sentence for line in sentences for sentence in line]
@@ -314,13 +314,13 @@ class Translator(InlineCalls):
         translations = list(map(join_line, masked, sentences, each, repeat(self.language_check)))
         parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
         translations = add_alignment(self.marked_engine, self.tokenizer, translations, parts, options)
-        translations = list(map(restore_translation, translations, lines, tables, repeat(self.protection)))
+        translations = list(map(restore_translation, translations, lines, tables, repeat(self.symbols)))
         again = partial(self._translate, lines, target_prefix, glossary=None)
         return add_confidence(translations, self.confidence, options, again)
 
     def _encode(self, masked: Sequence[str], target_prefix: str, tables: Sequence[Table]) -> list[list[Sentence]]:
         """The sentences of each line, none for a blank one; the first has the target prefix, masked as its line is."""
-        texts = [self.protection.mask_as(target_prefix, table) for table in tables]
+        texts = [self.symbols.mask_as(target_prefix, table) for table in tables]
         distinct = list(dict.fromkeys(texts))
         known = dict(zip(distinct, map(tuple, self.tokenizer.encode(distinct, "target")), strict=True))
         for prefix in known.values():

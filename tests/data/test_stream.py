@@ -4,6 +4,7 @@ import os
 import random
 import resource
 from collections import Counter
+from dataclasses import asdict
 from itertools import takewhile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.directions import Direction
 from dragoman.data.stream import BatchStream, Skipped, tokenise, validation_batches
 from dragoman.errors import DataError
+from dragoman.text.symbols import Symbols, symbol
 from dragoman.text.tokenizer import EOS, Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small"]
@@ -355,3 +357,38 @@ def test_held_out_text_comes_in_a_fixed_order_without_what_is_too_long(tmp_path:
 def test_held_out_text_all_over_the_limit_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> None:
     with pytest.raises(DataError, match=r"o\.tsv: no pair within data.max_length = 10; nothing to validate on$"):
         validation_batches([Direction(too_long(tmp_path))], tokenizer, max_length=10, batch_tokens=60)
+
+
+def test_symbols_are_the_same_in_every_process_and_after_a_resumption(tmp_path: Path) -> None:
+    lines = [(f"open {{a}} and %s {n}", f"%s und {{a}} {n} auf") for n in range(40)]
+    (tmp_path / "a.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in lines))
+    names = tuple(map(symbol, range(4)))
+    own = learn(lines, TokenizerConfig.model_validate({"user_defined_symbols": names}))
+    data = data_of(CorpusConfig(source=tmp_path / "a.tsv"), shuffle_buffer=15, protect=True)
+    assert data.augmentation.placeholders == 0.1
+
+    def stream(**changes: int) -> BatchStream:
+        return BatchStream(data, own, batch_tokens=120, seed=1, symbols=Symbols(names), **changes)
+
+    alone, resumed = stream(), stream()
+    updates = [alone.next_update(2) for _ in range(9)]
+    for update in updates:
+        for batch in update.batches:
+            for source, target in zip(batch.src.tolist(), batch.tgt_out.tolist(), strict=True):
+                found = [sorted(set(own.pieces(side, "source")) & set(names)) for side in (source, target)]
+                assert found[0] == found[1]
+                assert len(found[0]) >= 2
+    resumed.load_state_dict(asdict(updates[3].position))
+    assert all(map(same, resumed.next_update(2).batches, updates[4].batches))
+    shards = [stream(rank=rank, world=2) for rank in (0, 1)]
+    for update in updates:
+        halves = [shard.next_update(1).batches[0] for shard in shards]
+        assert all(map(same, halves, update.batches))
+    first = [number for update in updates for batch in update.batches for number in numbers_in(batch, own)]
+    assert set(first) == {0, 1, 2, 3}, "no symbol is so rare that it is not learned"
+
+
+def numbers_in(batch: Batch, tokenizer: Tokenizer) -> list[int]:
+    """The number of the first symbol of each source."""
+    pieces = [tokenizer.pieces(row, "source") for row in batch.src.tolist()]
+    return [int(next(piece for piece in row if piece.startswith("⟦"))[1:-1]) for row in pieces]

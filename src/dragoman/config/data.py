@@ -69,8 +69,8 @@ class AugmentConfig(Section):
     fragments: Fraction = 0.0
     """One sentence of a pair of several sentences, if both sides have equally many."""
     placeholders: Fraction | Literal["auto"] = "auto"
-    """Placeholders planted at corresponding places of both sides: instead of numbers, names and quotations that both
-    have, before and behind the text. `"auto"`: 0.1 with `data.protect`, 0 without."""
+    """Placeholders planted where both sides correspond: instead of numbers, names and quotations that both have, before
+    and behind the text. `"auto"`: 0.1 with `data.protect`, 0 without."""
 
     @model_validator(mode="after")
     def _shares(self) -> Self:
@@ -190,8 +190,9 @@ class DataConfig(Section):
     shuffle_buffer: Positive = 500_000
     """Pairs in memory at once. A corpus of up to this size is shuffled as a whole, a larger one in parts."""
     protect: bool = False
-    """Placeholders (`%s`, `{name}`, tags, addresses, …) become symbols of the tokenizer, so that the model learns to
-    place and re-order them, and a translation has them unchanged. Pairs show it, and `data.augment.placeholders`."""
+    """Placeholders (`%s`, `{name}`, tags, addresses, …) become symbols of the tokenizer. The model learns to place and
+    re-order them from the pairs that have some, and from `data.augment.placeholders`; a translation has them as the
+    source does."""
     augment: AugmentConfig = AugmentConfig()
     """Data augmentation: random changes of the training text in each epoch."""
     clean: CleanConfig = CleanConfig()

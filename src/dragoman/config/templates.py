@@ -17,6 +17,7 @@ target = "{target}"          # language translated into
 valid = {{source = "data/valid.{source}", target = "data/valid.{target}"{held_out}}}   # validated on during training
 test = {{source = "data/test.{source}", target = "data/test.{target}"{held_out}}}      # scored once; optional
 max_length = 200       # longer pairs (in tokens) are counted and skipped
+protect = true         # placeholders ({{name}}, %s, <b>, …) become symbols that the model learns to place
 
 [[data.train]]
 source = "data/train.{source}"

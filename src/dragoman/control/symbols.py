@@ -9,28 +9,28 @@ from dataclasses import replace
 from itertools import accumulate
 
 from dragoman.text.normalise import normalise
-from dragoman.text.symbols import Protection, Table, drop_unknown, find_symbols, restore
+from dragoman.text.symbols import Symbols, Table, drop_unknown, find_symbols, restore
 from dragoman.translation import Link, Span, Term, Translation
 
 
-def mask_lines(lines: Sequence[str], protection: Protection) -> tuple[list[str], list[Table]]:
+def mask_lines(lines: Sequence[str], symbols: Symbols) -> tuple[list[str], list[Table]]:
     """Each line with symbols for its placeholders, and what they replace."""
-    masked = [protection.mask(line) for line in lines]
+    masked = [symbols.mask(line) for line in lines]
     return [text for text, _ in masked], [table for _, table in masked]
 
 
-def restore_translation(translation: Translation, line: str, table: Table, protection: Protection) -> Translation:
+def restore_translation(translation: Translation, line: str, table: Table, symbols: Symbols) -> Translation:
     """The translation of `line` from that of its masked text: what each symbol replaces is in its place again.
 
     A symbol that the source did not have, which the model made up, is left out.
     """
-    if not protection.symbols:
+    if not symbols.names:
         return translation
     if not table and "⟦" not in "".join(candidate.text for candidate in translation.candidates):
         return replace(translation, source=line)
 
     def known(text: str) -> str:
-        return normalise(drop_unknown(text, table, protection.symbols))
+        return normalise(drop_unknown(text, table, symbols.names))
 
     candidates = tuple(replace(one, text=restore(known(one.text), table)) for one in translation.candidates)
     return replace(

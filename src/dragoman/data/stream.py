@@ -22,7 +22,7 @@ from dragoman.data.corpus import Pair
 from dragoman.data.directions import Direction
 from dragoman.errors import DataError
 from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.symbols import UNPROTECTED, Protection
+from dragoman.text.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokenizer import Tokenizer
 
 # Weights below 1 may draw no pair in an epoch, but hardly in this many consecutive epochs.
@@ -75,7 +75,7 @@ class BatchStream:
     The `weight` of a corpus repeats or samples its pairs within an epoch. With `world` processes each update takes
     `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
     `tokenizer.sampling`. With `few_shapes` both sides of a batch have the same width, rounded up by
-    `bucket_width`, and as many rows as the budget allows. `protection` has the symbols for placeholders.
+    `bucket_width`, and as many rows as the budget allows. `symbols` has the symbols for placeholders.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class BatchStream:
         sampling: float = 0.0,
         few_shapes: bool = False,
         directions: Sequence[Direction] | None = None,
-        protection: Protection = UNPROTECTED,
+        symbols: Symbols = NO_SYMBOLS,
     ) -> None:
-        self.data, self.tokenizer, self.protection = data, tokenizer, protection
+        self.data, self.tokenizer, self.symbols = data, tokenizer, symbols
         self.batch_tokens, self.seed, self.few_shapes = batch_tokens, seed, few_shapes
         self.rank, self.world, self.sampling = rank, world, sampling
         self.directions = directions or [Direction(corpus) for corpus in data.train]
@@ -157,7 +157,7 @@ class BatchStream:
                 counting = self.skipped if epoch == 0 else Skipped()
                 seed = f"{self.seed}/{epoch}/{part}"
                 chunk = augmented(chunk, self.data.augmentation, f"{seed}/augment")
-                chunk = protected(chunk, self.protection, f"{seed}/symbols")
+                chunk = protected(chunk, self.symbols, f"{seed}/symbols")
                 cutting = (self.sampling, f"{seed}/pieces")
                 examples = tokenise(chunk, self.tokenizer, self.data.max_length, counting, *cutting)
                 chunk.clear()
@@ -212,19 +212,19 @@ def augmented(pairs: list[Located], rates: AugmentConfig, seed: str) -> list[Loc
     return changed
 
 
-def protected(pairs: list[Located], protection: Protection, seed: str = "") -> list[Located]:
+def protected(pairs: list[Located], symbols: Symbols, seed: str = "") -> list[Located]:
     """`pairs` in the same order, with symbols for their placeholders.
 
     With a `seed` the numbers do not always count from 0: low numbers are more frequent, as in texts, but no symbol is
     so rare that the model does not learn it.
     """
-    if not (size := len(protection.symbols)):
+    if not (size := len(symbols.names)):
         return pairs
     rng = random.Random(seed)
     masked = []
     for path, pair, marks in pairs:
         first = min(rng.randrange(size), rng.randrange(size)) if seed else 0
-        source, target = protection.mask_pair(pair.source, pair.target, first)
+        source, target = symbols.mask_pair(pair.source, pair.target, first)
         masked.append(Located(path, replace(pair, source=source, target=target), marks))
     return masked
 
@@ -257,11 +257,11 @@ def validation_batches(
     *,
     max_length: int,
     batch_tokens: int,
-    protection: Protection = UNPROTECTED,
+    symbols: Symbols = NO_SYMBOLS,
 ) -> tuple[list[Batch], Skipped]:
     """Held-out corpora as batches in a fixed order, and the pairs skipped. Raises DataError if no pair is left."""
     skipped = Skipped()
-    pairs = protected([pair for direction in held_out for pair in located(direction, tokenizer)], protection)
+    pairs = protected([pair for direction in held_out for pair in located(direction, tokenizer)], symbols)
     examples = tokenise(pairs, tokenizer, max_length, skipped)
     if not examples:
         name = held_out[0].corpus.source

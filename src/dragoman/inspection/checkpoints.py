@@ -22,7 +22,7 @@ from dragoman.model.lora import load_merged, read_adapter
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
 from dragoman.text.marks import Marks
-from dragoman.text.symbols import Protection
+from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import checkpoint, checkpoint_steps
 from dragoman.training.integrity import NOTE, WEIGHTS, fault_in
@@ -72,7 +72,7 @@ def across_checkpoints(
     named, scale = config.train.start_from, config.train.lora_rank and config.train.lora_scale
     base = open_model(named).load_model() if named and scale else None  # then the checkpoints hold A and B only
     pair = Pairs.of(config.project, tokenizer).choose(to, None, [text])
-    protection = Protection.of(config, tokenizer.symbols)
+    symbols = Symbols.of(config, tokenizer.symbols)
     views = []
     for index in evenly_spaced(min(limit, len(steps)), len(steps)):
         step = steps[index]
@@ -87,7 +87,7 @@ def across_checkpoints(
         except ModelError as error:
             views.append(CheckpointView(step, problem=str(error)))
         else:
-            views.append(_view(model, tokenizer, text, options or config.decode, step, pair.marks, protection))
+            views.append(_view(model, tokenizer, text, options or config.decode, step, pair.marks, symbols))
     return tuple(views)
 
 
@@ -114,9 +114,9 @@ def _view(
     options: DecodeConfig,
     step: int,
     marks: Marks,
-    protection: Protection,
+    symbols: Symbols,
 ) -> CheckpointView:
-    inspection = inspect_model(model, tokenizer, text, None, options, marks, protection)
+    inspection = inspect_model(model, tokenizer, text, None, options, marks, symbols)
     layers = range(len(model.decoder))
     with torch.inference_mode():
         weights = [inspection.recording[f"decoder.{layer}.cross_attention"].weights[0].mean(0) for layer in layers]

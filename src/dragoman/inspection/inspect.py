@@ -18,7 +18,7 @@ from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.installed.opening import open_model
 from dragoman.model.transformer import Transformer
-from dragoman.text.symbols import Protection
+from dragoman.text.symbols import Symbols
 from dragoman.translator import Translator
 
 Model = str | os.PathLike[str] | Bundle | Translator
@@ -81,8 +81,8 @@ def inspect_bundle(
     """The same as `inspect`, for a bundle whose network is loaded already."""
     name, pairs = bundle.config.project.name, Pairs.of(bundle.config.project, bundle.tokenizer)
     pair = pairs.choose(to, None, [text])
-    protection = Protection.of(bundle.config, bundle.tokenizer.symbols)
-    found = inspect_model(network, bundle.tokenizer, text, target, options, pair.marks, protection)
+    symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
+    found = inspect_model(network, bundle.tokenizer, text, target, options, pair.marks, symbols)
     values = {field.name: getattr(found, field.name) for field in fields(found)}
     return BundleInspection(**values, name=name, languages=(pair.source, pair.target or "und"), options=options)
 

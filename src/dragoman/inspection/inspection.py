@@ -36,7 +36,7 @@ from dragoman.model.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.storage import atomic_file
 from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.symbols import UNPROTECTED, Protection, Table, restore
+from dragoman.text.symbols import NO_SYMBOLS, Symbols, Table, restore
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # The arrays of each kind of activation and their axes. "position" is the position of the query, "key" of the key.
@@ -214,14 +214,14 @@ def inspect_model(
     target: str | None,
     options: DecodeConfig,
     marks: Marks = NO_MARKS,
-    protection: Protection = UNPROTECTED,
+    symbols: Symbols = NO_SYMBOLS,
 ) -> Inspection:
     """Translate `text`, or force the translation `target`, and record everything; `marks` are its language tokens.
 
-    `protection` has the symbols that the model knows. The text is translated as a whole by beam search.
+    `symbols` has the symbols that the model knows. The text is translated as a whole by beam search.
     Raises DataError if it is empty, or if `target` contains what the vocabulary cannot spell.
     """
-    masked, table = protection.mask(text)
+    masked, table = symbols.mask(text)
     ids = tokenizer.encode([masked], "source")[0]
     if not ids:
         raise DataError("the sentence is empty; give at least one word")
@@ -231,7 +231,7 @@ def inspect_model(
         tree = _search(model, source, options, len(ids), marks)
         target_ids = list(tree.hypotheses[0].tokens)
     else:
-        tree, target_ids = None, _forced_ids(tokenizer, protection.mask_as(target, table))
+        tree, target_ids = None, _forced_ids(tokenizer, symbols.mask_as(target, table))
     target_ids = [*marks.target, *target_ids]
     decoder_input = torch.tensor([[BOS, *target_ids]])
     with record(model) as recording:

@@ -84,25 +84,25 @@ def drop_unknown(text: str, table: Table, symbols: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Protection:
+class Symbols:
     """How a model sees placeholders: by its symbols, none where it knows none, and the patterns that find them."""
 
-    symbols: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     patterns: tuple[str, ...] | None = None
     """Names of patterns; None: those found by default."""
 
     @classmethod
-    def of(cls, config: RunConfig, symbols: Sequence[str]) -> "Protection":
+    def of(cls, config: RunConfig, names: Sequence[str]) -> "Symbols":
         """That of a run or a bundle whose tokenizer has these symbols."""
-        return cls(tuple(symbols)) if config.data.protect else UNPROTECTED
+        return cls(tuple(names)) if config.data.protect else NO_SYMBOLS
 
     def mask(self, text: str) -> tuple[str, Table]:
         """`text` with symbols in place of its placeholders, and what they replace."""
-        return mask(text, find_placeholders(text, self.patterns), self.symbols) if self.symbols else (text, {})
+        return mask(text, find_placeholders(text, self.patterns), self.names) if self.names else (text, {})
 
     def mask_as(self, text: str, table: Table) -> str:
         """`text` with the symbols that `table` has for its placeholders; others, and all else, stay as they are."""
-        if not self.symbols:
+        if not self.names:
             return text
         spans = self._spans(text)
         names = {text[begin:end]: _broken(text[begin:end]) for begin, end in spans}
@@ -114,15 +114,15 @@ class Protection:
         A placeholder that is missing on one side stays text, because a symbol would teach the model to drop symbols.
         The numbers count from `first`, and from 0 again after the last.
         """
-        if not self.symbols:
+        if not self.names:
             return source, target
         sides = [(text, self._spans(text)) for text in (source, target)]
         ours, theirs = (Counter(text[begin:end] for begin, end in spans) for text, spans in sides)
         if not ours and not theirs:
             return source, target
-        size = len(self.symbols)
+        size = len(self.names)
         shared = [one for one, count in ours.items() if theirs[one] == count][:size]
-        names = {one: self.symbols[(first + index) % size] for index, one in enumerate(shared)}
+        names = {one: self.names[(first + index) % size] for index, one in enumerate(shared)}
         names = {one: _broken(one) for one in ours | theirs} | names
         masked = [_replaced(text, spans, names) for text, spans in sides]
         return masked[0], masked[1]
@@ -132,10 +132,10 @@ class Protection:
         return [self.mask_pair(source, target) for source, target in pairs]
 
     def _spans(self, text: str) -> Spans:
-        return _spans(find_placeholders(text, self.patterns), _lookalikes(text, self.symbols))
+        return _spans(find_placeholders(text, self.patterns), _lookalikes(text, self.names))
 
 
-UNPROTECTED = Protection()
+NO_SYMBOLS = Symbols()
 
 
 def _broken(text: str) -> str:

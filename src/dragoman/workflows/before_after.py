@@ -13,7 +13,7 @@ from dragoman.config import RunConfig
 from dragoman.engine import Engine
 from dragoman.errors import DragomanError
 from dragoman.evaluation import ComparedScore, paired_bootstrap
-from dragoman.text.symbols import Protection
+from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.evaluate import translate_all
@@ -84,8 +84,8 @@ class _Model(NamedTuple):
 
 def _translated(config: RunConfig, text: HeldOut, model: _Model, listener: Listeners) -> Sequence[str]:
     options = config.decode.model_copy(update={"confidence": False})
-    protection = Protection.of(model.config, model.tokenizer.symbols)
-    translator = text.translator(model.tokenizer, model.engine, options, config.data.max_length, protection)
+    symbols = Symbols.of(model.config, model.tokenizer.symbols)
+    translator = text.translator(model.tokenizer, model.engine, options, config.data.max_length, symbols)
     return translate_all(translator, text.sources, listener)
 
 

@@ -16,7 +16,7 @@ from dragoman.data.workload import SAMPLE, Workload, workload_of
 from dragoman.errors import ResourceError
 from dragoman.machine import available_memory
 from dragoman.model.transformer import Transformer
-from dragoman.text.symbols import Protection
+from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.estimate import Estimate
@@ -66,7 +66,7 @@ def training_workload(
 ) -> Workload | None:
     """The work of an epoch, from the lengths of up to SAMPLE pairs; None if no pair is short enough."""
     text = sample_directions(directions(config, config.data.train), SAMPLE)
-    text = Protection.of(config, tokenizer.symbols).mask_pairs(text)
+    text = Symbols.of(config, tokenizer.symbols).mask_pairs(text)
     sources = tokenizer.encode([source for source, _ in text], "source")
     targets = tokenizer.encode([target for _, target in text], "target")
     lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]

@@ -24,7 +24,7 @@ from dragoman.installed.opening import open_models
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.storage import refuse_unwritable_folder, storage_error
 from dragoman.text.marks import Marks
-from dragoman.text.symbols import Protection, restore
+from dragoman.text.symbols import Symbols, restore
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.held_out import held_out_by_pair
@@ -197,7 +197,7 @@ def _verify_pairs(
 ) -> dict[str, Verdict]:
     """The verdict on each converted network, float32 first; over all pairs of languages. Raises QualityError."""
     tokenizer, several = bundle.tokenizer, len(bundle.config.project.pairs) > 1
-    golden, protection = read_golden(bundle.folder, tokenizer), Protection.of(bundle.config, tokenizer.symbols)
+    golden, symbols = read_golden(bundle.folder, tokenizer), Symbols.of(bundle.config, tokenizer.symbols)
     engines = {
         kind: CTranslate2Engine(folder, tokenizer, "cpu", shortlist=candidates) for kind, folder in folders.items()
     }
@@ -207,10 +207,10 @@ def _verify_pairs(
         marked = {kind: with_marks(engine, marks) for kind, engine in engines.items()}
         exact, sources = with_marks(reference, marks), [source for source, _ in text.lines]
         own = [sentence for sentence in golden if sentence.pair == name]
-        own = own or golden_sentences(tokenizer, exact, options, mask_lines(sources, protection)[0], name)
+        own = own or golden_sentences(tokenizer, exact, options, mask_lines(sources, symbols)[0], name)
         if several:
             listener.notice(f"{name}:")
-        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, protection, listener))
+        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, symbols, listener))
     return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
 
 
@@ -221,11 +221,11 @@ def _verify(
     engines: Mapping[str, Engine],
     pairs: Sequence[tuple[str, str]],
     golden: Sequence[Golden],
-    protection: Protection,
+    symbols: Symbols,
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each engine with a converted network, float32 first. Raises QualityError."""
-    masked, tables = mask_lines([source for source, _ in pairs], protection)
+    masked, tables = mask_lines([source for source, _ in pairs], symbols)
     sources = tokenizer.encode(masked, "source")
     progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(engines) - 1))
     verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)

@@ -16,7 +16,7 @@ from dragoman.engine.marked import with_marks
 from dragoman.evaluation import Score, score_all
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.text.marks import Marks
-from dragoman.text.symbols import UNPROTECTED, Protection
+from dragoman.text.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate import translate_all
@@ -37,7 +37,7 @@ class HeldOut:
         engine: Engine,
         options: DecodeConfig,
         max_source_tokens: int | None = None,
-        protection: Protection = UNPROTECTED,
+        symbols: Symbols = NO_SYMBOLS,
     ) -> Translator:
         """One for this pair, which warns of no language."""
         marked = with_marks(engine, Marks.of(self.pair, tokenizer))
@@ -48,7 +48,7 @@ class HeldOut:
             options,
             max_source_tokens=max_source_tokens,
             language=language,
-            protection=protection,
+            symbols=symbols,
         )
 
 
@@ -82,8 +82,8 @@ def score_by_pair(
     """Translate and score the text of each pair: that of the test, or of validation if there is no test."""
     found = []
     for text in held_out_by_pair(config, config.data.test_corpora or config.data.valid_corpora):
-        protection = Protection.of(config, tokenizer.symbols)
-        translator = text.translator(tokenizer, engine, options, config.data.max_length, protection)
+        symbols = Symbols.of(config, tokenizer.symbols)
+        translator = text.translator(tokenizer, engine, options, config.data.max_length, symbols)
         translations = translate_all(translator, text.sources, listener)
         scores, copying = (score_all(lines, text.references) for lines in (translations, text.sources))
         name = f"{text.pair.name}: " if config.project.pairs else ""
@@ -107,10 +107,10 @@ def score_facts(config: RunConfig, scored: Sequence[ScoredText]) -> list[dict[st
 def golden_by_pair(config: RunConfig, tokenizer: Tokenizer, engine: Engine) -> str:
     """The golden sentences of each pair, of the validation text."""
     texts = held_out_by_pair(config, config.data.valid_corpora, COUNT)
-    found, protection = [], Protection.of(config, tokenizer.symbols)
+    found, symbols = [], Symbols.of(config, tokenizer.symbols)
     for text in texts:
         marked = with_marks(engine, Marks.of(text.pair, tokenizer))
         name, count = text.pair.name if config.project.pairs else "", -(-COUNT // len(texts))
-        masked, _ = mask_lines(text.sources, protection)
+        masked, _ = mask_lines(text.sources, symbols)
         found += golden_sentences(tokenizer, marked, config.decode, masked, name, count)
     return golden_text(found)

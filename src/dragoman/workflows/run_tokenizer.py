@@ -8,7 +8,7 @@ from dragoman.data.directions import directions, sample_directions
 from dragoman.errors import counted
 from dragoman.storage import atomic_folder
 from dragoman.text.extension import Extension, extend
-from dragoman.text.symbols import Protection, symbol
+from dragoman.text.symbols import Symbols, symbol
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.workflows.finetune import other_pair_warning
 from dragoman.workflows.origin import derived_origin, licence
@@ -60,7 +60,7 @@ def learn_from(
     keys = config.tokenizer
     if config.data.protect:
         symbols = [symbol(number) for number in range(keys.placeholders)]
-        pairs = Protection.of(config, symbols).mask_pairs(pairs)
+        pairs = Symbols.of(config, symbols).mask_pairs(pairs)
         every = dict.fromkeys([*keys.user_defined_symbols, *symbols])
         keys = keys.model_copy(update={"user_defined_symbols": tuple(every)})
     return learn(pairs, keys, source_marks, target_marks)
@@ -70,7 +70,7 @@ def _extended(run: Run, tokenizer: Tokenizer) -> Extension:
     wanted = run.config.tokenizer.extend
     found = directions(run.config, run.config.data.train)
     pairs = sample_directions(found, min(run.config.tokenizer.sample, EXTENSION_SAMPLE))
-    pairs = Protection.of(run.config, tokenizer.symbols).mask_pairs(pairs)
+    pairs = Symbols.of(run.config, tokenizer.symbols).mask_pairs(pairs)
     extension = extend(tokenizer, pairs, wanted)
     count = max(map(len, extension.replaced))
     shorter = 1 - extension.tokens_after / max(1, extension.tokens_before)

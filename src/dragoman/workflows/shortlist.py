@@ -11,7 +11,7 @@ from dragoman.data.corpus import sample_pairs
 from dragoman.errors import DataError, counted
 from dragoman.installed import changeable_model
 from dragoman.shortlist.file import MAPPING, NAME, Coverage, Shortlist, coverage
-from dragoman.text.symbols import Protection
+from dragoman.text.symbols import Symbols
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -79,7 +79,7 @@ def _learn(
     from dragoman.shortlist.learn import PROBE, learn_shortlist
 
     tokenizer = bundle.tokenizer
-    pairs = Protection.of(bundle.config, tokenizer.symbols).mask_pairs(pairs)
+    pairs = Symbols.of(bundle.config, tokenizer.symbols).mask_pairs(pairs)
     sources = tokenizer.encode([source for source, _ in pairs], "source")
     targets = tokenizer.encode([target for _, target in pairs], "target")
     every = max(min(HELD_OUT, len(pairs)), len(pairs) // MEASURED)

@@ -19,7 +19,7 @@ from dragoman.evaluation import bleu, chrf
 from dragoman.model.initialise import can_initialise_from, initialise_from_base, initialise_from_teacher
 from dragoman.model.transformer import Transformer
 from dragoman.text.extension import Ids
-from dragoman.text.symbols import Protection
+from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.checkpoint import read_progress
 from dragoman.training.distributed import ProcessGroup
@@ -78,14 +78,14 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         world=run.group.size,
         few_shapes=config.train.compile,
         directions=directions(config, data.train),
-        protection=Protection.of(config, tokenizer.symbols),
+        symbols=Symbols.of(config, tokenizer.symbols),
     )
     valid, skipped = validation_batches(
         directions(config, config.data.valid_corpora),
         tokenizer,
         max_length=config.data.max_length,
         batch_tokens=tokens,
-        protection=Protection.of(config, tokenizer.symbols),
+        symbols=Symbols.of(config, tokenizer.symbols),
     )
     if skipped.count:
         run.listener.notice(
@@ -143,13 +143,13 @@ def validator(
     if not config.train.translate_lines:
         return None
     texts = held_out_by_pair(config, config.data.valid_corpora, config.train.translate_lines)
-    protection = Protection.of(config, tokenizer.symbols)
+    symbols = Symbols.of(config, tokenizer.symbols)
     greedy = DecodeConfig(beam=1)  # not [decode]: scores of runs with different searches stay comparable
 
     def translate(model: Transformer) -> TranslationScores:
         engine, found, by_pair = TorchEngine(model, device), list[list[str]](), dict[str, dict[str, float]]()
         for text in texts:
-            translator = text.translator(tokenizer, engine, greedy, protection=protection)
+            translator = text.translator(tokenizer, engine, greedy, symbols=symbols)
             found.append([one.text for one in translator.translate(text.sources)])
             scores = {"bleu": bleu(found[-1], text.references).value, "chrf": chrf(found[-1], text.references).value}
             by_pair[text.pair.name] = scores
