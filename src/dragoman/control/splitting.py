@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
 
 from dragoman.control.sentences import Sentence
 from dragoman.text.normalise import INVISIBLE, normalise
@@ -22,17 +23,17 @@ def encode_lines(
     lines: Sequence[str],
     language: str,
     max_tokens: int | None,
-    prefixes: Sequence[tuple[int, ...]],
+    prefixes: Iterable[tuple[int, ...]] | None = None,
 ) -> list[list[Sentence]]:
     """The sentences of each line, none for a blank one, each of up to `max_tokens`.
 
-    The first has the target prefix of the line. Without `max_tokens` each line is one sentence.
+    The first has the target prefix of its line, if there are `prefixes`. Without `max_tokens` each line is one sentence.
     """
     texts = [_texts(line) if max_tokens else [normalise(line)] for line in lines]
     ids = iter(tokenizer.encode([text for several in texts for text in several], "source"))
     return [
         list(_sentences(tokenizer, several, ids, language, max_tokens, prefix))
-        for several, prefix in zip(texts, prefixes, strict=True)
+        for several, prefix in zip(texts, prefixes or repeat(()), strict=False)
     ]
 
 
