@@ -27,7 +27,7 @@ def encode_lines(
 ) -> list[list[Sentence]]:
     """The sentences of each line, none for a blank one, each of up to `max_tokens`.
 
-    The first has the target prefix of its line, if there are `prefixes`. Without `max_tokens` each line is one sentence.
+    The first has the prefix of its line, if there are `prefixes`. Without `max_tokens` each line is one sentence.
     """
     texts = [_texts(line) if max_tokens else [normalise(line)] for line in lines]
     ids = iter(tokenizer.encode([text for several in texts for text in several], "source"))
