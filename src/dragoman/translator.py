@@ -25,20 +25,20 @@ from dragoman.control.confidence import Confidence, add_confidence, check_learne
 from dragoman.control.directed import load_pair
 from dragoman.control.inline_calls import InlineCalls
 from dragoman.control.pairs import LanguagePair, Pairs
-from dragoman.control.request import change_options, check_engine_request, check_options_type, merge_glossaries
+from dragoman.control.request import check_engine_request, check_options_type, checked_request, merge_glossaries
 from dragoman.control.retry import translate_with_retries
 from dragoman.control.sentences import Sentence, join_line, translate_sentences
 from dragoman.control.splitting import encode_lines, halve
-from dragoman.control.symbols import mask_lines, restore_translation
+from dragoman.control.symbols import encode_prefixes, mask_lines, restore_translation
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
-from dragoman.errors import ConfigError, check_count, check_type
+from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.text.symbols import NO_SYMBOLS, Symbols, Table
-from dragoman.text.tokenizer import UNK, Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.translation import Candidate, Translation
 
 # The file of a bundle that holds its glossary.
@@ -287,14 +287,8 @@ class Translator(InlineCalls):
         changes: Mapping[str, Any],
     ) -> tuple[DecodeConfig, Glossary | None]:
         """The options and the glossary of one call. Raises ConfigError."""
-        check_options_type(options)
-        check_type("target_prefix", target_prefix, str, "a str")
-        if "precision" in changes:
-            raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
         merged = merge_glossaries(glossary, self.glossary)
-        if merged and target_prefix:
-            raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
-        options = change_options(options or self.options, changes)
+        options = checked_request(options, self.options, changes, target_prefix, merged)
         check_learned(self.confidence, options)
         return options, merged
 
@@ -320,13 +314,6 @@ class Translator(InlineCalls):
 
     def _encode(self, masked: Sequence[str], target_prefix: str, tables: Sequence[Table]) -> list[list[Sentence]]:
         """The sentences of each line, none for a blank one; the first has the target prefix, masked as its line is."""
-        texts = [self.symbols.mask_as(target_prefix, table) for table in tables]
-        distinct = list(dict.fromkeys(texts))
-        known = dict(zip(distinct, map(tuple, self.tokenizer.encode(distinct, "target")), strict=True))
-        for prefix in known.values():
-            if UNK in prefix:
-                raise ConfigError(f"target_prefix {target_prefix!r}: the model has no token for a character; change it")
-            if self.max_source_tokens and len(prefix) > self.max_source_tokens:
-                raise ConfigError(f"target_prefix: {len(prefix):,} tokens; give at most {self.max_source_tokens:,}")
-        prefixes = [known[text] for text in texts]
-        return encode_lines(self.tokenizer, masked, self.language, self.max_source_tokens, prefixes)
+        longest = self.max_source_tokens
+        prefixes = encode_prefixes(self.tokenizer, target_prefix, tables, self.symbols, longest)
+        return encode_lines(self.tokenizer, masked, self.language, longest, prefixes)

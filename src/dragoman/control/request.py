@@ -24,6 +24,23 @@ def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeC
     return build_section(options, given, "decode") if given else options
 
 
+def checked_request(
+    options: DecodeConfig | None,
+    own: DecodeConfig,
+    changes: Mapping[str, Any],
+    target_prefix: str,
+    glossary: Glossary | None,
+) -> DecodeConfig:
+    """The options of a call: those given, or a translator's own, changed. Raises ConfigError, also for the others."""
+    check_options_type(options)
+    check_type("target_prefix", target_prefix, str, "a str")
+    if "precision" in changes:
+        raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
+    if glossary and target_prefix:
+        raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
+    return change_options(options or own, changes)
+
+
 def check_options_type(options: object) -> None:
     """Raises ConfigError, because a dict given by mistake would fail later without a reason."""
     check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
