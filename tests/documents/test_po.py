@@ -279,6 +279,7 @@ def test_a_format_string_that_lost_a_directive_is_fuzzy(tmp_path: Path) -> None:
     texts = ["%d%% %s, %*d", "%1$d개의 파일", "%(n)d와 %r, 그리고 100%", "{a.b:>{width}} {{x}", "50% 됨"]
     result = written(document, [InlineText(text) for text in texts])
     assert ["fuzzy" in entry.flags for entry in polib.pofile(result)] == [False, True, True, True, False]
+    assert [remark.partition(":")[0] for remark in document.remarks] == ["line 9", "line 13", "line 17"]
     accepted(result, tmp_path)
 
 

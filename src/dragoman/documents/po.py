@@ -157,6 +157,9 @@ def write(document: Document, translations: Translations, request: Request, file
             owners[id(slot.message)] = slot
             if texts and not is_kept(unit.source.text, translation.text, slot.entry.flags):
                 broken.add(id(slot.message))
+                document.remarks.append(
+                    f"{unit.location}: fuzzy, because a directive of its format is missing or moved"
+                )
     splices = [
         splice
         for key, texts in written.items()
