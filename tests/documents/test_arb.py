@@ -31,15 +31,16 @@ def test_messages_are_text_and_metadata_stays(tmp_path: Path) -> None:
     document, units = opened(path)
     assert [(unit.location, unit.source.text, unit.context) for unit in units] == [
         ("hello", "Hello '{name}', it's late", "A greeting"),
+        ("count", "{n}", ""),
         ("count: n =0", "none", ""),
         ("count: n one", "# file", ""),
         ("count: n other", "# files", ""),
     ]
     assert [notice.split(":")[0] for notice in document.notices] == ["line 6, broken"]
-    assert hold_identity(path) == 4
+    assert hold_identity(path) == 5
     hold_reading_again(path, tmp_path)
     request = Request("en", "zh-Hant")
-    new = translated(path, ["'{name}' isn't", None, None, "文件 #"], request)
+    new = translated(path, ["'{name}' isn't", None, None, None, "文件 #"], request)
     expected = FILE.replace('"en"', '"zh_Hant"').replace("Hello '{name}', it's late", "'{name}' isn't")
     assert new == expected.replace("# files", "文件 #")
 

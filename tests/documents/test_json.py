@@ -33,6 +33,7 @@ def test_all_but_the_strings_stays(tmp_path: Path) -> None:
     assert [(unit.location, unit.source.text) for unit in units] == [
         ("title", "Open a file"),
         ("menu.items[0]", "New\ttab"),
+        ("menu.items[2]", "42"),
         ("menu.items[3].help", "Café / bar"),
         ("count_one", "{{count}} file"),
         ("count_other", "{{count}} files"),
@@ -41,15 +42,21 @@ def test_all_but_the_strings_stays(tmp_path: Path) -> None:
         ("car: 3", "{n} cars"),
         ("see", "See $t(title) and @:menu.help &amp; more"),
     ]
-    assert [code.text for code in units[2].source.codes] == ["<b>", "</b>"]
-    kept = units[8].source
+    assert [code.text for code in units[3].source.codes] == ["<b>", "</b>"]
+    kept = units[9].source
     assert [kept.text[begin:end] for begin, end in kept.protected] == ["$t(title)", "@:menu.help", "&amp;"]
-    assert hold_identity(path) == 9
+    assert hold_identity(path) == 10
     hold_reading_again(path, tmp_path)
-    new: list[str | None] = [None] * 9
-    new[0], new[6] = '"파일"\n열기', "차 한 대"
+    new: list[str | None] = [None] * 10
+    new[0], new[7] = '"파일"\n열기', "차 한 대"
     expected = CATALOGUE.replace('"Open a file"', r'"\"파일\"\n열기"').replace("one car", "차 한 대")
     assert translated(path, new) == expected
+
+
+def test_no_translation_becomes_two_plural_forms(tmp_path: Path) -> None:
+    path = saved(tmp_path, '{"a": "é|b", "c": "one | two"}')
+    assert texts(path) == ["é|b", "one", "two"]
+    assert translated(path, ["가 | 나", None, "다 | 라"]) == '{"a": "가|나", "c": "one | 다|라"}'
 
 
 def test_a_file_that_escapes_all_but_ascii_stays_so(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_branches_are_units_of_their_own() -> None:
         ("n other g other", "their"),
     ]
     assert translate(MESSAGES[3], "여기 {n}", "'파일'", "{g} 파일 #개", "# 그의", "그들의") == (
-        "여기 {n, plural, offset:1 one {'파일''} other {{g, select, male {# 그의} other {그들의}} 파일 #개}}"
+        "여기 {n, plural, offset:1 one {''파일''} other {{g, select, male {# 그의} other {그들의}} 파일 #개}}"
     )
 
 
@@ -64,8 +64,8 @@ def test_arguments_are_shown_by_name_and_written_whole() -> None:
 def test_apostrophes_and_braces_of_a_translation_are_text() -> None:
     assert units("It''s {who}") == [("", "It's {who}")]
     assert translate("It''s {who}", "{who}'s {x} it's") == "{who}''s '{'x'}' it''s"
-    assert translate("It is {who}", "it's '{who}' {") == "it's ''{who}' '{'"
-    assert translate("{n, plural, other {# files}}", "파일 # #1'") == "{n, plural, other {파일 # '#'1''}}"
+    assert translate("It is {who}", "it's '{who}' {") == "it's ''{who}'' '{'"
+    assert translate("{n, plural, other {# files}}", "{n}", "파일 # #1'") == "{n, plural, other {파일 # '#'1''}}"
     for message in ("a {who}", "it''s {who}"):
         new = translate(message, "'{who}' it's {} '' 'x {")
         assert units(new) == [("", "'{who}' it's {} '' 'x {")]

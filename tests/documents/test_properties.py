@@ -87,9 +87,11 @@ def test_what_would_break_is_left_and_named(tmp_path: Path, value: str, reason: 
 def test_icu_messages_are_read_branch_by_branch(tmp_path: Path) -> None:
     pytest.importorskip("pyicumessageformat")
     path = saved(tmp_path, "a={n, plural, one {# file} \\\n  other {# \\u0066iles}}\n")
-    assert texts(path) == ["# file", "# files"]
+    assert texts(path) == ["{n}", "# file", "# files"]
     hold_identity(path)
-    assert translated(path, ["파일 #개", "파일 #개"]).startswith("a={n, plural, one {\\ud30c\\uc77c #\\uac1c} other")
+    assert translated(path, [None, "파일 #개", "파일 #개"]).startswith(
+        "a={n, plural, one {\\ud30c\\uc77c #\\uac1c} other"
+    )
 
 
 @pytest.mark.parametrize(("text", "line"), [("a=x\nb=bad \\u12\n", 2), ("a=\\uzzzz", 1), ("\\u1=x", 1)])

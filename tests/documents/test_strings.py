@@ -44,12 +44,13 @@ def test_all_but_the_values_stays(tmp_path: Path, mark: bytes, encoding: str) ->
         ("sum", '%1$@ shared "%2$@" — 50%% of %lld…\nand more', "no context"),
         ("plain", "word", ""),
         ("a.key", "Line\ntwo \\ A 😀", ""),
+        ("number", "%d", ""),
     ]
     inline = units[1].source
     assert [inline.text[begin:end] for begin, end in inline.protected] == ["%1$@", "%2$@", "%%", "%lld"]
-    assert hold_identity(path) == 4
+    assert hold_identity(path) == 5
     hold_reading_again(path, tmp_path)
-    new = [InlineText('"안녕" %@\n\\'), None, InlineText("낱말"), None]
+    new = [InlineText('"안녕" %@\n\\'), None, InlineText("낱말"), None, None]
     expected = FILE.replace('"Hello, %@!"', r'"\"안녕\" %@\n\\"').replace("= word;", '= "낱말";')
     assert written(document, new) == mark + expected.encode(encoding)
 

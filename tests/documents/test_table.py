@@ -94,7 +94,7 @@ def test_delimiters_and_headers_are_guessed(tmp_path: Path, text: str, found: li
 def test_stray_quotes_in_tsv_are_text(tmp_path: Path) -> None:
     text = 'id\ttext\n1\t"Yes, she replied\n2\tHe called it "good"\n3\t"A ""cell"" in\nquotes"\n4\t"'
     path = saved(tmp_path, text, "a.tsv")
-    assert texts(path) == ['"Yes, she replied', 'He called it "good"', 'A "cell" in\nquotes']
+    assert texts(path) == ['"Yes, she replied', 'He called it "good"', 'A "cell" in\nquotes', '"']
     hold_identity(path)
     hold_reading_again(path, tmp_path)
 
@@ -107,6 +107,10 @@ def test_formulas_stay_and_no_translation_becomes_one(tmp_path: Path) -> None:
         "cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line 2, 3, 5",
     )
     assert translated(path, ["=cmd()", "- 가"]).splitlines()[3:] == ["3,'=cmd()", "4,- a list", "5,'- 가"]
+    path = saved(tmp_path, "text\n'=cmd() text\n")
+    assert texts(path) == ["=cmd() text"]
+    hold_identity(path)
+    assert translated(path, ["가"]) == "text\n가\n"
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ UNITS = [
     ("flow[1]", "two"),
     ("flow[2].a", "b c"),
     ("no", "Yes"),
+    ("format", "%Y-%m-%d"),
     ("string", "on"),
     ("anchor", "Shared"),
     ("one", "%{count} file"),
@@ -97,7 +98,23 @@ def test_what_is_written_is_what_a_parser_reads(tmp_path: Path) -> None:
     text = FILE.replace("  tagged: !ruby/object {a: not text}\n", "")
     path = saved(tmp_path, text)
     before = loaded(text)["en"]
-    new = ["a: b", "'x' # y", '"\\', "x\n  y\n\nz", "p\nq", "- a", "[x]", "#", "{", "null", "~", "1.5", "\t", "👍 x"]
+    new = [
+        "a: b",
+        "'x' # y",
+        '"\\',
+        "x\n  y\n\nz",
+        "p\nq",
+        "- a",
+        "[x]",
+        "#",
+        "{",
+        "null",
+        None,
+        "~",
+        "1.5",
+        "\t",
+        "👍 x",
+    ]
     after = loaded(translated(path, new))["ko"]
     assert after["literal"] == new[3]
     assert after["folded"] == "p\nq\n"
@@ -107,7 +124,7 @@ def test_what_is_written_is_what_a_parser_reads(tmp_path: Path) -> None:
         new[2],
         new[5],
         new[9],
-        new[10],
+        new[11],
     ]
     assert after["flow"] == ["[x]", "#", {"a": "{", "n": 12}]
     assert (after["anchor"], after["alias"], after["one"], after["other"]) == ("1.5", "1.5", "\t", "👍 x")

@@ -69,8 +69,17 @@ def _message(text: str, icu: bool) -> Message:
             raise
     parts = _BAR.split(text)
     if len(parts) == 1:
-        return (plain(text, _KEEP),)
-    return tuple(part if at % 2 else plain(part, _KEEP, str(at // 2 + 1)) for at, part in enumerate(parts))
+        return (plain(text, _KEEP, escape=_joined),)
+    places = (str(at // 2 + 1) for at in range(len(parts)))
+    return tuple(
+        part if at % 2 else plain(part, _KEEP, place, _joined)
+        for at, (part, place) in enumerate(zip(parts, places, strict=True))
+    )
+
+
+def _joined(text: str) -> str:
+    """Text in which no bar separates anything."""
+    return _BAR.sub("|", text)
 
 
 def name_of(keys: Keys) -> str:

@@ -18,7 +18,7 @@ _ENTITY = re.compile(ENTITY)
 # Two apostrophes; quoted text and its end; an entity.
 _KEEP = re.compile(rf"''|(?P<quoted>'[{{}}](?:[^']|'')*(?P<end>'?))|{ENTITY}")
 _KEEP_IN_PLURAL = re.compile(_KEEP.pattern.replace("'[{}]", "'[{}#]"))
-_SYNTAX = re.compile(r"(?P<braces>[{}][{}']*)|(?P<before>'+(?=[{}]|$)|''+)|'")
+_SYNTAX = re.compile(r"(?P<braces>[{}][{}']*)|(?P<before>^'+|'+(?=[{}]|$)|''+)|'")
 _SYNTAX_IN_PLURAL = re.compile(_SYNTAX.pattern.replace("{}", "{}#"))
 # In place of an apostrophe where it quotes nothing.
 _LITERAL = "\ue000"

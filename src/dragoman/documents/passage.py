@@ -38,7 +38,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text between two borders. `inline` is None if there is nothing to translate: no letter outside what is kept."""
+    """A text between two borders. `inline` is None if it is blank: whether it has words is not for a format to say."""
 
     place: str
     """Where in the string it is: "count one", the branch of a plural."""
@@ -75,17 +75,17 @@ def passage(
     marked = "".join(chr(next(numbers)) if isinstance(piece, Kept) else read(piece) for piece in pieces)
     inline = _inline(marked, shown)
     inline, ends = _trimmed(inline)
-    return Passage(place, tuple(pieces), inline if _has_letters(inline) else None, ends, escape)
+    return Passage(place, tuple(pieces), inline if inline.text.strip() else None, ends, escape)
 
 
-def plain(text: str, keep: re.Pattern[str], place: str = "") -> Passage:
+def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = _same) -> Passage:
     """The passage of a text without escapes. What the pattern `keep` finds is kept."""
     pieces: list[str | Kept] = []
     at = 0
     for match in keep.finditer(text):
         pieces += [text[at : match.start()], Kept(match[0], (match[0],))]
         at = match.end()
-    return passage([*pieces, text[at:]], place)
+    return passage([*pieces, text[at:]], place, escape=escape)
 
 
 def _inline(marked: str, shown: Sequence[str]) -> InlineText:
@@ -147,14 +147,6 @@ def _trimmed(inline: InlineText) -> tuple[InlineText, tuple[str, str]]:
     codes = tuple(Code(code.position - begin, code.kind, code.name, code.text) for code in inline.codes)
     protected = tuple((first - begin, last - begin) for first, last in inline.protected)
     return InlineText(text[begin:end], codes, protected), (text[:begin], text[end:])
-
-
-def _has_letters(inline: InlineText) -> bool:
-    at, free = 0, ""
-    for begin, end in inline.protected:
-        free += inline.text[at:begin]
-        at = end
-    return any(character.isalpha() for character in free + inline.text[at:])
 
 
 def units_of(message: Message) -> Iterator[tuple[str, InlineText]]:

@@ -6,7 +6,7 @@
 - Otherwise, without a choice, the columns that have text are translated in place. A column of codes (`menu.title`,
   `42`) is kept, and named.
 - A cell that begins with `=`, `+`, `-` or `@` is a formula for a spreadsheet: it is kept. A translation that begins so
-  gets an apostrophe before it, which makes it text.
+  gets an apostrophe before it, which makes it text; reading leaves that out.
 """
 
 import re
@@ -73,7 +73,8 @@ def read(path: Path, request: Request) -> Document:
 def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
     """The value of a cell, which is written to the cell `into` if there is one."""
     where = f"line {cell.line}, {names.get(cell.column) or f'column {cell.column}'}"
-    message = (plain(cell.text, _ENTITY),)
+    text = cell.text[1:] if _is_escaped(cell.text) else cell.text
+    message = (plain(text, _ENTITY),)
     if into is None:
         return Value(cell.begin, cell.end, where, message)
     existing = plain(into.text, _ENTITY).inline
@@ -83,6 +84,10 @@ def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
     """The same table with the translations in place of the cells."""
     write_values(document, translations, file)
+
+
+def _is_escaped(text: str) -> bool:
+    return text.startswith("'") and text[1:].startswith(_FORMULA)
 
 
 def _field(delimiter: str) -> re.Pattern[str]:

@@ -65,7 +65,9 @@ def write(document: Document, translations: Translations, request: Request, file
 
 
 def _is_text(scalar: Scalar) -> bool:
-    return bool(scalar.style) or scalar.tagged or not _NO_TEXT.fullmatch(scalar.text)
+    # A translation that has no letters gets quotes, so that it stays text.
+    words = any(map(str.isalpha, scalar.text)) and not _NO_TEXT.fullmatch(scalar.text)
+    return bool(scalar.style) or scalar.tagged or words
 
 
 def _languages(found: Sequence[Scalar], request: Request) -> tuple[list[Scalar], bool]:
