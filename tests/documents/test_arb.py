@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from documents.laws import hold_identity, hold_reading_again, opened, texts, translated
+from documents.laws import hold_identity, hold_reading_again, opened, texts, translated, written
 from documents.real import needs_data, real
 from dragoman.documents import Request
+from dragoman.text.inline import InlineText
 
 pytest.importorskip("pyicumessageformat")
 
@@ -49,6 +50,15 @@ def test_a_file_that_doubles_apostrophes_quotes_with_them(tmp_path: Path) -> Non
     path = saved(tmp_path, """{"a": "It''s {x}", "b": "'{'braces'}' {x}"}""")
     assert texts(path) == ["It's {x}", "{braces} {x}"]
     assert translated(path, ["{x}'s it's", None]) == """{"a": "{x}''s it''s", "b": "'{'braces'}' {x}"}"""
+
+
+def test_a_translation_that_would_break_a_message_is_not_written(tmp_path: Path) -> None:
+    path = saved(tmp_path, FILE)
+    document, _ = opened(path)
+    broken = [InlineText("{nome} 안녕"), None, InlineText("} x"), None, InlineText("파일 #")]
+    assert written(document, broken).decode() == FILE
+    assert [remark.split(":")[0] for remark in document.remarks] == ["hello", "count"]
+    assert all("not translated" in remark for remark in document.remarks)
 
 
 @needs_data

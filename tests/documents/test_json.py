@@ -45,6 +45,7 @@ def test_all_but_the_strings_stays(tmp_path: Path) -> None:
     assert [code.text for code in units[3].source.codes] == ["<b>", "</b>"]
     kept = units[9].source
     assert [kept.text[begin:end] for begin, end in kept.protected] == ["$t(title)", "@:menu.help", "&amp;"]
+    assert units[4].source.protected == ((0, 9),)
     assert hold_identity(path) == 10
     hold_reading_again(path, tmp_path)
     new: list[str | None] = [None] * 10

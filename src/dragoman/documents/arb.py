@@ -6,6 +6,7 @@ file doubles it (`''`) or a message parses only with quotes.
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -33,7 +34,8 @@ def read(path: Path, request: Request) -> Document:
             notices.append(f"line {scanner.line(each.begin)}, {each.keys[0]}: {error}; left unchanged")
         else:
             context = descriptions.get(f"@{each.keys[0]}", "")
-            values.append(Value(each.begin, each.end, str(each.keys[0]), message, context))
+            read_again = partial(_message, quotes=quotes)
+            values.append(Value(each.begin, each.end, str(each.keys[0]), message, context, read_again=read_again))
     # Flutter writes tags with `_`: `pt_BR`.
     locale = json.dumps(request.target.replace("-", "_"))
     locales = [Splice(each.begin, each.end, locale) for each in scanner.texts if each.keys == ("@@locale",)]

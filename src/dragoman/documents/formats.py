@@ -36,7 +36,7 @@ class Kind:
 
 
 # By modules.
-CHECKED = frozenset(("html", "markdown", "subtitles", "rst", "latex", "android", "stringsdict"))
+CHECKED = frozenset(("arb", "json", "html", "markdown", "subtitles", "rst", "latex", "android", "stringsdict"))
 KEYED = frozenset(("json", "arb", "properties", "strings", "yaml", "android", "stringsdict"))
 
 KINDS = (

@@ -11,6 +11,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -21,8 +22,8 @@ from dragoman.documents.passage import ENTITY, UNFIT, Message, plain
 from dragoman.documents.splice import Decoded, Splice, decode
 from dragoman.documents.values import Value, Values, document_of, write_values
 
-# References to other messages: of i18next `$t(key)`, of vue-i18n `@:key`.
-_KEEP = re.compile(rf"\$t\([^()\n]*\)|@(?:\.\w+)?:(?:\([\w.]+\)|[\w.]+)|{ENTITY}")
+# Variables; references to other messages: of i18next `$t(key)`, of vue-i18n `@:key`.
+_KEEP = re.compile(r"\{\{[^{}]*\}\}|%?\{[A-Za-z0-9_.-]+\}|\$t\([^()\n]*\)|@(?:\.\w+)?:(?:\([\w.]+\)|[\w.]+)|" + ENTITY)
 _BAR = re.compile(r"(\s+\|\s+)")
 _LANGUAGE_KEYS = frozenset(("locale", "language", "lang", "@@locale"))
 
@@ -53,7 +54,8 @@ def document(
         except ValueError as error:
             notices.append(f"line {scanner.line(text.begin)}, {name_of(text.keys)}: {error}; left unchanged")
         else:
-            values.append(Value(text.begin, text.end, name_of(text.keys), message, context))
+            read_again = partial(_message, icu=True) if icu else None
+            values.append(Value(text.begin, text.end, name_of(text.keys), message, context, read_again=read_again))
     return document_of(path, Values(decoded, values, encoder(decoded), language(scanner.texts, request)), notices)
 
 

@@ -125,7 +125,8 @@ class _Reader:
     def escape(self, text: str, plural: bool) -> str:
         """Text as a message writes it: braces quoted, apostrophes doubled where they would quote or all are."""
         if not self.quotes:
-            return text.translate({ord("{"): "(", ord("}"): ")"})
+            # A brace cannot be written; what looks like an argument stays one, which `values` compares.
+            return re.sub(r"\{[A-Za-z0-9_]+\}|[{}]", lambda match: {"{": "(", "}": ")"}.get(match[0], match[0]), text)
 
         def written(match: re.Match[str]) -> str:
             doubled = match[0].replace("'", "''")
