@@ -44,6 +44,7 @@ KINDS = (
     Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
     Kind("Markdown", (".md", ".markdown"), "markdown", "bytes"),
     Kind("LaTeX", (".tex",), "latex", "bytes", needs=True),
+    Kind("reStructuredText", (".rst",), "rst", "bytes", needs=True),
     Kind("subtitles", (".srt", ".vtt"), "subtitles", "bytes"),
     Kind("JSON", (".json",), "json", "bytes"),
     Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
