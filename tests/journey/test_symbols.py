@@ -72,7 +72,7 @@ LINES = {
 
 def test_placeholders_that_no_text_had_are_placed_and_re_ordered(model: Path) -> None:
     translator = Translator.load(model, engine="torch")
-    found = translator.translate(LINES, alignment=True)
+    found = translator.translate([*LINES], alignment=True)
     assert [one.text for one in found] == [*LINES.values()]
     assert not any(one.warnings for one in found)
     [first, *_] = found
@@ -86,7 +86,7 @@ def test_exports_shortlists_scores_and_looks_agree(project: Path, model: Path) -
     learn_model_shortlist(model, project / "train.tsv", pairs=500)
     export(model, quantization="float32")
     for engine, shortlist in (("ct2-float32", False), ("ct2-float32", True), ("torch", True)):
-        found = Translator.load(model, engine=engine).translate(LINES, shortlist=shortlist)
+        found = Translator.load(model, engine=engine).translate([*LINES], shortlist=shortlist)
         assert [one.text for one in found] == [*LINES.values()]
     seen = inspect(model, "the {x} sees the {y}")
     assert seen.text == "{y}를 {x}가 본다"

@@ -107,3 +107,11 @@ def test_between_translations_stands_what_stood_between_their_sources(
     source: Segment, translation: str, expected: str
 ) -> None:
     assert separator(source, translation) == expected
+
+
+def test_no_symbol_of_a_placeholder_is_cut() -> None:
+    for before in range(12):
+        text = "가" * before + "⟦12⟧" * 6
+        parts = segments(text, "ko", 5, lambda part: len(part.replace("⟦12⟧", "x")))
+        assert "".join(part.text + part.separator for part in parts) == text
+        assert all(part.text.count("⟦") == part.text.count("⟧") for part in parts)

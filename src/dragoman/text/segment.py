@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import sentencex
 
 from dragoman.text.characters import CLOSING_QUOTES, joined
+from dragoman.text.symbols import is_inside_symbol
 
 # A line of several sentences stays whole up to this fraction of the limit.
 WHOLE_SHARE = 0.05
@@ -112,9 +113,9 @@ def _cut(text: str) -> int:
 
 
 def _between_characters(text: str, position: int) -> int:
-    """The first position from `position` on that separates no joined characters, unless it is far away."""
+    """The first position from `position` on that divides no joined characters and no symbol, unless far away."""
     for end in range(position, min(position + CLUSTER, len(text))):
-        if text[end] != " " and not joined(text[end - 1], text[end]):
+        if text[end] != " " and not joined(text[end - 1], text[end]) and not is_inside_symbol(text, end):
             return end
     return position
 

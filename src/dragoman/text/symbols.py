@@ -23,6 +23,7 @@ Table = Mapping[str, str]
 """What each symbol of a text replaces."""
 
 _SYMBOL = re.compile("⟦[0-9]+⟧")
+LONGEST = 8
 # Invisible characters inside of one would be removed before the text is encoded.
 _GAP = f"{INVISIBLE.pattern}*"
 _LOOKALIKE = re.compile(f"⟦{_GAP}[0-9](?:{_GAP}[0-9])*{_GAP}⟧")
@@ -73,6 +74,12 @@ def restore(text: str, table: Table) -> str:
 def find_symbols(text: str) -> list[tuple[str, int, int]]:
     """What has the form of a symbol, and where."""
     return [(found[0], *found.span()) for found in _SYMBOL.finditer(text)]
+
+
+def is_inside_symbol(text: str, position: int) -> bool:
+    """Whether a cut at this position would divide a symbol."""
+    near = _SYMBOL.finditer(text, max(0, position - LONGEST), position + LONGEST)
+    return any(found.start() < position < found.end() for found in near)
 
 
 def drop_unknown(text: str, table: Table, symbols: Sequence[str]) -> str:
