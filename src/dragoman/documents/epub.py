@@ -4,6 +4,7 @@ Fonts may be obfuscated; a book with any other encryption is refused.
 """
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -12,11 +13,11 @@ from urllib.parse import unquote
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.html_spans import attribute_spans, found_in, tokens
 from dragoman.documents.parts import found, local, put_all, text_slot
-from dragoman.documents.rewrite import splices, written
+from dragoman.documents.rewrite import check_pieces, splices, written
 from dragoman.documents.runs import Lines, Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
 from dragoman.documents.tokens import Slot
-from dragoman.documents.xml import parse_xml, serialise_xml
+from dragoman.documents.xml import serialise_xml
 from dragoman.documents.xml_text import decode_xml, escape, writable
 from dragoman.documents.zip import Package, check_whole, open_package, write_package
 from dragoman.errors import DataError
@@ -51,10 +52,9 @@ def write(document: Document, translations: Translations, request: Request, file
         opf = package.xml(package_part)
         titled = put_all(_titles(opf.root), taken)
         for name in chapters:
-            content = _chapter(_decoded(package, name), taken, request.target)
+            content = _chapter(package, name, taken, request.target)
             if content is not None:
                 changed[name] = content
-                parse_xml(f"{package.path}: {name}", content)
         for name in contents:
             tree = package.xml(name)
             if put_all(_labels(tree.root, name), taken):
@@ -114,8 +114,9 @@ def _labels(root: Any, name: str) -> Iterator[Slot]:
             yield from found([text_slot(element, name, context="contents")])
 
 
-def _chapter(decoded: Decoded, taken: Iterator[InlineText | None], target: str) -> bytes | None:
-    """A chapter with its translations, None if nothing changes."""
+def _chapter(package: Package, name: str, taken: Iterator[InlineText | None], target: str) -> bytes | None:
+    """A chapter with its translations, None if nothing changes. It is read again. Raises DataError."""
+    decoded = _decoded(package, name)
     pieces = found_in(decoded.text)
     translations = [next(taken) for _ in pieces]
 
@@ -130,7 +131,17 @@ def _chapter(decoded: Decoded, taken: Iterator[InlineText | None], target: str) 
     if not changes:
         return None
     changes = sorted([*changes, *_language(decoded.text, target)], key=lambda splice: splice.begin)
-    return b"".join(spliced(decoded, changes))
+    content = b"".join(spliced(decoded, changes))
+    again = decode_xml(f"{package.path}: {name}", content).text
+    expected = [(one, new or one.inline) for one, new in zip(pieces, translations, strict=True)]
+    check_pieces(package.path, expected, found_in(again))
+    if _tags(again) != _tags(decoded.text):
+        raise DataError(f"{package.path}: {name} would have other tags; nothing was written, please report it")
+    return content
+
+
+def _tags(content: str) -> Counter[tuple[str, str]]:
+    return Counter((token.kind, token.name) for token in tokens(content) if token.name)
 
 
 def _language(content: str, target: str) -> Iterator[Splice]:

@@ -36,7 +36,10 @@ class Kind:
 
 
 # By modules.
-CHECKED = frozenset(("arb", "json", "html", "markdown", "subtitles", "rst", "latex", "android", "stringsdict"))
+CHECKED = frozenset((
+    "arb", "json", "html", "markdown", "subtitles", "rst", "latex", "android", "stringsdict",
+    "docx", "pptx", "xlsx", "odt", "epub",
+))  # fmt: skip
 KEYED = frozenset(("json", "arb", "properties", "strings", "yaml", "android", "stringsdict"))
 
 KINDS = (

@@ -1,13 +1,17 @@
 """The parts of a zip format that have text: read as units, written with their translations."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from dragoman.documents.document import Translations, Unit
+from dragoman.documents.rewrite import check_letters
 from dragoman.documents.tokens import Slot
-from dragoman.documents.xml import serialise_xml
+from dragoman.documents.xml import parse_xml, serialise_xml
 from dragoman.documents.xml_text import writable
 from dragoman.documents.zip import Package
+from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
 
 # A part and how its slots are found in its tree, always in the same order.
@@ -21,23 +25,59 @@ def units_of(package: Package, parts: Iterable[Part]) -> Iterator[Unit]:
             yield Unit(slot.source, slot.location, slot.context)
 
 
-def changed_parts(
-    package: Package, parts: Iterable[Part], translations: Translations, finish: Callable[[Any], None] | None = None
-) -> dict[str, bytes]:
-    """The parts in which a translation differs from the source; `finish` completes the tree of each."""
+def changed_parts(package: Package, parts: Iterable[Part], translations: Translations) -> dict[str, bytes]:
+    """The parts in which a translation differs from the source.
+
+    Each is read again: it must have the translations, and all elements that are no runs of text. Raises DataError.
+    """
     changed = dict[str, bytes]()
     taken = iter(translations)
     for name, slots in parts:
         xml = package.xml(name)
-        if put_all(slots(xml.root), taken):
-            if finish is not None:
-                finish(xml.root)
+        listed, elements = list(slots(xml.root)), _elements(xml.root)
+        given = list(islice(taken, len(listed)))
+        if put_all(listed, iter(given)):
             changed[name] = serialise_xml(xml)
+            root = parse_xml(f"{package.path}: {name}", changed[name]).root
+            expected = (_letters(new or slot.source, slot.source) for slot, new in zip(listed, given, strict=True))
+            check_letters(package.path, expected, (_letters(slot.source, slot.source) for slot in slots(root)))
+            if _elements(root) != elements:
+                raise DataError(f"{package.path}: {name} would lose elements; nothing was written, please report it")
     assert next(taken, _END) is _END, "one translation for each unit"
     return changed
 
 
 _END: Any = object()
+
+
+# Elements of which a translation may need more or fewer: runs and spans, spaces, hints of a program for itself.
+_RUNS = frozenset(
+    """r t rPr br span s soft-page-break proofErr lastRenderedPageBreak softHyphen noBreakHyphen rPh
+    phoneticPr""".split()  # noqa: SIM905
+)
+
+
+def _elements(root: Any) -> Counter[str]:
+    """How often each element occurs, without runs and what is inside of their properties."""
+    counted, waiting = Counter[str](), [root]
+    while waiting:
+        element = waiting.pop()
+        name = local(element)
+        if name not in _RUNS:
+            counted[name] += 1
+        if name != "rPr":
+            waiting.extend(element)
+    return counted
+
+
+def _letters(inline: InlineText, source: InlineText) -> str:
+    """The letters of a translation without those that are copied, of which only the order is free."""
+    copied = [source.text[begin:end] for begin, end in source.protected]
+    text = inline.text
+    for each in copied:
+        text = text.replace(each, "", 1)
+    letters = filter(str.isalpha, writable(text))
+    return "".join(sorted(letters) if copied else letters)
 
 
 def put_all(slots: Iterable[Slot], translations: Iterator[InlineText | None]) -> bool:

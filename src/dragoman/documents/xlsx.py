@@ -55,7 +55,7 @@ def write(document: Document, translations: Translations, request: Request, file
     with open_package(document.path, NAME) as package:
         book = _workbook(package)
         changed = changed_parts(package, _parts(package, book, request), translations)
-        write_package(package, rename_columns(package, book.headers, changed, book.strings), file)
+        write_package(package, rename_columns(package, book.headers, changed, book.strings, document.remarks), file)
 
 
 def _workbook(package: Package) -> Workbook:

@@ -86,9 +86,9 @@ def names_in_formulas(package: Package, types: Mapping[str, str]) -> set[str]:
 
 
 def rename_columns(
-    package: Package, found: list[Header], changed: dict[str, bytes], strings: str | None
+    package: Package, found: list[Header], changed: dict[str, bytes], strings: str | None, remarks: list[str]
 ) -> dict[str, bytes]:
-    """The changed parts with columns named as their header cells, each of them once in its table."""
+    """The changed parts with columns named as their header cells, each of them once in its table; `remarks` grow."""
     trees = dict[str, Xml]()
 
     def tree(part: str) -> Xml:
@@ -110,6 +110,7 @@ def rename_columns(
             last = list(item.iter("{*}t"))[-1]
             last.text = f"{last.text} {number}"
             touched.add(part)
+            remarks.append(f"{header.cell}: another column of the table is called the same, so this one is {name!r}")
         columns[header.column].set("name", name.replace("\n", "_x000a_"))
         touched.add(header.table)
     return changed | {part: serialise_xml(trees[part]) for part in touched}
