@@ -25,6 +25,7 @@ from dragoman.control.confidence import Confidence, add_confidence, check_learne
 from dragoman.control.directed import load_pair
 from dragoman.control.inline_calls import InlineCalls
 from dragoman.control.pairs import LanguagePair, Pairs
+from dragoman.control.placeholders import Repair, checked
 from dragoman.control.request import check_engine_request, check_options_type, checked_request, merge_glossaries
 from dragoman.control.retry import translate_with_retries
 from dragoman.control.sentences import Sentence, join_line, translate_sentences
@@ -299,16 +300,15 @@ class Translator(InlineCalls):
         sentences = self._encode(masked, target_prefix, tables)
         search = partial(translate_sentences, self.marked_engine, self.tokenizer, glossary=glossary)
         flat = [sentence for line in sentences for sentence in line]
-        halves = partial(halve, self.tokenizer, language=self.language)
-        if self.max_source_tokens:
-            found = iter(translate_with_retries(search, flat, options, halves))
-        else:
-            found = iter(search(flat, options))
-        each = [[next(found) for _ in line] for line in sentences]
+        halves = partial(halve, self.tokenizer, language=self.language) if self.max_source_tokens else None
+        found = translate_with_retries(search, flat, options, halves)
+        repair = Repair(search, self.marked_engine, self.tokenizer, options, glossary)
+        each = repair.by_line(sentences, found, tables)
         translations = list(map(join_line, masked, sentences, each, repeat(self.language_check)))
         parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
         translations = add_alignment(self.marked_engine, self.tokenizer, translations, parts, options)
-        translations = list(map(restore_translation, translations, lines, tables, repeat(self.symbols)))
+        restored = map(restore_translation, translations, lines, tables, repeat(self.symbols))
+        translations = checked(restored, options)
         again = partial(self._translate, lines, target_prefix, glossary=None)
         return add_confidence(translations, self.confidence, options, again)
 

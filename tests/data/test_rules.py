@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from dragoman.config import CleanConfig
 from dragoman.data.block import Block
-from dragoman.data.pairs import addresses_differ, has_mojibake, numbers_differ, placeholders_differ
+from dragoman.data.pairs import addresses_differ, has_mojibake, placeholders_differ
 from dragoman.data.rules import RULES, Context, active_rules, usual_ratio
+from dragoman.text.numbers import numbers_differ
 from dragoman.text.script import script_of, scripts_of_language
 
 CONTEXT = Context("ko", "en", CleanConfig(too_long=30), ratio=2.0)

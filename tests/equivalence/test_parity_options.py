@@ -58,8 +58,8 @@ SAME: dict[str, list[dict[str, Any]]] = {
 }
 # Those that have a test of their own below.
 OTHERS = {"coverage_penalty", "samples", "seed", "token_scores", "alignment"}
-# Computed from log P, lengths and samples, which the laws here are about; see `tests/control/test_confidence.py`.
-DERIVED = {"confidence", "confidence_samples"}
+# Computed from log P, lengths, samples and text, which the laws here are about; see `tests/control`.
+DERIVED = {"confidence", "confidence_samples", "placeholders", "numbers"}
 
 
 def test_every_key_of_decode_is_compared() -> None:

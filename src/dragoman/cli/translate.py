@@ -19,7 +19,7 @@ from dragoman.cli.progress import LINE_EVERY, Display
 from dragoman.config import DecodeConfig
 from dragoman.control.alignment import pharaoh
 from dragoman.data.corpus import decode_lines, read_lines
-from dragoman.errors import ConfigError, counted
+from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.installed import resolve_model
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import sha256
@@ -55,6 +55,7 @@ class Request:
     force: bool = False
     to: str | None = None
     from_: str | None = None
+    strict: bool = False
 
     @property
     def destination(self) -> Path:
@@ -95,7 +96,9 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
             Display() as display,
             line_output(request.destination, started_with, resume=request.resume, force=request.force) as output,
         ):
-            _run(request, translators, lines, total, output, display)
+            flagged = _run(request, translators, lines, total, output, display)
+    if request.strict and flagged:  # after the output is complete
+        raise QualityError(f"{counted(flagged, 'line')} with a warning, see above; all are written (--strict)")
 
 
 def _run(
@@ -105,11 +108,14 @@ def _run(
     total: int | None,
     output: LineOutput,
     display: Display,
-) -> None:
-    """Translate in growing windows, so that the first lines soon appear; report progress and warnings."""
+) -> int:
+    """Translate in growing windows, so that the first lines soon appear; report progress and warnings.
+
+    Output: the number of lines with a warning.
+    """
     shows = not request.typed and not (request.destination == STDOUT and sys.stdout.isatty())
     window, first = (1, 1) if request.typed else (WINDOW, FIRST_WINDOW)
-    started, resumed, done = time.monotonic(), 0, 0
+    started, resumed, done, flagged = time.monotonic(), 0, 0, 0
     for chunk in chunks_of(_requests(request, translators, lines), window, first=first, text=lambda line: line.text):
         raw = [line.line for line in chunk]
         if isinstance(translators, Translator) and not request.typed:
@@ -127,7 +133,7 @@ def _run(
         numbered = list(zip(range(done + 1, done + len(chunk) + 1), chunk, translations, strict=True))
         output.write(raw, "".join(_render(*row, translators.options, request.as_json) for row in numbered))
         for number, _, translation in numbered:
-            _warn(number, translation)
+            flagged += _warn(number, translation)
             if number % REPORT_EVERY == 0:
                 say(f"{number:,} lines{_peak_memory()}")
         done += len(chunk)
@@ -136,6 +142,7 @@ def _run(
     if shows:
         display.on_progress(Progress("translating", done, done, "lines"))
         _summarise(request, done - resumed, time.monotonic() - started)
+    return flagged
 
 
 def _chooser(translators: Translator | BundledTranslators) -> Callable[[str], Translator | Translation]:
@@ -195,13 +202,15 @@ def _summarise(request: Request, lines: int, seconds: float) -> None:
         say(f"{counted(lines, 'line')} in {seconds:,.1f} s, {lines / max(seconds, 1e-9):,.0f} lines/s")
 
 
-def _warn(number: int, translation: Translation) -> None:
-    for flag in translation.warnings:
-        if flag.kind != "segmented":  # not a fault; --json has it
-            say(f"dragoman: line {number}: {flag.text}")
+def _warn(number: int, translation: Translation) -> bool:
+    """Print the warnings about a translation; return whether there were any, besides those about terms."""
+    flags = [flag for flag in translation.warnings if flag.kind != "segmented"]  # not a fault; --json has it
+    for flag in flags:
+        say(f"dragoman: line {number}: {flag.text}")
     for term in translation.terms:
         if not term.satisfied:
             say(f"dragoman: line {number}: {term.source!r} is not translated as {term.target!r}; check it by hand")
+    return bool(flags)
 
 
 def _peak_memory() -> str:

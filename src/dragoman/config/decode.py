@@ -1,5 +1,6 @@
 """The keys of [decode]: how the model searches for a translation."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self, TypedDict, get_args
 
 from pydantic import Field, model_validator
@@ -67,6 +68,11 @@ class DecodeConfig(Section):
     alignment: bool = False
     """Also link the words of each translation to the words of its source, by erasure (Li et al. 2016); a word ends at a
     space. Costs one scoring per word of the source."""
+    placeholders: tuple[PatternName, ...] | None = None
+    """Names of the patterns whose finds a translation has exactly as often as its source (`dragoman.text.protect`);
+    empty: none. Unless set, all but `laravel`, `accelerator`, `number` and `date`."""
+    numbers: bool = True
+    """Check that a translation has the numbers of its source, in whatever way their digits are grouped."""
     batch_tokens: Positive = 4096
     """Size of a batch: sentences × longest source, in tokens."""
     precision: Precision = "auto"
@@ -117,4 +123,6 @@ class DecodeOptions(TypedDict, total=False):
     alignment: bool | None
     confidence: bool | None
     confidence_samples: int | None
+    placeholders: Sequence[PatternName] | None
+    numbers: bool | None
     batch_tokens: int | None

@@ -15,12 +15,15 @@ Split = Callable[[Sentence], list[Sentence]]
 
 
 def translate_with_retries(
-    translate: Translate, sentences: Sequence[Sentence], options: DecodeConfig, split: Split
+    translate: Translate, sentences: Sequence[Sentence], options: DecodeConfig, split: Split | None
 ) -> list[Translation]:
     """`translate(sentences, options)`; those with a fault are translated again, then in the parts that `split` makes.
 
-    A retry may not be empty. If no retry removes a fault, the first translation is kept, with its warning.
+    A retry may not be empty. If no retry removes a fault, the first translation is kept, with its warning. Without
+    `split` nothing is retried.
     """
+    if split is None:
+        return translate(sentences, options)
 
     def in_parts(whole: Sequence[Sentence], options: DecodeConfig) -> list[Translation]:
         parts = [split(sentence) for sentence in whole]

@@ -82,6 +82,11 @@ def apply_glossary(
     return found, terms
 
 
+def report_terms(glossary: Glossary, tokenizer: Tokenizer, line: str, tokens: Ids) -> tuple[Term, ...]:
+    """How a translation keeps to the terms of a line."""
+    return _LineTerms.of(glossary, line, tokenizer).report(tokens)
+
+
 def _substitute(
     engine: Engine,
     tokenizer: Tokenizer,

@@ -1,12 +1,8 @@
-"""What one side of a pair has and the other lacks, by regular expressions: numbers, addresses, placeholders; damage."""
+"""What one side of a pair has and the other lacks, by regular expressions: addresses, placeholders; damage."""
 
 import html
 import re
-from collections import Counter
 
-# Digits of any script, with separators of thousands between groups of three.
-_NUMBER = re.compile(r"\d{1,3}(?:[,.'’\u00a0\u2009\u202f]\d{3})+(?!\d)|\d+")
-_SEPARATORS = re.compile(r"\D")
 _ADDRESS = re.compile(
     r"(?:(?:https?|ftp)://|www\.)[!#-&*-;=?-Z_a-z~]+|[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+", re.IGNORECASE
 )
@@ -20,25 +16,6 @@ _ORDER = re.compile(r"(?<=%)\d+\$")  # "%1$s" is "%s" that may move
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 # Hangul read as Latin-1 or Windows-1252; the replacement character, also read as EUC-KR.
 _DAMAGE = re.compile("\ufffd|Ã[\x80-\xbf]|â€|[ìíëê][\x80-\xbf\u2018-\u201d]|占쏙옙")
-# Numbers up to this are often written as words: "3월" is March.
-_WORDS_UP_TO = 12
-
-
-def numbers_of(text: str) -> Counter[int]:
-    """The numbers of a text: "1,000", "1.000" and "1000" are one."""
-    return Counter(int(_SEPARATORS.sub("", number)[:4000]) for number in _NUMBER.findall(text))
-
-
-def numbers_differ(source: str, target: str) -> bool:
-    """Whether one side has a number that the other lacks.
-
-    A number up to 12 may be missing on one side, but not be another number on the other.
-    """
-    ours, theirs = numbers_of(source), numbers_of(target)
-    if ours == theirs:
-        return False
-    more, fewer = ours - theirs, theirs - ours
-    return bool(more and fewer) or any(number > _WORDS_UP_TO for number in (more or fewer))
 
 
 def addresses_differ(source: str, target: str) -> bool:

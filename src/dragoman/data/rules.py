@@ -27,7 +27,8 @@ from dragoman.data.block import (
     Lines,
     Side,
 )
-from dragoman.data.pairs import addresses_differ, has_entity, has_mojibake, numbers_differ, placeholders_differ
+from dragoman.data.pairs import addresses_differ, has_entity, has_mojibake, placeholders_differ
+from dragoman.text.numbers import numbers_differ
 from dragoman.text.script import scripts_of_language
 
 # Fewer letters than these say nothing about a line's script, or language.

@@ -51,6 +51,8 @@ _LISTED = """
 """
 OTHER_WORDS = frozenset(_LISTED.split())
 
+_DIGITS = "영일이삼사오육칠팔구"  # how digits are read
+
 Shape = tuple[str, str]  # after a final consonant, after a vowel
 Particle = tuple[str, Shape]  # as written, and its shapes
 
@@ -137,3 +139,28 @@ def _readings(rest: str, short: bool) -> tuple[tuple[Particle, ...], ...]:
         for following in _readings(rest[len(one) :], True)
     ]
     return (*whole, *chains)
+
+
+def both_shapes(rest: str) -> str:
+    """Particles after a noun that nobody knows yet, the first in both of its shapes: `을(를)`, `(으)로`."""
+    readings = _readings(rest, True) if rest else ()
+    if not readings:
+        return rest
+    written, (closed, opened) = readings[0][0]
+    if closed == opened:
+        return rest
+    both = f"({closed.removesuffix(opened)}){opened}" if closed.endswith(opened) else f"{closed}({opened})"
+    return both + rest[len(written) :]
+
+
+def with_number_particles(number: str, rest: str) -> str:
+    """The particles of another number in the shapes that agree with `number`, as it is read in Korean."""
+    digits = [character for character in number if character.isdigit()]
+    if not digits:
+        return rest
+    zeros = len(digits) - len("".join(digits).rstrip("0"))
+    if zeros == 0 or zeros == len(digits) or not number[-zeros:].isdigit():
+        read = _DIGITS[int(digits[-1])]
+    else:
+        read = "십백천만만만만억"[min(zeros, 8) - 1]
+    return with_particles(read, rest)[1:]

@@ -9,7 +9,7 @@ Every expression takes linear time: what repeats is possessive or has a maximum.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -116,9 +116,12 @@ PATTERNS: dict[str, str] = {
 _SIGNS = {
     "printf": "%", "percent": "%", "brace": "{", "template": "[{<]", "shell": r"\$", "i18next": r"\$t\(", "vue": "@",
     "laravel": ":", "tag": "<", "entity": "&", "escape": r"\\", "accelerator": "[&_~]", "url": r"[\w:]:|//|\.\w",
-    "email": "@", "path": r"[/\\]|\.\w", "code": "`", "emoji": r"[^\x00-\u1fff\u3000-\ufeff]|\u20e3|\ufe0f",
-    "number": r"\d", "date": r"\d",
+    "email": "@", "path": r"[/\\]|\.\w", "code": "`",
+    "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
 }  # fmt: skip
+_ANY_SIGN = re.compile(r"[%{<$@&`\\\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w", re.ASCII)
+# The pattern of a placeholder that was given as it is written.
+LITERAL = "literal"
 _TRAILING = ".,;:!?'*"
 
 
@@ -131,14 +134,23 @@ class Placeholder(NamedTuple):
     text: str
 
 
-def find_placeholders(text: str, patterns: Sequence[str] | None = None) -> list[Placeholder]:
-    """The placeholders of a text by the named patterns, those of `decode.placeholders` by default; in order.
+def find_placeholders(
+    text: str, patterns: Sequence[str] | None = None, literals: Iterable[str] = ()
+) -> list[Placeholder]:
+    """The placeholders of a text by the named patterns, all but those `ON_REQUEST` by default; in order.
 
-    Of two that overlap, the longer one is found, and of equally long ones the first. Raises ConfigError for a name that
-    is none.
+    `literals` are found as well, as they are written. Of two that overlap, the longer one is found, and of equally long
+    ones the first. Raises ConfigError for a name that is none.
     """
-    names = PLACEHOLDERS if patterns is None else dict.fromkeys(patterns)
-    found = [one for name in names for one in _matches(text, name)]
+    if patterns is None:
+        found = [one for name in PLACEHOLDERS for one in _matches(text, name)] if _ANY_SIGN.search(text) else []
+    else:
+        found = [one for name in dict.fromkeys(patterns) for one in _matches(text, name)]
+    for literal in dict.fromkeys(filter(None, literals)):
+        before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", literal) else ""
+        after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", literal) else ""
+        pattern = before + re.escape(literal) + after  # no part of a longer word
+        found += [Placeholder(*one.span(), LITERAL, literal) for one in re.finditer(pattern, text)]
     if len(found) < 2:
         return found
     chosen: list[Placeholder] = []

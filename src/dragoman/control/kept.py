@@ -1,0 +1,183 @@
+"""What a translation has to have of its source: placeholders as often, tags nested, numbers equal. No torch.
+
+Input: a source and a translation. Output: what is missing or too much, and warnings. This is the last word about every
+translation that is returned: whatever the searches before it did, what differs here is reported.
+
+Placeholders are compared as they are written. Those of printf without a number take arguments in their order, so that
+another order is a fault, unless all are alike. Numbers are compared by `text.numbers`, outside of placeholders, if the
+source has any. What only the translation has is reported and not repaired, if the source has no placeholder at all, or
+no such number: it may be a word there (`twenty`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dragoman.config import DecodeConfig
+from dragoman.text.normalise import normalise
+from dragoman.text.numbers import Number, counts_differ, find_numbers
+from dragoman.text.protect import Placeholder, find_placeholders
+from dragoman.translation import Flag
+
+# Names in a warning.
+LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """How a translation differs from what it has to have; `missing` and `extra` are placeholders by their text."""
+
+    missing: Counter[str] = field(default_factory=Counter)
+    extra: Counter[str] = field(default_factory=Counter)
+    order: bool = False
+    nesting: bool = False
+    missing_numbers: Counter[int] = field(default_factory=Counter)
+    extra_numbers: Counter[int] = field(default_factory=Counter)
+    report_placeholders: bool = False
+    report_numbers: bool = False
+    """Whether what differs is only reported: a search for the same could spoil the translation."""
+
+    @property
+    def count(self) -> int:
+        """How many faults there are that a search may repair; 0: none."""
+        placeholders = 0 if self.report_placeholders else (self.missing + self.extra).total()
+        numbers = 0 if self.report_numbers else (self.missing_numbers + self.extra_numbers).total()
+        return placeholders + self.order + self.nesting + numbers
+
+    @property
+    def flags(self) -> list[Flag]:
+        """A warning about placeholders and one about numbers, if there is something to report."""
+        parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
+        parts += ["has them in another order"] if self.order else []
+        parts += ["has tags that are not nested"] if self.nesting else []
+        flags = (
+            [Flag("placeholder", f"placeholders: the translation {' and '.join(parts)}; correct it")] if parts else []
+        )
+        named = (("lacks", self.missing_numbers), ("has another", self.extra_numbers))
+        parts = [f"{what} {_listed(numbers)}" for what, numbers in named if numbers]
+        if parts:
+            flags.append(Flag("number", f"numbers: the translation {' and '.join(parts)}; compare it"))
+        return flags
+
+
+NO_FAULTS = Faults()
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What a line's translation keeps: the names of patterns, None for those of the options, and texts as written."""
+
+    patterns: tuple[str, ...] | None = None
+    literals: tuple[str, ...] = ()
+
+
+USUAL = Protection()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the translations of a (normalised) source have to have."""
+
+    source: str
+    patterns: tuple[str, ...] | None = None
+    literals: tuple[str, ...] = ()
+    with_numbers: bool = True
+
+    @classmethod
+    def of(cls, source: str, options: DecodeConfig, protection: Protection = USUAL) -> "Kept":
+        """By the placeholders and numbers that the options ask for, and what is named for this line."""
+        patterns = options.placeholders if protection.patterns is None else protection.patterns
+        return cls(normalise(source), patterns, tuple(map(normalise, protection.literals)), options.numbers)
+
+    @cached_property
+    def placeholders(self) -> list[Placeholder]:
+        """Those of the source."""
+        return self.find(self.source)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each placeholder occurs."""
+        return Counter(one.text for one in self.placeholders)
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """The numbers of the source outside of its placeholders."""
+        return numbers_outside(self.source, self.placeholders) if self.with_numbers else []
+
+    def find(self, text: str) -> list[Placeholder]:
+        """The placeholders of a text, in order."""
+        return find_placeholders(text, self.patterns, self.literals)
+
+    def faults(self, text: str) -> Faults:
+        """What a translation lacks or has too much."""
+        found = self.find(text)
+        if not found and not self.placeholders and not self.numbers:
+            return NO_FAULTS
+        counts = Counter(one.text for one in found)
+        missing, extra = self.counts - counts, counts - self.counts
+        complete = not missing and not extra
+        lost, added, report_numbers = self._numbers(text, found)
+        return Faults(
+            missing,
+            extra,
+            complete and _printf_order(self.placeholders) != _printf_order(found),
+            complete and is_nested(self.placeholders) and not is_nested(found),
+            lost,
+            added,
+            not self.placeholders,
+            report_numbers,
+        )
+
+    def _numbers(self, text: str, found: Sequence[Placeholder]) -> tuple[Counter[int], Counter[int], bool]:
+        """The numbers that differ, and whether that is only reported."""
+        numbers = numbers_outside(text, found) if self.numbers else []
+        ours, theirs = (Counter(number.value for number in each) for each in (self.numbers, numbers))
+        if not self.numbers or not counts_differ(ours, theirs):
+            return Counter(), Counter(), False
+        lost, added = ours - theirs, theirs - ours
+        differing = [one for one in self.numbers if one.value in lost] + [one for one in numbers if one.value in added]
+        may_be_a_word = not lost and not added & ours
+        return lost, added, may_be_a_word or any(one.has_power for one in differing)
+
+
+def numbers_outside(text: str, placeholders: Iterable[Placeholder]) -> list[Number]:
+    """The numbers of a text that are in no placeholder."""
+    inside = [(one.begin, one.end) for one in placeholders]
+    if not inside:
+        return find_numbers(text)
+    hidden = text
+    for begin, end in inside:
+        hidden = hidden[:begin] + "\0" * (end - begin) + hidden[end:]
+    return find_numbers(hidden)
+
+
+def is_nested(placeholders: Iterable[Placeholder]) -> bool:
+    """Whether every closing tag closes the tag that was opened last; tags that are never closed stand alone."""
+    tags = [one.text for one in placeholders if one.pattern == "tag" and not one.text.startswith("<!")]
+    closed = {tag_name(tag) for tag in tags if tag.startswith("</")}
+    opened: list[str] = []
+    for tag in tags:
+        if tag.startswith("</"):
+            if not opened or opened.pop() != tag_name(tag):
+                return False
+        elif not tag.endswith("/>") and tag_name(tag) in closed:
+            opened.append(tag_name(tag))
+    return not opened
+
+
+def tag_name(tag: str) -> str:
+    """The name in a tag, in lower case."""
+    return tag.strip("</>").split()[0].rstrip("/").lower() if tag.strip("</> ") else ""
+
+
+def _printf_order(placeholders: Sequence[Placeholder]) -> list[str]:
+    """The placeholders that take their arguments in order."""
+    return [one.text for one in placeholders if one.pattern == "printf" and "$" not in one.text and "(" not in one.text
+            and one.text not in ("%%", "%n", "%m")]  # fmt: skip
+
+
+def _listed(names: Iterable[object]) -> str:
+    shown = [str(name)[:80] for name in dict.fromkeys(names)]
+    rest = len(shown) - LISTED
+    return ", ".join(shown[:LISTED]) + (f" and {rest} more" if rest > 0 else "")

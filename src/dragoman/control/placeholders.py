@@ -1,0 +1,240 @@
+"""Placeholders and numbers in translations: a sentence that lost some is translated again until it has them.
+
+A translation that has everything is left as it is. For the others, in this order:
+
+1. **Search again**: all hypotheses of the beam, and the translations of variants of the source with stand-ins for what
+   was lost (`control.standins`), all in one call of the engine. Of those that are complete, the one with the best score
+   for the real source is taken.
+2. **Place**: what the best translation lacks is inserted, and what it has too often is deleted, where this costs
+   least log P (`control.edits`).
+3. **Report**: `checked` compares the final text of every line, whatever was done before, and warns.
+
+**Cost.** Two regular-expression searches for a sentence; one with faults is translated up to 7 times more, and each of
+its edits is one scoring for each word. No torch.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from math import isfinite
+
+from dragoman.config import DecodeConfig
+from dragoman.control.edits import EditTask, edit
+from dragoman.control.faults import detect_fault
+from dragoman.control.kept import USUAL, Kept, Protection
+from dragoman.control.phrases import score_targets
+from dragoman.control.sentences import Sentence
+from dragoman.control.standins import Variant, variants
+from dragoman.control.terms import report_terms
+from dragoman.engine import Engine
+from dragoman.text.glossary import Glossary
+from dragoman.text.symbols import Table
+from dragoman.text.tokenizer import UNK, Tokenizer
+from dragoman.translation import Candidate, Flag, Term, Translation
+
+# A narrower beam is widened: of a few hypotheses, often one is complete.
+LEAST_BEAM = 4
+
+Search = Callable[[Sequence[Sentence], DecodeConfig], list[Translation]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A sentence, what its translation has to have, and the translation that has not."""
+
+    sentence: Sentence
+    kept: Kept
+    translation: Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What repairs translations: a search with the glossary, the engine and tokenizer to score texts, the options."""
+
+    search: Search
+    engine: Engine
+    tokenizer: Tokenizer
+    options: DecodeConfig
+    glossary: Glossary | None = None
+
+    def by_line(
+        self,
+        lines: Sequence[Sequence[Sentence]],
+        translations: Sequence[Translation],
+        tables: Sequence[Table],
+        protections: Sequence[Protection] | None = None,
+    ) -> list[list[Translation]]:
+        """The translations of the sentences of each line, as `__call__` gives them; symbols are placeholders too."""
+        named = zip(lines, protections or repeat(USUAL), tables, strict=False)
+        each = ((line, replace(own, literals=(*own.literals, *table))) for line, own, table in named)
+        kept = [Kept.of(one.segment.text, self.options, own) for line, own in each for one in line]
+        repaired = iter(self([sentence for line in lines for sentence in line], translations, kept))
+        return [[next(repaired) for _ in line] for line in lines]
+
+    def __call__(
+        self, sentences: Sequence[Sentence], translations: Sequence[Translation], kept: Sequence[Kept]
+    ) -> list[Translation]:
+        """The translations; those with faults replaced by others as far as any are found that have fewer."""
+        repaired = list(translations)
+        tasks = {
+            n: _Task(sentence, own, translation)
+            for n, (sentence, translation, own) in enumerate(zip(sentences, translations, kept, strict=True))
+            if own.faults(translation.text).count
+        }
+        if not tasks:
+            return repaired
+        found = dict(zip(tasks, self._searched(list(tasks.values())), strict=True))
+        placed = self._placed([task for n, task in tasks.items() if not found[n]])
+        for n, task in tasks.items():
+            repaired[n] = self._replaced(task, found[n] or next(placed))
+        return repaired
+
+    def _searched(self, tasks: Sequence[_Task]) -> list[list[Candidate]]:
+        """For each task the complete translations that searches find."""
+        plans: list[list[Variant]] = [
+            [Variant(task.kept.source, ()), *variants(task.kept, bool(_numbers_differ(task)))] for task in tasks
+        ]
+        flat = [(task, variant) for task, own in zip(tasks, plans, strict=True) for variant in own]
+        ids = self.tokenizer.encode([variant.text for _, variant in flat], "source")
+        beam = max(self.options.beam, LEAST_BEAM)
+        options = self.options.model_copy(
+            update={"method": "beam", "beam": beam, "n_best": beam, "token_scores": False}
+        )
+        given = [
+            replace(task.sentence, segment=replace(task.sentence.segment, text=variant.text), source_ids=own)
+            for (task, variant), own in zip(flat, ids, strict=True)
+        ]
+        translated = iter(self.search(given, options))
+        each = []
+        for task, own in zip(tasks, plans, strict=True):
+            texts: dict[str, Candidate | None] = {}
+            for candidate in task.translation.candidates:
+                texts.setdefault(candidate.text, candidate)
+            for variant in own:
+                for candidate in next(translated).candidates:
+                    restored = variant.restored(candidate.text)
+                    if restored:
+                        texts.setdefault(restored, None if variant.stand_ins else candidate)
+            if not task.sentence.target_prefix and not _has_words(task.kept):
+                texts.setdefault(task.kept.source, None)
+            each.append({text: old for text, old in texts.items() if not task.kept.faults(text).count})
+        return self._scored(tasks, each)
+
+    def _scored(self, tasks: Sequence[_Task], each: Sequence[dict[str, Candidate | None]]) -> list[list[Candidate]]:
+        """The texts of each task as candidates; those that an engine gave keep their scores."""
+        new = [(task, text) for task, texts in zip(tasks, each, strict=True) for text, old in texts.items() if not old]
+        ids = self.tokenizer.encode([text for _, text in new], "target")
+        written = [tuple(token for token in own if token != UNK) for own in ids]
+        sources = [task.sentence.source_ids for task, _ in new]
+        scored = iter(score_targets(self.engine, sources, written, self.options))
+        candidates = []
+        for task, texts in zip(tasks, each, strict=True):
+            own = []
+            for text, old in texts.items():
+                if old is None:
+                    found = next(scored)
+                    limit = self.options.limit(len(task.sentence.source_ids))
+                    if not isfinite(found.log_prob) or not self.options.min_length <= len(found.tokens) <= limit:
+                        continue
+                    old = Candidate(text, found.score, found.log_prob, tuple(found.tokens))
+                own.append(old)
+            candidates.append(own)
+        return candidates
+
+    def _placed(self, tasks: Sequence[_Task]) -> Iterator[list[Candidate]]:
+        """For each task its best translation, edited; the candidates that it has, if that is no better."""
+        edits = [
+            EditTask(
+                task.kept,
+                task.sentence.source_ids,
+                task.translation.text,
+                self._prefix_length(task),
+                self._keeps_terms(task),
+            )
+            for task in tasks
+        ]
+        texts = edit(self.engine, self.tokenizer, edits)
+        found = self._scored(tasks, [{text: None} for text in texts])
+        return iter(
+            own
+            if own and task.kept.faults(own[0].text).count < task.kept.faults(task.translation.text).count
+            else list(task.translation.candidates)
+            for task, own in zip(tasks, found, strict=True)
+        )
+
+    def _replaced(self, task: _Task, candidates: Sequence[Candidate]) -> Translation:
+        """The translation with these candidates: those without a fault and with most terms first, then by score."""
+        if candidates[0] is task.translation.candidates[0] and task.kept.faults(candidates[0].text).count:
+            return task.translation
+        terms = {one.text: self._terms(task, one) for one in candidates}
+
+        def rank(one: Candidate) -> tuple[bool, int, float]:
+            unsatisfied = sum(not term.satisfied for term in terms[one.text])
+            return bool(self._fault(task, one)), unsatisfied, -one.score
+
+        ordered = sorted(candidates, key=rank)[: self.options.n_best]
+        if self.options.token_scores:
+            rows = self.engine.score([task.sentence.source_ids] * len(ordered), [one.tokens for one in ordered])
+            ordered = [replace(one, log_probs=tuple(row)) for one, row in zip(ordered, rows, strict=True)]
+        fault = self._fault(task, ordered[0])
+        warnings = (fault,) if fault else ()
+        return Translation(task.translation.source, tuple(ordered), warnings, terms[ordered[0].text])
+
+    def _fault(self, task: _Task, candidate: Candidate) -> Flag | None:
+        return detect_fault(task.sentence.source_ids, task.kept.source, candidate.tokens)
+
+    def _terms(self, task: _Task, candidate: Candidate) -> tuple[Term, ...]:
+        if not self.glossary:
+            return ()
+        return report_terms(self.glossary, self.tokenizer, task.kept.source, candidate.tokens)
+
+    def _keeps_terms(self, task: _Task) -> Callable[[str], bool]:
+        """Whether a text has as many of the glossary's terms as the translation has now."""
+        kept = sum(term.satisfied for term in task.translation.terms)
+        if not self.glossary or not kept:
+            return lambda text: True
+        glossary, line = self.glossary, task.kept.source
+
+        def keeps(text: str) -> bool:
+            [ids] = self.tokenizer.encode([text], "target")
+            return sum(term.satisfied for term in report_terms(glossary, self.tokenizer, line, ids)) >= kept
+
+        return keeps
+
+    def _prefix_length(self, task: _Task) -> int:
+        prefix = task.sentence.target_prefix
+        return len(self.tokenizer.decode([prefix], "target")[0]) if prefix else 0
+
+
+def _numbers_differ(task: _Task) -> bool:
+    faults = task.kept.faults(task.translation.text)
+    return bool(faults.missing_numbers or faults.extra_numbers)
+
+
+def _has_words(kept: Kept) -> bool:
+    """Whether a source has letters outside of its placeholders."""
+    text = kept.source
+    for one in reversed(kept.placeholders):
+        text = text[: one.begin] + " " + text[one.end :]
+    return any(map(str.isalpha, text))
+
+
+def checked(
+    translations: Iterable[Translation], options: DecodeConfig, protections: Sequence[Protection] | None = None
+) -> list[Translation]:
+    """The translations of lines, with a warning where they lack or add placeholders or numbers.
+
+    Others than the best that do are left out, unless the best one does.
+    """
+    named = zip(translations, protections or repeat(USUAL), strict=False)
+    return [_checked(one, Kept.of(one.source, options, protection)) for one, protection in named]
+
+
+def _checked(translation: Translation, kept: Kept) -> Translation:
+    faults = [kept.faults(candidate.text) for candidate in translation.candidates]
+    if not any(one.flags for one in faults):
+        return translation
+    if flags := faults[0].flags:
+        return replace(translation, warnings=(*translation.warnings, *flags))
+    complete = [one for one, own in zip(translation.candidates, faults, strict=True) if not own.flags]
+    return replace(translation, candidates=tuple(complete))
