@@ -252,18 +252,18 @@ def test_a_limit_of_length_is_asked_for(folder: Path, tmp_path: Path) -> None:
 
 def test_the_table_has_what_is_flagged_and_runs_in_no_spreadsheet(tmp_path: Path) -> None:
     source = tmp_path / "a.txt"
-    source.write_text("=odd(1)\n  odd\tand <b>\nfine\n", encoding="utf-8")
+    source.write_text("=odd(1)\n  odd\tand <x\nfine\n", encoding="utf-8")
     result = run([source], tmp_path / "b.txt")
     assert result.review == tmp_path / "b.txt.review.tsv"
     assert result.review.read_text(encoding="utf-8").split("\n") == [
         "file\tlocation\tsource\ttranslation\twhy",
         "a.txt\tline 1\t'=odd(1)\t'=ODD(1)\tis odd",
-        "a.txt\tline 2\todd and <b>\tODD AND <B>\tis odd",
+        "a.txt\tline 2\todd and <x\tODD AND <X\tis odd",
         "",
     ]
     page = (tmp_path / "b.txt.review.html").read_text(encoding="utf-8")
-    assert "&lt;B&gt;" in page
-    assert "<B>" not in page
+    assert "&lt;X" in page
+    assert "<X" not in page
     assert "{{" not in page
     source.write_text("fine\n", encoding="utf-8")
     assert run([source], tmp_path / "b.txt", force=True).review is None
