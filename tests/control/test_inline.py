@@ -1,6 +1,6 @@
 """Inline markup: every code exactly once and nested, whatever the text, the translation and the alignment are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from dragoman.text.inline import Code, InlineText
 from dragoman.text.normalise import normalise
 from dragoman.text.segment import Segment
 from dragoman.translation import Candidate, Translation
+from dragoman.translator import Translator
 
 WORDS = ["red", "dog", "3.5", "서울에서", "a.b", "don't", ",", "!", "%s", "日本", "—", "\u200b", "é", "हिन्दी"]
 SPACES = [" ", "", "  ", "\n", " \n\t", "\u2028", "\xa0"]
@@ -120,3 +121,64 @@ def test_crossing_spans_are_nested_and_flagged() -> None:
     assert found.inline.is_nested
     assert found.inline.counted_codes == marked("<b><i></b></i>").counted_codes
     assert [flag.kind for flag in found.translation.warnings] == ["markup"]
+
+
+@pytest.mark.parametrize("limit", [None, 12, 5])
+def test_a_translation_that_is_too_long_is_searched_again(limit: int | None) -> None:
+    asked: list[dict[str, object]] = []
+
+    def translate(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
+        asked.append(dict(changes))
+        texts = ["a long translation", "a short one"] if changes else ["a long translation"]
+        candidates = tuple(Candidate(text, -1.0, -1.0, (1, 2, 3), (-0.1, -0.1, -0.1, -0.1)) for text in texts)
+        return [Translation(line, candidates) for line in lines]
+
+    own = Means(translate, whole, lambda pairs: list(map(by_position, pairs)))
+    [found] = translate_inline([InlineItem(marked("<b>eins</b> zwei"), None, limit)], own)
+    kinds = [flag.kind for flag in found.translation.warnings]
+    if limit is None:
+        assert (found.inline.text, kinds, len(asked)) == ("a long translation", [], 1)
+    elif limit == 12:
+        assert (found.inline.text, kinds, len(asked)) == ("a short one", [], 2)
+    else:
+        assert (found.inline.text, kinds) == ("a long translation", ["too_long"])
+        assert any(isinstance(one.get("max_length"), int) for one in asked)
+
+
+def test_a_sentence_that_a_limit_cuts_off_is_not_taken() -> None:
+    def translate(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
+        text = "a long" if "max_length" in changes else "a long translation"
+        return [Translation(line, (Candidate(text, -1.0, -1.0, (1, 2), (-0.1, -0.1, -9.0)),)) for line in lines]
+
+    own = Means(translate, whole, lambda pairs: list(map(by_position, pairs)))
+    [found] = translate_inline([InlineItem(InlineText("eins zwei"), None, 8)], own)
+    assert found.inline.text == "a long translation"
+
+
+def test_what_only_has_placeholders_is_copied_and_no_code_divides_them() -> None:
+    text = "{name}: %(count)s <b>x"
+    for source in (InlineText(text[:17], (Code(3, "alone", "x"), Code(10, "alone", "y"))), InlineText("12.5 %")):
+        [found] = translated(source)
+        assert found.inline.text == source.text
+        assert [code.position for code in found.inline.codes] == [6, 17][: len(source.codes)]
+
+
+@pytest.mark.parametrize("name", ["en-ko", "ko-en"])
+def test_codes_change_no_text_of_a_model(name: str) -> None:
+    lines = {
+        "en-ko": [
+            "Open the <b>file</b> again. Save it,<x/> now.\n  <i>Done</i>.",
+            "<p>Good morning.</p>",
+            "%s files",
+        ],
+        "ko-en": ["<b>서울</b>에서 만납시다. 내일 <x/>봐요.\n  <i>끝</i>.", "<p>좋은 아침입니다.</p>", "%s 파일"],
+    }[name]
+    translator = Translator.load(name)
+    texts = [marked(line) for line in lines]
+    found = translator.translate_inline(texts)
+    plain = translator.translate_inline([InlineText(text.text) for text in texts])
+    assert [one.inline.text for one in found] == [one.inline.text for one in plain]
+    assert [one.inline.counted_codes for one in found] == [text.counted_codes for text in texts]
+    assert all(one.inline.is_nested for one in found)
+    assert found[1].inline.text == translator.translate(texts[1].text).text
+    assert [one.inline for one in translator.stream_inline(iter(texts), window=1)] == [one.inline for one in found]

@@ -16,7 +16,7 @@ from dragoman.control.code_tree import is_crossing
 from dragoman.control.evidence import Pair
 from dragoman.control.parts import Part, placed
 from dragoman.control.placement import Weights
-from dragoman.control.protected import occurrences
+from dragoman.control.protected import atoms, occurrences
 from dragoman.control.sentences import Sentence
 from dragoman.control.shorter import shorten
 from dragoman.control.splitting import LINE_BREAK, sentence_spans
@@ -85,13 +85,13 @@ def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTr
         list(_parts(item.text.text, [(*segment, next(found)) for segment in own]))
         for item, own in zip(items, segments, strict=True)
     ]
-    written = placed([item.text for item in items], parts, means.weigh)
+    written = placed([item.text for item in items], [item.patterns for item in items], parts, means.weigh)
     return [_finished(*row) for row in zip(items, parts, written, strict=True)]
 
 
 def _segments(items: Sequence[InlineItem], means: Means) -> list[list[Segmented]]:
     """What is translated of each text: its lines, or the sentences of a line that has codes inside or a limit."""
-    lines = [list(_lines(item.text)) for item in items]
+    lines = [list(_lines(item)) for item in items]
     inner = [
         (number, line)
         for number, (item, own) in enumerate(zip(items, lines, strict=True))
@@ -131,22 +131,23 @@ def _moved(begin: int, line: str, sentences: Sequence[Sentence]) -> list[Segment
     return [(span.moved(begin), segment) for span, segment in zip(spans, segments, strict=True)]
 
 
-def _lines(text: InlineText) -> Iterator[Span]:
+def _lines(item: InlineItem) -> Iterator[Span]:
     """Where the lines are that have something to translate, without the white space at their ends."""
+    text, kept = item.text, atoms(item.text.text, item.text.protected, item.patterns)
     breaks = [match.span() for match in LINE_BREAK.finditer(text.text)]
     borders = [0, *(border for span in breaks for border in span), len(text.text)]
     for begin, end in zip(borders[::2], borders[1::2], strict=True):
         line = text.text[begin:end]
         span = Span(end - len(line.lstrip()), begin + len(line.rstrip()))
-        if span.begin < span.end and _has_letters(text, span):
+        if span.begin < span.end and _has_letters(text.text, kept, span):
             yield span
 
 
-def _has_letters(text: InlineText, line: Span) -> bool:
-    """Whether a line has letters outside of what is protected."""
-    borders = [line.begin, *(min(max(border, line.begin), line.end) for span in text.protected for border in span)]
+def _has_letters(text: str, kept: Sequence[tuple[int, int]], line: Span) -> bool:
+    """Whether a line has letters outside of what is copied."""
+    borders = [line.begin, *(min(max(border, line.begin), line.end) for span in kept for border in span)]
     pairs = zip(borders[::2], [*borders[1::2], line.end], strict=True)
-    return any(character.isalpha() for begin, end in pairs for character in text.text[begin:end])
+    return any(character.isalpha() for begin, end in pairs for character in text[begin:end])
 
 
 def _parts(text: str, translated: Sequence[tuple[Span, Segment, Translation]]) -> Iterator[Part]:

@@ -10,7 +10,7 @@ import numpy as np
 from dragoman.control.evidence import Pair
 from dragoman.control.placed import with_codes
 from dragoman.control.placement import Block, Placement, Weights
-from dragoman.control.protected import occurrences
+from dragoman.control.protected import atoms, occurrences
 from dragoman.control.units import Side, moved, units
 from dragoman.text.inline import InlineText
 from dragoman.translation import Span, Translation
@@ -47,11 +47,12 @@ class _Block:
 
 def placed(
     texts: Sequence[InlineText],
+    patterns: Sequence[tuple[str, ...] | None],
     parts: Sequence[Sequence[Part]],
     weigh: Callable[[Sequence[Pair]], list[Weights]],
 ) -> list[InlineText]:
-    """The text that the parts of each text make, with its codes."""
-    blocks = [_blocks(text, own) if text.codes else [] for text, own in zip(texts, parts, strict=True)]
+    """The text that the parts of each text make, with its codes; `patterns` find the placeholders of each."""
+    blocks = [_blocks(*row) if row[0].codes else [] for row in zip(texts, patterns, parts, strict=True)]
     weighed = iter(weigh([block.pair for own in blocks for block in own if block.pair]))
     found = []
     for text, several, own in zip(texts, parts, blocks, strict=True):
@@ -69,23 +70,25 @@ def placed(
     return found
 
 
-def _blocks(text: InlineText, parts: Sequence[Part]) -> list[_Block]:
+def _blocks(text: InlineText, patterns: tuple[str, ...] | None, parts: Sequence[Part]) -> list[_Block]:
     begin, found = 0, list[_Block]()
     names = {text.text[slice(*span)] for span in text.protected}
+    whole = atoms(text.text, text.protected, patterns)
     for part in parts:
-        atoms = [span for span in text.protected if part.source.begin <= span[0] and span[1] <= part.source.end]
+        inside = [span for span in whole if part.source.begin <= span[0] and span[1] <= part.source.end]
         cuts = [code.position for code in text.codes if part.source.begin < code.position < part.source.end]
-        own = units(text.text, atoms, cuts, within=part.source)
+        own = units(text.text, inside, cuts, within=part.source)
         if part.translation is None:
             copied = text.text[slice(*part.source)] == part.written
             found.append(_Block(own, moved(own, begin - part.source.begin), None) if copied else _Block([], [], None))
         else:
             stretches = _stretches(own, [*cuts, *_neighbours(text, own)])
-            target = units(part.written, occurrences(part.written, names), particles=True)
+            kept = atoms(part.written, occurrences(part.written, names), patterns)
+            target = units(part.written, kept, particles=True)
             pair = None
             if len(stretches) > 1:
-                inside = moved(stretches, -part.source.begin)
-                pair = Pair(text.text[slice(*part.source)], inside, part.written, target)
+                erasable = moved(stretches, -part.source.begin)
+                pair = Pair(text.text[slice(*part.source)], erasable, part.written, target)
             found.append(_Block(stretches, moved(target, begin), pair))
         begin += len(part.written)
     return found
