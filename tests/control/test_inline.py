@@ -56,7 +56,7 @@ def whole(lines: Sequence[str]) -> list[list[Sentence]]:
 
 
 def means(translate: Callable[[Sequence[str]], list[Translation]]) -> Means:
-    return Means(lambda lines, changes: translate(lines), whole, lambda pairs: list(map(by_position, pairs)))
+    return Means(lambda lines, kept, changes: translate(lines), whole, lambda pairs: list(map(by_position, pairs)))
 
 
 def translated(*texts: InlineText) -> list[InlineTranslation]:
@@ -127,7 +127,7 @@ def test_crossing_spans_are_nested_and_flagged() -> None:
 def test_a_translation_that_is_too_long_is_searched_again(limit: int | None) -> None:
     asked: list[dict[str, object]] = []
 
-    def translate(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
+    def translate(lines: Sequence[str], kept: object, changes: Mapping[str, object]) -> list[Translation]:
         asked.append(dict(changes))
         texts = ["a long translation", "a short one"] if changes else ["a long translation"]
         candidates = tuple(Candidate(text, -1.0, -1.0, (1, 2, 3), (-0.1, -0.1, -0.1, -0.1)) for text in texts)
@@ -146,7 +146,7 @@ def test_a_translation_that_is_too_long_is_searched_again(limit: int | None) -> 
 
 
 def test_a_sentence_that_a_limit_cuts_off_is_not_taken() -> None:
-    def translate(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
+    def translate(lines: Sequence[str], kept: object, changes: Mapping[str, object]) -> list[Translation]:
         text = "a long" if "max_length" in changes else "a long translation"
         return [Translation(line, (Candidate(text, -1.0, -1.0, (1, 2), (-0.1, -0.1, -9.0)),)) for line in lines]
 

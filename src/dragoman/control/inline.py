@@ -3,10 +3,9 @@
 Each line of a text is translated by itself, without its codes; line breaks, and white space at the ends of lines, stay.
 A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
 each code is placed within the translation of its own sentence (`control.placement`); only a sentence with codes inside
-costs scorings. What is protected has to be in the translation as often as in the source; otherwise it has a warning.
+costs scorings. What is protected has to be in the translation as often as in the source (`control.placeholders`).
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -14,6 +13,7 @@ from typing import Any
 
 from dragoman.control.code_tree import is_crossing
 from dragoman.control.evidence import Pair
+from dragoman.control.kept import Protection
 from dragoman.control.parts import Part, placed
 from dragoman.control.placement import Weights
 from dragoman.control.protected import atoms, occurrences
@@ -52,8 +52,8 @@ class InlineItem:
 class Means:
     """What a translator can do with lines."""
 
-    translate: Callable[[Sequence[str], Mapping[str, Any]], list[Translation]]
-    """The translations of lines under changed options."""
+    translate: Callable[[Sequence[str], Sequence[Protection], Mapping[str, Any]], list[Translation]]
+    """The translations of lines, with what each keeps, under changed options."""
     split: Callable[[Sequence[str]], list[list[Sentence]]]
     """The sentences of each line."""
     weigh: Callable[[Sequence[Pair]], list[Weights]]
@@ -75,10 +75,11 @@ def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTr
     """The translation of each text; the lines of all of them are translated together."""
     segments = _segments(items, means)
     texts = [item.text.text[slice(*span)] for item, own in zip(items, segments, strict=True) for span, _ in own]
-    translated = means.translate(texts, {})
+    protections = [_protection(item, span) for item, own in zip(items, segments, strict=True) for span, _ in own]
+    translated = means.translate(texts, protections, {})
 
     def search(indices: Sequence[int], changes: Mapping[str, Any]) -> list[Translation]:
-        return means.translate([texts[index] for index in indices], changes)
+        return means.translate([texts[n] for n in indices], [protections[n] for n in indices], changes)
 
     found = iter(shorten(translated, list(_limits(items, segments, translated)), search))
     parts = [
@@ -87,6 +88,13 @@ def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTr
     ]
     written = placed([item.text for item in items], [item.patterns for item in items], parts, means.weigh)
     return [_finished(*row) for row in zip(items, parts, written, strict=True)]
+
+
+def _protection(item: InlineItem, part: Span) -> Protection:
+    """What the translation of a part has to keep."""
+    text = item.text
+    inside = [span for span in text.protected if part.begin <= span[0] and span[1] <= part.end]
+    return Protection(item.patterns, tuple(dict.fromkeys(text.text[slice(*span)] for span in inside)))
 
 
 def _segments(items: Sequence[InlineItem], means: Means) -> list[list[Segmented]]:
@@ -168,10 +176,7 @@ def _finished(item: InlineItem, parts: Sequence[Part], inline: InlineText) -> In
     warnings = [flag for translation in translations for flag in translation.warnings]
     if is_crossing(text.codes):
         warnings.append(NESTED)
-    names = Counter(text.text[slice(*span)] for span in text.protected)
-    protected = occurrences(inline.text, names)
-    if missing := names - Counter(inline.text[slice(*span)] for span in protected):
-        warnings.append(Flag("placeholder", f"missing in the translation: {', '.join(missing)}"))
+    protected = occurrences(inline.text, {text.text[slice(*span)] for span in text.protected})
     if limit is not None and len(inline.text) > limit:
         warnings.append(Flag("too_long", f"{len(inline.text):,} characters; {limit:,} are allowed"))
     joined = replace(_joined(text.text, inline.text, translations), warnings=tuple(dict.fromkeys(warnings)))

@@ -9,6 +9,7 @@ from dragoman.config.decode import DecodeOptions
 from dragoman.control.directed import Directed
 from dragoman.control.evidence import by_erasure
 from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline, zip_inline
+from dragoman.control.kept import Protection
 from dragoman.control.request import change_options
 from dragoman.control.sentences import Sentence
 from dragoman.control.splitting import encode_lines
@@ -35,7 +36,12 @@ class InlineCalls(Directed, ABC):
 
     @abstractmethod
     def _translate(
-        self, lines: Sequence[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None
+        self,
+        lines: Sequence[str],
+        target_prefix: str,
+        options: DecodeConfig,
+        glossary: Glossary | None,
+        protections: Sequence[Protection] | None = None,
     ) -> list[Translation]: ...
 
     def translate_inline(
@@ -98,7 +104,7 @@ class InlineCalls(Directed, ABC):
             return encode_lines(self.tokenizer, lines, self.language, self.max_source_tokens)
 
         means = Means(
-            lambda lines, changes: self._translate(lines, "", change_options(options, changes), glossary),
+            lambda lines, kept, changes: self._translate(lines, "", change_options(options, changes), glossary, kept),
             split,
             lambda pairs: by_erasure(self.marked_engine, self.tokenizer, pairs),
         )
