@@ -24,6 +24,7 @@ from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
 from dragoman.control.directed import load_pair
 from dragoman.control.inline_calls import InlineCalls
+from dragoman.control.kept import Keeping
 from dragoman.control.pairs import LanguagePair, Pairs
 from dragoman.control.placeholders import Repair, checked
 from dragoman.control.request import check_engine_request, check_options_type, checked_request, merge_glossaries
@@ -294,22 +295,22 @@ class Translator(InlineCalls):
         return options, merged
 
     def _translate(
-        self, lines: Sequence[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None
+        self, lines: Sequence[str], prefix: str, options: DecodeConfig, glossary: Glossary | None, kept: Keeping = ()
     ) -> list[Translation]:
         masked, tables = mask_lines(lines, self.symbols)
-        sentences = self._encode(masked, target_prefix, tables)
+        sentences = self._encode(masked, prefix, tables)
         search = partial(translate_sentences, self.marked_engine, self.tokenizer, glossary=glossary)
         flat = [sentence for line in sentences for sentence in line]
         halves = partial(halve, self.tokenizer, language=self.language) if self.max_source_tokens else None
         found = translate_with_retries(search, flat, options, halves)
         repair = Repair(search, self.marked_engine, self.tokenizer, options, glossary)
-        each = repair.by_line(sentences, found, tables)
+        each = repair.by_line(sentences, found, tables, kept)
         translations = list(map(join_line, masked, sentences, each, repeat(self.language_check)))
         parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
         translations = add_alignment(self.marked_engine, self.tokenizer, translations, parts, options)
         restored = map(restore_translation, translations, lines, tables, repeat(self.symbols))
-        translations = checked(restored, options)
-        again = partial(self._translate, lines, target_prefix, glossary=None)
+        translations = checked(restored, options, kept)
+        again = partial(self._translate, lines, prefix, glossary=None, kept=kept)
         return add_confidence(translations, self.confidence, options, again)
 
     def _encode(self, masked: Sequence[str], target_prefix: str, tables: Sequence[Table]) -> list[list[Sentence]]:

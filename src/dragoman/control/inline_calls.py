@@ -9,7 +9,7 @@ from dragoman.config.decode import DecodeOptions
 from dragoman.control.directed import Directed
 from dragoman.control.evidence import by_erasure
 from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline, zip_inline
-from dragoman.control.kept import Protection
+from dragoman.control.kept import Keeping
 from dragoman.control.request import change_options
 from dragoman.control.sentences import Sentence
 from dragoman.control.splitting import encode_lines
@@ -38,10 +38,10 @@ class InlineCalls(Directed, ABC):
     def _translate(
         self,
         lines: Sequence[str],
-        target_prefix: str,
+        prefix: str,
         options: DecodeConfig,
         glossary: Glossary | None,
-        protections: Sequence[Protection] | None = None,
+        kept: Keeping = (),
     ) -> list[Translation]: ...
 
     def translate_inline(

@@ -73,6 +73,7 @@ class Protection:
 
 
 USUAL = Protection()
+Keeping = Sequence[Protection]
 
 
 @dataclass(frozen=True)
