@@ -1,35 +1,44 @@
 #!/usr/bin/env bash
-# A bundled model: text by domain, training (or resuming), int8 export, scores, card. Last line: JSON.
+# The bundled models: text by domain, one model of both directions, then one of each direction from it; int8 export, scores,
+# card. Last line: JSON.
 #
+#   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh both [key=value ...]
 #   DRAGOMAN_DATA=/path/to/data reproduce/bundled_models.sh en-ko|ko-en [key=value ...]
 #
-# DRAGOMAN_DATA is the folder that contains koen_open/ and korean_news/. The run is written to runs/bundled-PAIR and stops
-# after train.max_minutes of training in total; the same command with more minutes continues it. The bundle is written to
-# runs/bundled-PAIR/bundle, and replaces src/dragoman/bundled/PAIR if its scores are better.
+# DRAGOMAN_DATA is the folder that contains koen_open/, koen_general/ and korean_news/. `both` comes first: what it learns of
+# both languages is where each direction starts (Ding et al. 2021, "Improving Neural Machine Translation by Bidirectional
+# Training"). Its steps are JOINT (9,000), those of a direction STEPS (2,000). Runs are in runs/bundled-NAME and continue when
+# the same command is given again. A finished direction replaces src/dragoman/bundled/PAIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pair=${1:?en-ko or ko-en}; shift
-source=${pair%-*} target=${pair#*-}
-: "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder that contains koen_open/ and korean_news/}"
-run=$PWD/runs/bundled-$pair text=$PWD/runs/bundled-text
+pair=${1:?both, en-ko or ko-en}; shift
+: "${DRAGOMAN_DATA:?set DRAGOMAN_DATA to the folder of the corpora}"
+runs=$PWD/runs text=$PWD/runs/bundled-text run=$PWD/runs/bundled-$pair
 dragoman=${DRAGOMAN:-.venv/bin/dragoman}
 python=${PYTHON:-.venv/bin/python}
 
-# Sampling weights of the domains: everyday sentences more often than their number, the old Bible less often.
-weights="libreoffice_help=1.5 tldr=1 webdocs=1 python_docs=0.7 tatoeba=4 bible=0.25"
-
-"$python" reproduce/bundled_models.py text "$text"
-corpora=
-for weight in $weights; do
-    file=$text/${weight%=*}.train
-    corpora+="{source = '$file.$source', target = '$file.$target', weight = ${weight#*=}}, "
-done
+[ -f "$text/test.domain" ] || "$python" reproduce/bundled_text.py write "$text"
 resume=()
 [ -d "$run/checkpoints" ] && resume=(--resume)
+if [ "$pair" = both ]; then
+    # The letters of a source say which way it goes: no language tokens, so that each direction can start from this model.
+    source=source target=target
+    for split in valid test; do
+        paste -d '\n' "$text/$split.en" "$text/$split.ko" > "$text/$split.source"
+        paste -d '\n' "$text/$split.ko" "$text/$split.en" > "$text/$split.target"
+    done
+    keys=("train.max_steps=${JOINT:-9000}" "project.name=en-ko-both")
+else
+    source=${pair%-*} target=${pair#*-}
+    keys=("train.start_from=$runs/bundled-both/model" "train.max_steps=${STEPS:-2000}" "train.schedule=linear"
+        "train.learning_rate=9e-4" "train.warmup=100" "train.validate_every=500" "train.card_lines=400"
+        "project.name=$pair" "project.source=$source" "project.target=$target")
+fi
 # shellcheck disable=SC2086  # DRAGOMAN may be "python -m dragoman"
-$dragoman train configs/bundled.toml "${resume[@]}" "$@" "train.output=$run" \
-    "project.name=$pair" "project.source=$source" "project.target=$target" "data.train=[$corpora]" \
+$dragoman train configs/bundled.toml "${resume[@]}" "${keys[@]}" "$@" "train.output=$run" \
+    "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair")" \
     "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}" \
     "data.test={source = '$text/test.$source', target = '$text/test.$target'}"
+[ "$pair" = both ] && exit
 $dragoman export -m "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/bundle" --force
 "$python" reproduce/bundled_models.py finish "$run" "$text" "$source" "$target"
