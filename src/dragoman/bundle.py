@@ -92,7 +92,7 @@ class Bundle:
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
         self._refuse_larger_shape(weights)
-        with torch.random.fork_rng(devices=[]):  # initial weights, which are replaced, must not use up random numbers
+        with torch.device("meta"):  # initial weights, which are replaced, would take memory, time and random numbers
             model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()

@@ -31,6 +31,8 @@ PAIRS, LONGEST = 32, 100
 CHANCE, STRANGE = 0.75, 0.5
 # From FEW pairs on, a t statistic below LEAST is that of a model that does not read its source.
 FEW, LEAST = 8, 2.5
+# Pairs scored at once: the probabilities of all of a large vocabulary would take more memory than the weights.
+AT_ONCE = 4
 # Neighbours, in the order of the references' lengths, whose sources each reference is scored under.
 NEIGHBOURS = (-2, -1, 1, 2)
 # Warn from this share of unknown pieces in the sources.
@@ -109,7 +111,7 @@ def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, s
         return None
     sources, targets = [pair[0] for pair in some], [pair[1] for pair in some]
     chance = math.log(len(tokenizer.target))
-    own = _means(engine.score(sources, targets), chance)
+    own = _means(_scores(engine, sources, targets), chance)
     tokens = [token for source in sources for token in source]
     return Trial(
         pairs=len(some),
@@ -125,9 +127,15 @@ def _t_statistic(
 ) -> float:
     """Of the differences between each reference's mean log P under its own source and under its neighbours'."""
     shifted = [[sources[(index + by) % len(sources)] for index in range(len(sources))] for by in NEIGHBOURS]
-    others = [_means(engine.score(some, targets), chance) for some in shifted]
+    others = [_means(_scores(engine, some, targets), chance) for some in shifted]
     gaps = [mine - fmean(theirs) for mine, *theirs in zip(own, *others, strict=True)]
     return fmean(gaps) / max(stdev(gaps) / math.sqrt(len(gaps)), 1e-9)
+
+
+def _scores(engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    """log P of the tokens of each target, a few pairs at a time."""
+    parts = range(0, len(sources), AT_ONCE)
+    return [row for at in parts for row in engine.score(sources[at : at + AT_ONCE], targets[at : at + AT_ONCE])]
 
 
 def _means(rows: Sequence[Sequence[float]], chance: float) -> list[float]:

@@ -46,14 +46,27 @@ def save_tensors(path: Path, tensors: Mapping[str, "Tensor"]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, "Tensor"]:
-    """Read named tensors. Raises ModelError."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
+    """Read named tensors, each into memory of its own: the library maps the file, and a copy of what is mapped would
+    be in memory twice. Raises ModelError."""
+    import torch
 
+    tensor_shapes(path)  # the library checks the header against the file
+    kinds = {kind: getattr(torch, name) for name, kind in DTYPES.items()}
+    found = {}
     try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(length))
+            header.pop("__metadata__", None)
+            for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+                found[name] = tensor = torch.empty(entry["shape"], dtype=kinds[entry["dtype"]])
+                file.seek(8 + length + entry["data_offsets"][0])
+                flat = tensor.reshape(-1).view(torch.uint8).numpy()
+                if file.readinto(flat) != flat.nbytes:
+                    raise ModelError(f"{path}: ends within {name}; copy the model again")
+    except (OSError, KeyError) as error:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
+    return found
 
 
 def tensor_shapes(path: Path) -> dict[str, list[int]]:
@@ -89,10 +102,13 @@ def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
 
 
 def load_weights(model: "Transformer", path: Path) -> None:
-    """Load the weights in `path` into `model`. Raises ModelError as `read_weights` does."""
+    """Make the weights in `path` those of `model`, which may be on the device `meta`, where it takes no memory.
+
+    Raises ModelError as `read_weights` does.
+    """
     import torch
 
     tensors = read_weights(model, path)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(tensors[name])
+    for name, parameter in model.named_parameters():
+        swapped = torch.nn.Parameter(tensors[name], requires_grad=parameter.requires_grad)
+        torch.utils.swap_tensors(parameter, swapped)  # in place: a shared matrix stays shared
