@@ -4,8 +4,8 @@
 
 The model has the shape of an OPUS-MT model (6 + 6 layers of width 512, 58,000 pieces) and random weights; `--quick`
 has 2 + 2 layers and 8,000 pieces. Each import is a process of its own; that with the trial, which scores 160 pairs,
-ends with its refusal of random weights. Memory is the peak of the process (VmHWM) less what it has after its imports (VmRSS), as a multiple of the
-weights in float32. The last line is one JSON object.
+ends with its refusal of random weights. Memory is the peak of the process (VmHWM) less what it has after its imports
+(VmRSS), as a multiple of the weights in float32. The last line is one JSON object.
 """
 
 import argparse

@@ -6,12 +6,12 @@
     python reproduce/bundled_models.py choice TEXT
 
 `finish` runs when the bundle is in RUN/bundle. It scores the bundle by domain, on `korean_news` and on the hundred
-sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dragoman/bundled`. What a reader thought of
-its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
+sentences of `everyday_sentences.tsv`, writes its card, and copies it to `src/dragoman/bundled`. What a reader thought
+of its hundred translations, `everyday_judged.tsv`, becomes part of the card if it is about these very translations.
 
-`score` prints the same scores of any model, for before and after. `everyday` prints the hundred sentences of a model, to
-be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test sentences the
-wrong bundled model is chosen. The last line of all but `everyday` is one JSON object.
+`score` prints the same scores of any model, for before and after. `everyday` prints the hundred sentences of a model,
+to be judged: kind, source, translation, separated by tabs. `choice` counts for how many validation and test sentences
+the wrong bundled model is chosen. The last line of all but `everyday` is one JSON object.
 """
 
 import json
@@ -161,8 +161,8 @@ machine's translation. `{signatures[0]}`, `{signatures[1]}`.
 
 ## Everyday sentences
 
-A hundred sentences, greetings, travel, e-mail and news, were written before training (`reproduce/everyday_sentences.tsv`).
-{judged}The first of each kind, unedited:
+A hundred sentences, greetings, travel, e-mail and news, were written before training
+(`reproduce/everyday_sentences.tsv`). {judged}The first of each kind, unedited:
 
 | source | translation |
 | --- | --- |
@@ -171,9 +171,9 @@ A hundred sentences, greetings, travel, e-mail and news, were written before tra
 ## Limits
 
 A small model, trained for hours on a part of one processor so that Dragoman answers at once. It knows short everyday
-sentences, manuals and program help best. It leaves out, adds and mistakes words, names and numbers, above all in news, in
-long sentences and where the subject is not said. Formal and casual speech are mixed. Use it to see that Dragoman works
-and for a first idea of a text, not for text that matters: `dragoman train` makes a model of your own, and
+sentences, manuals and program help best. It leaves out, adds and mistakes words, names and numbers, above all in news,
+in long sentences and where the subject is not said. Formal and casual speech are mixed. Use it to see that Dragoman
+works and for a first idea of a text, not for text that matters: `dragoman train` makes a model of your own, and
 `dragoman init --from` starts from this one's like.
 
 ## Licence and attributions

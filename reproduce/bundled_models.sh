@@ -23,10 +23,8 @@ resume=()
 if [ "$pair" = both ]; then
     # The letters of a source say which way it goes: no language tokens, so that each direction can start from this model.
     source=source target=target
-    for split in valid test; do
-        paste -d '\n' "$text/$split.en" "$text/$split.ko" > "$text/$split.source"
-        paste -d '\n' "$text/$split.ko" "$text/$split.en" > "$text/$split.target"
-    done
+    paste -d '\n' "$text/valid.en" "$text/valid.ko" > "$text/valid.source"
+    paste -d '\n' "$text/valid.ko" "$text/valid.en" > "$text/valid.target"
     keys=("train.max_steps=${JOINT:-9000}" "project.name=en-ko-both")
 else
     source=${pair%-*} target=${pair#*-}
@@ -37,8 +35,7 @@ fi
 # shellcheck disable=SC2086  # DRAGOMAN may be "python -m dragoman"
 $dragoman train configs/bundled.toml "${resume[@]}" "${keys[@]}" "$@" "train.output=$run" \
     "data.train=$("$python" reproduce/bundled_text.py corpora "$text" "$pair")" \
-    "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}" \
-    "data.test={source = '$text/test.$source', target = '$text/test.$target'}"
+    "data.valid={source = '$text/valid.$source', target = '$text/valid.$target'}"
 [ "$pair" = both ] && exit
 $dragoman export -m "$run/model" "$text/valid.$source" "$text/valid.$target" -q int8 --lines 300 -o "$run/bundle" --force
 "$python" reproduce/bundled_models.py finish "$run" "$text" "$source" "$target"

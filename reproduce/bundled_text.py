@@ -3,16 +3,16 @@
     DRAGOMAN_DATA=/path/to/data python reproduce/bundled_text.py write TEXT
     python reproduce/bundled_text.py corpora TEXT en-ko|ko-en|both
 
-`write` writes, into folder TEXT, the domains of `koen_open` and `koen_general` whose licence lets a model be passed on, and
-the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the domain of each test pair.
-A training pair is left out if either side is also a side of a validation or test pair, of `korean_news`, or of
-`everyday_sentences.tsv`. The first validation pairs are from `libreoffice_help`: a bundle contains some of them as golden
-sentences, and of the corpora only this domain may be copied. `tldr` is written for the test alone: a model that has never
-seen it is the base of `finetuning.py`.
+`write` writes, into folder TEXT, the domains of `koen_open` and `koen_general` whose licence lets a model be passed
+on, and the sentences of `everyday/`: DOMAIN.train.en and .ko; `valid` and `test`, and `test.domain`, the domain of
+each test pair. A training pair is left out if either side is also a side of a validation or test pair, of
+`korean_news`, or of `everyday_sentences.tsv`. The first validation pairs are from `libreoffice_help`: a bundle
+contains some of them as golden sentences, and of the corpora only this domain may be copied. `tldr` is written for the
+test alone: a model that has never seen it is the base of `finetuning.py`.
 
-`corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch. Sentences of
-everyday life occur more often than their number, manuals, programming lessons and the old Bible less often; into Korean,
-the machine-translated Korean of `goemotions_mt` hardly occurs.
+`corpora` prints the value of `data.train`: the files with how often each pair of a domain occurs in an epoch.
+Sentences of everyday life occur more often than their number, manuals, programming lessons and the old Bible less
+often; into Korean, the machine-translated Korean of `goemotions_mt` hardly occurs.
 """
 
 import gzip
@@ -92,7 +92,12 @@ def own() -> list[Row]:
 
 def measured(data: Path) -> set[str]:
     """Sides of the pairs that only measure: the news and the hundred everyday sentences."""
-    news = {line for split in ("dev", "test") for side in SIDES for line in lines(data / "korean_news" / f"{split}.{side}.gz")}
+    news = {
+        line
+        for split in ("dev", "test")
+        for side in SIDES
+        for line in lines(data / "korean_news" / f"{split}.{side}.gz")
+    }
     hundred = (HERE / "everyday_sentences.tsv").read_text(encoding="utf-8").splitlines()
     return news | {normalise(side) for line in hundred for side in line.split("\t")[1:]}
 

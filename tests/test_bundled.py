@@ -126,7 +126,15 @@ def test_each_is_whole_and_says_what_it_is(name: str) -> None:
     assert {"all domains", "libreoffice_help", "tatoeba", "bible", "korean_news"} <= bundle.manifest["domains"].keys()
     assert sum(bundle.manifest["scripts"].values()) == pytest.approx(1, abs=1e-3)
     card = (HOME / name / "README.md").read_text(encoding="utf-8")
-    for said in ("korean_news", "everyday_sentences", "MPL-2.0", "CC BY-SA 4.0", "CC BY 2.0 FR", "public domain", "Limits"):
+    for said in (
+        "korean_news",
+        "everyday_sentences",
+        "MPL-2.0",
+        "CC BY-SA 4.0",
+        "CC BY 2.0 FR",
+        "public domain",
+        "Limits",
+    ):
         assert said in card
 
 
