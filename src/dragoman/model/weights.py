@@ -62,7 +62,7 @@ def load_tensors(path: Path) -> dict[str, "Tensor"]:
                 found[name] = tensor = torch.empty(entry["shape"], dtype=kinds[entry["dtype"]])
                 file.seek(8 + length + entry["data_offsets"][0])
                 flat = tensor.reshape(-1).view(torch.uint8).numpy()
-                if file.readinto(flat) != flat.nbytes:
+                if file.readinto(flat.data) != flat.nbytes:
                     raise ModelError(f"{path}: ends within {name}; copy the model again")
     except (OSError, KeyError) as error:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
