@@ -50,6 +50,27 @@ def test_documents_and_text_are_not_mixed(dragoman: Any, model: Path, document: 
     assert "the dog: no such file" in said.refused(2)
 
 
+def test_the_name_of_a_document_that_is_not_there_is_no_sentence(dragoman: Any, model: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "report.docx"
+    for more in ([], ["-o", tmp_path / "out.docx"]):
+        assert "report.docx: no such file; " in dragoman("translate", "-m", model, missing, *more).refused(2)
+    assert names(tmp_path) == []
+    assert dragoman("translate", "-m", model, "--text", missing).code == 0
+
+
+def test_a_model_that_is_not_there_is_named(dragoman: Any, document: Path) -> None:
+    refused = dragoman("translate", "-m", document.with_name("nowhere"), document).refused(4)
+    assert "nowhere: no such model" in refused
+
+
+def test_a_folder_is_not_written_into_a_file(dragoman: Any, model: Path, document: Path) -> None:
+    other = document.with_name("other.txt")
+    other.write_text("the dog")
+    said = dragoman("translate", "-m", model, document.parent, "-o", other, "--force")
+    assert "is a file, and several documents go into a folder" in said.refused(2)
+    assert (names(document.parent), other.read_text()) == (["a.txt", "other.txt"], "the dog")
+
+
 @pytest.mark.parametrize(
     "option", [["--n-best", 2], ["--alignment"], ["--confidence"], ["--jsonl"], ["--target-prefix", "der"]]
 )

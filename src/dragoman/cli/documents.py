@@ -23,6 +23,7 @@ from dragoman.workflows.documents import DocumentsResult, DocumentTask, run_docu
 
 # Documents that are named one by one in the report.
 NAMED = 20
+SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
 KEEPS = {"bytes": "every byte around the text", "tree": "everything around the text, as its parser reads it"}
 
 
@@ -48,9 +49,15 @@ class DocumentsRequest:
 
 
 def documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
-    """The arguments as paths if they name files or folders that exist; none if they are text. Raises ConfigError."""
+    """The arguments as paths if they name files or folders that exist; none if they are text. Raises ConfigError.
+
+    One word that ends as a document's name does, `report.docx`, is a name that was mistyped and no sentence.
+    """
     exist = [os.path.exists(one) for one in arguments]  # not Path.exists, which fails for a name that is too long
     if not any(exist):
+        for one in arguments:
+            if one.lower().endswith(SUFFIXES) and len(one.split()) == 1:
+                raise ConfigError(f"{one:.80}: no such file; check its name, or give --text if it is a sentence")
         return ()
     if not all(exist):
         document, other = arguments[exist.index(True)], arguments[exist.index(False)]
@@ -66,6 +73,7 @@ def run_translate_documents(request: DocumentsRequest, changes: Mapping[str, Any
         raise ConfigError("-o -: a document is written to a file, and not to stdout; give -o FILE")
     glossary = Glossary.read(request.glossary) if request.glossary else None
     choice = request.engine
+    choose = _chooser(request, changes, glossary)  # first of all, as it names a model that is not there
     task = DocumentTask(
         request.files,
         request.output,
@@ -81,7 +89,7 @@ def run_translate_documents(request: DocumentsRequest, changes: Mapping[str, Any
         },
     )
     with sigterm_interrupts(), Display() as display:
-        result = run_documents(task, _chooser(request, changes, glossary), [display])
+        result = run_documents(task, choose, [display])
     _report(result, request)
 
 

@@ -72,8 +72,13 @@ def _is_ours(path: Path, output: Path | None) -> bool:
 
 
 def is_folder(files: Sequence[Path], output: Path) -> bool:
-    """Whether an output is a folder: it is one, or several documents go there, or its name has no known suffix."""
+    """Whether an output is a folder: it is one, or several documents go there, or its name has no known suffix.
+
+    Raises ConfigError where a folder is needed and a file has its name.
+    """
     if output.is_dir() or len(files) > 1 or files[0].is_dir():
+        if output.exists() and not output.is_dir():
+            raise ConfigError(f"{output}: is a file, and several documents go into a folder; give -o FOLDER")
         return True
     return not output.exists() and not output.suffix
 
