@@ -151,5 +151,6 @@ def translate(
         force,
         to,
         from_,
+        strict,
     )
     run_translate(request, given)
