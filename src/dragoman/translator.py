@@ -23,10 +23,11 @@ from dragoman.control.alternatives import alternatives
 from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
 from dragoman.control.directed import load_pair
+from dragoman.control.final_check import checked, reported
 from dragoman.control.inline_calls import InlineCalls
 from dragoman.control.kept import Keeping
 from dragoman.control.pairs import LanguagePair, Pairs
-from dragoman.control.placeholders import Repair, checked
+from dragoman.control.placeholders import Repair
 from dragoman.control.request import check_engine_request, check_options_type, checked_request, merge_glossaries
 from dragoman.control.retry import translate_with_retries
 from dragoman.control.sentences import Sentence, join_line, translate_sentences
@@ -259,7 +260,7 @@ class Translator(InlineCalls):
     ) -> tuple[Candidate, ...]:
         """Up to `count` translations of a line, with different texts and different tokens after `target_prefix`.
 
-        The best comes first. Raises ConfigError for a wrong `count`.
+        The best comes first. All keep the placeholders of the line. Raises ConfigError for a wrong `count`.
         """
         options, _ = self._request(None, target_prefix, options, changes)
         check_count("count", count)
@@ -269,7 +270,8 @@ class Translator(InlineCalls):
         engine, [parts] = chosen.marked_engine, chosen._encode(masked, target_prefix, tables)
         search = partial(translate_sentences, engine, self.tokenizer)
         found = Translation(masked[0], alternatives(engine, search, masked[0], parts, count, options))
-        return restore_translation(found, line, tables[0], self.symbols).candidates
+        found = restore_translation(found, line, tables[0], self.symbols)
+        return reported(found, options, partial(chosen._translate, [line], target_prefix, glossary=None))
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, target: str | None = None, source: str | None = None
@@ -309,12 +311,10 @@ class Translator(InlineCalls):
         parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
         translations = add_alignment(self.marked_engine, self.tokenizer, translations, parts, options)
         restored = map(restore_translation, translations, lines, tables, repeat(self.symbols))
-        translations = checked(restored, options, kept)
         again = partial(self._translate, lines, prefix, glossary=None, kept=kept)
-        return add_confidence(translations, self.confidence, options, again)
+        return add_confidence(checked(restored, options, kept), self.confidence, options, again)
 
     def _encode(self, masked: Sequence[str], target_prefix: str, tables: Sequence[Table]) -> list[list[Sentence]]:
         """The sentences of each line, none for a blank one; the first has the target prefix, masked as its line is."""
-        longest = self.max_source_tokens
-        prefixes = encode_prefixes(self.tokenizer, target_prefix, tables, self.symbols, longest)
-        return encode_lines(self.tokenizer, masked, self.language, longest, prefixes)
+        prefixes = encode_prefixes(self.tokenizer, target_prefix, tables, self.symbols, self.max_source_tokens)
+        return encode_lines(self.tokenizer, masked, self.language, self.max_source_tokens, prefixes)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dragoman.control.debris import debris_spans
 from dragoman.control.kept import Faults, Kept, numbers_outside
 from dragoman.engine import Engine, Ids
 from dragoman.text.normalise import normalise
@@ -62,7 +63,7 @@ def _scores(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Ids, str
 def _drafts(task: EditTask, text: str) -> list[str]:
     """The text with one change, in every place where it removes a fault; the kind of change that disturbs least."""
     faults = task.kept.faults(text)
-    for changes in (_replacements, _fragments, _insertions, _deletions):
+    for changes in (_replacements, _fragments, _clearings, _insertions, _deletions):
         found = dict.fromkeys(
             draft
             for draft in map(normalise, changes(task, text, faults))
@@ -103,6 +104,12 @@ def _fragments(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
                 inside = any(one.begin < match.end() and match.start() < one.end for one in found)
                 if not inside and text[match.start() - 1 : match.start()] != fragment[0]:
                     yield text[: match.start()] + missing + text[match.end() :]
+
+
+def _clearings(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
+    """What is left beside placeholders is deleted."""
+    for begin, end in debris_spans(text, task.kept.find(text), faults.debris):
+        yield text[:begin] + text[end:]
 
 
 def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:

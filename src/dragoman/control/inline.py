@@ -3,16 +3,19 @@
 Each line of a text is translated by itself, without its codes; line breaks, and white space at the ends of lines, stay.
 A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
 each code is placed within the translation of its own sentence (`control.placement`); only a sentence with codes inside
-costs scorings. What is protected has to be in the translation as often as in the source (`control.placeholders`).
+costs scorings. What is protected has to be in the translation as often as in the source (`control.placeholders`);
+the last check is of the whole text that is returned (`control.final_check`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
+from dragoman.config import DecodeConfig
 from dragoman.control.code_tree import is_crossing
 from dragoman.control.evidence import Pair
+from dragoman.control.final_check import as_given, inline_flags
 from dragoman.control.kept import Protection
 from dragoman.control.parts import Part, placed
 from dragoman.control.placement import Weights
@@ -57,6 +60,8 @@ class Means:
     split: Callable[[Sequence[str]], list[list[Sentence]]]
     """The sentences of each line."""
     weigh: Callable[[Sequence[Pair]], list[Weights]]
+    options: DecodeConfig = field(default_factory=DecodeConfig)
+    """What its translations have to keep."""
 
 
 def zip_inline(
@@ -81,13 +86,14 @@ def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTr
     def search(indices: Sequence[int], changes: Mapping[str, Any]) -> list[Translation]:
         return means.translate([texts[n] for n in indices], [protections[n] for n in indices], changes)
 
-    found = iter(shorten(translated, list(_limits(items, segments, translated)), search))
+    shortened = shorten(translated, list(_limits(items, segments, translated)), search)
+    found = (as_given(one, own, means.options) for one, own in zip(shortened, protections, strict=True))
     parts = [
         list(_parts(item.text.text, [(*segment, next(found)) for segment in own]))
         for item, own in zip(items, segments, strict=True)
     ]
     written = placed([item.text for item in items], [item.patterns for item in items], parts, means.weigh)
-    return [_finished(*row) for row in zip(items, parts, written, strict=True)]
+    return [_finished(*row, means.options) for row in zip(items, parts, written, strict=True)]
 
 
 def _protection(item: InlineItem, part: Span) -> Protection:
@@ -169,11 +175,13 @@ def _parts(text: str, translated: Sequence[tuple[Span, Segment, Translation]]) -
     yield Part(Span(at, len(text)), text[at:])
 
 
-def _finished(item: InlineItem, parts: Sequence[Part], inline: InlineText) -> InlineTranslation:
+def _finished(item: InlineItem, parts: Sequence[Part], inline: InlineText, options: DecodeConfig) -> InlineTranslation:
     """The translation of a whole text, with warnings about what it has not kept."""
     text, limit = item.text, item.max_length
     translations = [part.translation for part in parts if part.translation]
     warnings = [flag for translation in translations for flag in translation.warnings]
+    if not any(flag.kind == "placeholder" for flag in warnings):
+        warnings += inline_flags(text, inline.text, item.patterns, options)
     if is_crossing(text.codes):
         warnings.append(NESTED)
     protected = occurrences(inline.text, {text.text[slice(*span)] for span in text.protected})

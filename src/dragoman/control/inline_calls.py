@@ -107,5 +107,6 @@ class InlineCalls(Directed, ABC):
             lambda lines, kept, changes: self._translate(lines, "", change_options(options, changes), glossary, kept),
             split,
             lambda pairs: by_erasure(self.marked_engine, self.tokenizer, pairs),
+            options,
         )
         return translate_inline(items, means)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dragoman.config import DecodeConfig
+from dragoman.control.debris import debris
 from dragoman.text.normalise import normalise
 from dragoman.text.numbers import Number, counts_differ, find_numbers
 from dragoman.text.protect import Placeholder, find_placeholders
@@ -32,6 +33,10 @@ class Faults:
     extra: Counter[str] = field(default_factory=Counter)
     order: bool = False
     nesting: bool = False
+    debris: Counter[str] = field(default_factory=Counter)
+    """What is left beside the placeholders, of the signs or letters that they consist of."""
+    respelled: tuple[str, ...] = ()
+    """Placeholders that are the same only after they are normalised."""
     missing_numbers: Counter[int] = field(default_factory=Counter)
     extra_numbers: Counter[int] = field(default_factory=Counter)
     report_placeholders: bool = False
@@ -41,7 +46,7 @@ class Faults:
     @property
     def count(self) -> int:
         """How many faults there are that a search may repair; 0: none."""
-        placeholders = 0 if self.report_placeholders else (self.missing + self.extra).total()
+        placeholders = 0 if self.report_placeholders else (self.missing + self.extra + self.debris).total()
         numbers = 0 if self.report_numbers else (self.missing_numbers + self.extra_numbers).total()
         return placeholders + self.order + self.nesting + numbers
 
@@ -50,6 +55,8 @@ class Faults:
         """A warning about placeholders and one about numbers, if there is something to report."""
         parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
         parts += ["has them in another order"] if self.order else []
+        parts += [f"leaves beside them {_listed(self.debris)}"] if self.debris and not self.extra else []
+        parts += [f"spells with other spaces or characters {_listed(self.respelled)}"] if self.respelled else []
         parts += ["has tags that are not nested"] if self.nesting else []
         flags = (
             [Flag("placeholder", f"placeholders: the translation {' and '.join(parts)}; correct it")] if parts else []
@@ -122,12 +129,13 @@ class Kept:
         return Faults(
             missing,
             extra,
-            complete and _printf_order(self.placeholders) != _printf_order(found),
-            complete and is_nested(self.placeholders) and not is_nested(found),
-            lost,
-            added,
-            not self.placeholders,
-            report_numbers,
+            order=complete and _printf_order(self.placeholders) != _printf_order(found),
+            nesting=complete and is_nested(self.placeholders) and not is_nested(found),
+            debris=debris(self.source, self.placeholders, text, found),
+            missing_numbers=lost,
+            extra_numbers=added,
+            report_placeholders=not self.placeholders,
+            report_numbers=report_numbers,
         )
 
     def _numbers(self, text: str, found: Sequence[Placeholder]) -> tuple[Counter[int], Counter[int], bool]:

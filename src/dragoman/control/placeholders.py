@@ -7,13 +7,13 @@ A translation that has everything is left as it is. For the others, in this orde
    for the real source is taken.
 2. **Place**: what the best translation lacks is inserted, and what it has too often is deleted, where this costs
    least log P (`control.edits`).
-3. **Report**: `checked` compares the final text of every line, whatever was done before, and warns.
+3. **Report**: `control.final_check` compares the final text of every line, whatever was done before, and warns.
 
 **Cost.** Two regular-expression searches for a sentence; one with faults is translated up to 7 times more, and each of
 its edits is one scoring for each word. No torch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from math import isfinite
@@ -217,24 +217,3 @@ def _has_words(kept: Kept) -> bool:
     for one in reversed(kept.placeholders):
         text = text[: one.begin] + " " + text[one.end :]
     return any(map(str.isalpha, text))
-
-
-def checked(
-    translations: Iterable[Translation], options: DecodeConfig, protections: Sequence[Protection] | None = None
-) -> list[Translation]:
-    """The translations of lines, with a warning where they lack or add placeholders or numbers.
-
-    Others than the best that do are left out, unless the best one does.
-    """
-    named = zip(translations, protections or repeat(USUAL), strict=False)
-    return [_checked(one, Kept.of(one.source, options, protection)) for one, protection in named]
-
-
-def _checked(translation: Translation, kept: Kept) -> Translation:
-    faults = [kept.faults(candidate.text) for candidate in translation.candidates]
-    if not any(one.flags for one in faults):
-        return translation
-    if flags := faults[0].flags:
-        return replace(translation, warnings=(*translation.warnings, *flags))
-    complete = [one for one, own in zip(translation.candidates, faults, strict=True) if not own.flags]
-    return replace(translation, candidates=tuple(complete))
