@@ -104,7 +104,7 @@ def is_flagged(translation: Translation) -> bool:
 OPTIONS = [{}, {"n_best": 3, "beam": 3}, {"method": "mbr", "samples": 3}, {"method": "sample", "n_best": 2}]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(lines, max_size=3), seeds, st.sampled_from(OPTIONS), st.booleans())
 def test_every_candidate_has_the_placeholders_or_the_translation_a_warning(
     texts: list[str], seed: int, options: dict[str, object], protect: bool
@@ -117,7 +117,7 @@ def test_every_candidate_has_the_placeholders_or_the_translation_a_warning(
     assert [one.text for one in found] == [translator.translate(text).text for text in texts]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(lines, seeds, st.booleans())
 def test_with_a_prefix_or_a_glossary_the_law_holds(text: str, seed: int, protect: bool) -> None:
     translator = spoiling(seed, protect)
@@ -129,14 +129,14 @@ def test_with_a_prefix_or_a_glossary_the_law_holds(text: str, seed: int, protect
         assert prefix.text.startswith("two dog")
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(lines, seeds, st.booleans())
 def test_alternatives_have_the_placeholders(text: str, seed: int, protect: bool) -> None:
     for one in spoiling(seed, protect).alternatives(text, count=3):
         assert counts(one.text) == counts(text)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(lines, st.sampled_from(["", "\n"]), lines, seeds, st.booleans())
 def test_text_with_codes_has_placeholders_and_what_is_protected(
     first: str, between: str, second: str, seed: int, protect: bool
@@ -152,7 +152,7 @@ def test_text_with_codes_has_placeholders_and_what_is_protected(
     assert found.translation.text == found.inline.text
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.sampled_from([*WORDS, "Stop.", "É"]), max_size=8).map(" ".join), seeds)
 def test_without_placeholders_nothing_changes(text: str, seed: int) -> None:
     unchecked = spoiling(seed, placeholders=(), numbers=False)
