@@ -64,6 +64,17 @@ def test_every_way_in_and_out_gives_the_same(dragoman: Any, model: Path, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
+def test_strict_fails_after_every_line_is_written(dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("Good morning.\nПривет, как дела?\nPress {key}.\n", encoding="utf-8")
+    request = ("translate", "-m", "en-ko", "-i", tmp_path / "in")
+    said = dragoman(*request, "-o", tmp_path / "out", "--strict")
+    assert said.code == 6
+    assert said.err.splitlines()[-1] == "dragoman: 1 line with a warning, see above; all are written (--strict)"
+    assert (tmp_path / "out").read_text() == dragoman(*request).out
+    assert len((tmp_path / "out").read_text().splitlines()) == 3
+    assert dragoman("translate", "-m", "en-ko", "Good morning.", "--strict").code == 0
+
+
 def test_no_lines_in_no_lines_out(dragoman: Any, model: Path) -> None:
     assert dragoman("translate", "-m", model, stdin="").out == ""
 

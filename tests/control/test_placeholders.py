@@ -170,9 +170,9 @@ def test_what_the_patterns_of_a_call_find_and_nothing_else_is_kept() -> None:
 @pytest.mark.parametrize(
     ("source", "text", "says"),
     [
-        ("tap “{button}.”", "“{button}.”on}.”", "leaves beside them }"),
-        ("Press {{shortcut}} now", "{{shortcut}}} now", "leaves beside them }"),
-        ("Press {{shortcut}} now", "{{shortcut}}cut now", "leaves beside them cut"),
+        ("tap “{button}.”", "“{button}.”on}.”", "leaves next to them }"),
+        ("Press {{shortcut}} now", "{{shortcut}}} now", "leaves next to them }"),
+        ("Press {{shortcut}} now", "{{shortcut}}cut now", "leaves next to them cut"),
         ("Press {name}", "", "lacks {name}"),
         ("Press {name}", "{name} {name}", "adds {name}"),
         ("Press {a  b: c}", "Press {a b: c}", "lacks"),

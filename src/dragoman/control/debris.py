@@ -1,4 +1,4 @@
-"""What a model leaves beside a placeholder that it has copied: `{{name}}}`, `“{name}.”me}.”`. No torch.
+"""What a model leaves next to a placeholder that it has copied: `{{name}}}`, `“{name}.”me}.”`. No torch.
 
 A translation may have every placeholder and yet more of the signs that they consist of than its source has elsewhere,
 or the end of a placeholder once more. Which signs count, the placeholders of the source tell; `50%` and `$50` are text.
@@ -31,7 +31,7 @@ def debris(source: str, placeholders: Sequence[Placeholder], text: str, found: S
 def debris_spans(text: str, found: Sequence[Placeholder], signs: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Where that may be in a text, the longest span first: a sign with the letters before it, the sign alone, letters.
 
-    A span begins at the end of a placeholder if what is between is said again after it, as in `{name}.”me}.”`.
+    A span begins at the end of a placeholder if what is between comes again after it, as in `{name}.”me}.”`.
     """
     wanted = set(signs)
     hidden = _hidden(text, found)
@@ -60,7 +60,7 @@ def _glued(text: str, found: Sequence[Placeholder]) -> Counter[str]:
 
 
 def _runs(text: str, found: Sequence[Placeholder]) -> Iterator[tuple[str, int]]:
-    """The letters directly beside a placeholder that it has itself, and where they begin."""
+    """The letters directly next to a placeholder that it has itself, and where they begin."""
     hidden = _hidden(text, found)
     for one in found:
         if after := _AFTER.match(hidden, one.end):

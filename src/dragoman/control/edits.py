@@ -107,7 +107,7 @@ def _fragments(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
 
 
 def _clearings(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
-    """What is left beside placeholders is deleted."""
+    """What is left next to placeholders is deleted."""
     for begin, end in debris_spans(text, task.kept.find(text), faults.debris):
         yield text[:begin] + text[end:]
 

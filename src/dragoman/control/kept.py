@@ -34,7 +34,7 @@ class Faults:
     order: bool = False
     nesting: bool = False
     debris: Counter[str] = field(default_factory=Counter)
-    """What is left beside the placeholders, of the signs or letters that they consist of."""
+    """What is left next to the placeholders, of the signs or letters that they consist of."""
     respelled: tuple[str, ...] = ()
     """Placeholders that are the same only after they are normalised."""
     missing_numbers: Counter[int] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ class Faults:
         """A warning about placeholders and one about numbers, if there is something to report."""
         parts = [f"{what} {_listed(names)}" for what, names in (("lacks", self.missing), ("adds", self.extra)) if names]
         parts += ["has them in another order"] if self.order else []
-        parts += [f"leaves beside them {_listed(self.debris)}"] if self.debris and not self.extra else []
+        parts += [f"leaves next to them {_listed(self.debris)}"] if self.debris and not self.extra else []
         parts += [f"spells with other spaces or characters {_listed(self.respelled)}"] if self.respelled else []
         parts += ["has tags that are not nested"] if self.nesting else []
         flags = (
