@@ -131,6 +131,7 @@ VALUES: Any = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 2]), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_the_strings_are_those_of_pythons_parser(value: Any, indent: int | None, ascii_only: bool) -> None:

@@ -1,6 +1,7 @@
 """Documents: all that is no text stays; duplicates once; no half files; what is interrupted continues."""
 
 import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,16 @@ def test_what_is_not_of_an_interrupted_translation_is_not_touched(folder: Path, 
             with pytest.raises(ConfigError, match="is not of an interrupted translation; move it elsewhere"):
                 run([folder], tmp_path / "out", **flags)
         assert (tmp_path / "out.partial").read_bytes() == content
+
+
+def test_work_that_was_killed_before_its_journal_had_tables_starts_again(folder: Path, tmp_path: Path) -> None:
+    database = sqlite3.connect(tmp_path / "out.partial")
+    database.execute("create table one (a)")
+    database.execute("drop table one")
+    database.close()
+    assert (tmp_path / "out.partial").stat().st_size
+    assert run([folder], tmp_path / "out").failures == ()
+    assert not (tmp_path / "out.partial").exists()
 
 
 def test_a_second_process_is_refused(folder: Path, tmp_path: Path) -> None:

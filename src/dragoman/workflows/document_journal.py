@@ -175,6 +175,8 @@ def _count(path: Path) -> int:
     try:
         if not path.stat().st_size:
             return 0
+        if not database.execute("select count(*) from sqlite_master").fetchone()[0]:
+            return 0  # killed before its tables were there
         schema = database.execute("select value from facts where name = 'schema'").fetchone()
         if not schema or schema[0] != SCHEMA:
             raise foreign
