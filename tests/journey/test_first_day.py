@@ -14,7 +14,7 @@ from dragoman.cli.main import main
 WORDS = {"dog": "개", "cat": "고양이", "bird": "새", "red": "빨간", "small": "작은", "sees": "본다", "and": "그리고"}
 
 SMALL = [
-    "tokenizer.vocab_size=300",
+    "tokenizer.vocab_size=312",
     "model.preset=tiny",
     "model.d_model=32",
     "model.d_ff=64",
