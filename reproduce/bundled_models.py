@@ -33,6 +33,8 @@ HERE = Path(__file__).parent
 VERDICTS = ("usable", "partly", "wrong")
 # Everyday sentences on the card: this many of each kind.
 SHOWN = 3
+# Lines of korean_news that are translated.
+NEWS = 500
 Scores = dict[str, dict[str, float | int]]
 Everyday = list[tuple[str, str, str]]
 """Kind, source and reference of the hundred sentences."""
@@ -86,7 +88,7 @@ def measure(translator: Translator, data: Path, folder: Path, source: str, targe
     translations = [found.text for found in translator.stream(sources)]
     rows = list(zip(translations, references, domains, strict=True))
     parts = {"all domains": rows} | {name: [row for row in rows if row[2] == name] for name in dict.fromkeys(domains)}
-    news, human = (lines(data / "korean_news" / f"test.{side}.gz") for side in (source, target))
+    news, human = (lines(data / "korean_news" / f"test.{side}.gz")[:NEWS] for side in (source, target))
     hundred = everyday_sentences(source)
     for name, texts, given in (
         ("korean_news", news, human),

@@ -56,8 +56,8 @@ GENERAL = {
 OWN = 4.0
 # Written by a machine in Korean: worth reading, hardly worth imitating.
 INTO = {("goemotions_mt", "ko"): 0.1}
-# Validation pairs of a domain, at most, so that no large domain decides alone.
-MOST_VALID = 100
+# Validation pairs, and test pairs, of a domain, at most, so that no large domain decides alone.
+MOST = 100
 # Forty of FIRST come first, enough for golden sentences.
 AHEAD = 40
 
@@ -119,13 +119,13 @@ def shuffled(rows: list[Row]) -> list[Row]:
 
 
 def validation(rows: list[Row]) -> list[Row]:
-    """FIRST ahead, then at most MOST_VALID pairs of each domain, mixed: validation translates the first lines only."""
+    """FIRST ahead, then at most MOST pairs of each domain, mixed: validation translates the first lines only."""
     by_domain: dict[str, list[Row]] = defaultdict(list)
     for row in shuffled(rows):
         by_domain[row[0]].append(row)
     ahead = by_domain.pop(FIRST)[:AHEAD]
     by_domain.pop("tldr")
-    return ahead + shuffled([row for found in by_domain.values() for row in found[:MOST_VALID]])
+    return ahead + shuffled([row for found in by_domain.values() for row in found[:MOST]])
 
 
 def write(data: Path, out: Path) -> None:
@@ -135,6 +135,7 @@ def write(data: Path, out: Path) -> None:
     order = [*OPEN, *GENERAL]
     test = sorted(read_both(data, "test"), key=lambda row: order.index(row[0]))
     held = measured(data) | {side for row in (*valid, *test) for side in row[1:]}
+    each = {domain: [row for row in test if row[0] == domain][:MOST] for domain in order}
     train: dict[str, list[Row]] = defaultdict(list)
     for row in dict.fromkeys(own() + read_both(data, "train")):
         if held.isdisjoint(row[1:]):
@@ -143,6 +144,7 @@ def write(data: Path, out: Path) -> None:
         if domain != "tldr":
             write_pairs(out / f"{file_name(domain)}.train", rows)
     write_pairs(out / "valid", validation(valid))
+    test = [row for found in each.values() for row in found]
     write_pairs(out / "test", test)
     (out / "test.domain").write_text("".join(row[0] + "\n" for row in test), encoding="utf-8")
     for domain, rows in train.items():
