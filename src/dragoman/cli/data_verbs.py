@@ -101,7 +101,7 @@ def data_convert(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write the pairs of translation memories and other bilingual documents as text to train on.
+    """Write the pairs of bilingual documents as text to train on.
 
     Inline codes are left out; of PO and XLIFF files only finished translations are taken.
     """
