@@ -88,7 +88,7 @@ def test_a_wrong_vocabulary_is_refused_with_its_own_exit_code(dragoman: Any, ct2
     vocabulary.write_text(json.dumps([*pieces[:4], *pieces[5:], pieces[4]]), encoding="utf-8")
     done = dragoman("import", ct2, "-o", tmp_path / "ours", "--pair", "en-ko", "--force")
     complaint = done.refused(6)
-    assert complaint.startswith(f"{ct2}: not imported: it does not translate: mean log P of the references -9.")
+    assert complaint.startswith(f"{ct2}: not imported: it does not translate: mean log P of the references -")
     assert complaint.endswith("; --no-trial imports it untried")
     assert not (tmp_path / "ours").exists()
 

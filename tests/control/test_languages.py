@@ -60,7 +60,7 @@ def test_lines_of_its_language_are_not(to_korean: Translator, line: str) -> None
 
 
 def test_an_english_line_is_foreign_to_a_model_of_korean(to_english: Translator) -> None:
-    assert kinds(to_english.translate("Click the button to save the document.")) == ["language"]
+    assert "language" in kinds(to_english.translate("Click the button to save the document."))
     assert kinds(to_english.translate("GIMP 설정을 저장합니다.")) == []
 
 
