@@ -12,11 +12,12 @@ import pytest
 
 import dragoman
 from dragoman.bundle import open_bundle
+from dragoman.config import TokenizerConfig
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError
 from dragoman.importing.origin import Origin
 from dragoman.importing.trial import Trial, check_pieces, try_pairs
-from dragoman.text.tokenizer import Tokenizer, Vocabulary
+from dragoman.text.tokenizer import Tokenizer, Vocabulary, learn
 from dragoman.workflows import import_model as module
 from dragoman.workflows.data import corpus_of
 from dragoman.workflows.import_model import ImportResult, import_model
@@ -90,12 +91,12 @@ def test_a_model_that_translates_becomes_a_bundle(run: Callable[..., ImportResul
     assert result.trial is not None
     assert result.trial.t is not None
     assert result.trial.t > 10
-    assert -2 < result.trial.log_prob < -0.1
+    assert -3 < result.trial.log_prob < -0.1
     assert bundle.manifest["trial"] == result.trial.facts()
     assert (bundle.manifest["name"], bundle.manifest["architecture"]) == ("ours", "ctranslate2")
     assert bundle.manifest["origin"]["license"] == bundle.config.project.license == "cc-by-4.0"
     assert [score["metric"] for score in bundle.manifest["scores"]] == ["BLEU", "chrF2"]
-    assert result.scores[0].value > 20 > result.copying[0].value
+    assert result.scores[0].value > 10 > result.copying[0].value
     assert heard.warnings == []
     assert "2 pieces are unknown" in heard.notices
     line = "The file is closed."
@@ -124,11 +125,12 @@ def test_a_vocabulary_of_another_model_is_refused(
 
 
 def test_text_that_does_not_correspond_is_refused(run: Callable[..., ImportResult], text: Path, tmp_path: Path) -> None:
-    turned = tmp_path / "turned.tsv"
+    moved = tmp_path / "moved.tsv"
     lines = [line.split("\t") for line in text.read_text(encoding="utf-8").splitlines()]
-    turned.write_text("".join(f"{target}\t{source}\n" for source, target in lines), encoding="utf-8")
-    with pytest.raises(QualityError, match="or the text is not of this pair"):
-        run(source=turned)
+    pairs = zip(lines, lines[7:] + lines[:7], strict=True)
+    moved.write_text("".join(f"{source}\t{target}\n" for (source, _), (_, target) in pairs), encoding="utf-8")
+    with pytest.raises(QualityError, match="lines of the text do not correspond"):
+        run(source=moved)
 
 
 def test_without_a_trial_the_card_states_that(run: Callable[..., ImportResult]) -> None:
@@ -331,7 +333,10 @@ def test_what_is_suspicious_is_warned_of() -> None:
 def test_two_vocabularies_with_one_numbering_agree() -> None:
     tokenizer = Tokenizer.load(BUNDLED / "tokenizer")
     check_pieces(tokenizer, False, "here")
-    other = Tokenizer.load(BUNDLED.parent / "ko-en/tokenizer")
+    other = learn(
+        [("open the file and close it", "the other file is here")] * 30,
+        TokenizerConfig(vocab_size=22, byte_fallback=False),
+    )
     two = Tokenizer(tokenizer.source, Vocabulary.load(other.source.serialized, "there"))
     check_pieces(two, False, "here")
     with pytest.raises(ModelError, match=r"^here: piece \d+ differs between source and target"):

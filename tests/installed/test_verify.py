@@ -88,11 +88,11 @@ def test_an_export_of_another_model_is_named(tmp_path: Path, home: Path) -> None
 def test_an_export_with_some_wrong_bytes_and_the_right_hash_is_named(tmp_path: Path) -> None:
     folder = shutil.copytree(HOME / "en-ko", tmp_path / "wrong")
     content = bytearray((folder / "ct2-int8/model.bin").read_bytes())
-    middle = 7 * len(content) // 10
-    content[middle : middle + 20_000] = random.Random(0).randbytes(20_000)
+    middle = 4 * len(content) // 10
+    content[middle : middle + 120_000] = random.Random(0).randbytes(120_000)
     (folder / "ct2-int8/model.bin").write_bytes(content)
     relist(folder)
-    with pytest.raises(ModelError, match=r"wrong/ct2-int8(/model\.bin: log P of a token|: CTranslate2 cannot load it)"):
+    with pytest.raises(ModelError, match=r"wrong/ct2-int8/model\.bin: log P of "):
         verify_model(folder)
 
 
