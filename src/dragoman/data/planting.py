@@ -18,6 +18,8 @@ Span = tuple[int, int]
 # What is planted. With `data.protect` each becomes a symbol; without, a model learns to copy these.
 NAMES = ("{name}", "{0}", "{count}", "{{user}}", "{{ item }}", "%(total)s", "{1}", "{file}", "{{title}}", "%(path)s")
 MOST = 3
+# Characters of a side: no sentence is longer, and the time of a search in one is not linear in its length.
+LONGEST = 2000
 # Shares of the planted pairs: in the middle where it is possible, and at the edges too.
 INSIDE, BOTH = 0.8, 0.2
 
@@ -33,7 +35,10 @@ _END = re.compile(r"\s?[.!?…。！？।]+[\"'”’»)」』]*$")
 
 
 def plant(sides: Sides, rng: random.Random) -> Sides | None:
-    """The pair with placeholders planted on both sides; None if one would not be found there again."""
+    """The pair with placeholders planted on both sides; None if one would not be found there again, or for a side
+    longer than LONGEST."""
+    if max(map(len, sides)) > LONGEST:
+        return None
     names = [name for name in NAMES if all(name not in side for side in sides)]
     rng.shuffle(names)
     spots = corresponding(*sides)
