@@ -57,7 +57,7 @@ def documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
     if not any(exist):
         for one in arguments:
             if one.lower().endswith(SUFFIXES) and len(one.split()) == 1:
-                raise ConfigError(f"{one:.80}: no such file; check its name, or give --text if it is a sentence")
+                raise ConfigError(f"{one}: no such file; check its name, or give --text if it is a sentence")
         return ()
     if not all(exist):
         document, other = arguments[exist.index(True)], arguments[exist.index(False)]
