@@ -69,15 +69,17 @@ def test_arguments_of_another_type_are_named(tmp_path: Path, argument: str) -> N
     assert not (tmp_path / "mine").exists()
 
 
-def test_a_base_that_does_not_exist_or_has_no_weights_is_refused(dragoman: Any, tmp_path: Path) -> None:
+def test_a_base_that_does_not_exist_is_refused(dragoman: Any, tmp_path: Path) -> None:
     complaint = dragoman("init", tmp_path / "mine", "--from", tmp_path / "nowhere").refused(4)
     assert complaint == f"{tmp_path}/nowhere: no such model folder; `dragoman train` writes one"
-    complaint = dragoman("init", tmp_path / "mine", "--from", "en-ko").refused(4)
-    assert complaint == (
-        "en-ko: a bundled model, without the weights that training starts from; "
-        "give a bundle that `dragoman train` wrote, or an import that has them"
-    )
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_bundled_model_is_copied_with_weights_that_its_int8_follows(dragoman: Any, tmp_path: Path) -> None:
+    assert dragoman("init", tmp_path / "mine", "--from", "en-ko").code == 0
+    checked = {check.engine: check for check in package.verify_model(tmp_path / "mine/base").engines}
+    assert checked["torch"].largest < 1e-4  # its golden sentences are those of its weights
+    assert checked["ct2-int8"].identical >= 16  # of 32: activations in int8 move near-ties
 
 
 def test_a_third_file_is_too_many(dragoman: Any, tmp_path: Path) -> None:

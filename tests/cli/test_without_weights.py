@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from dragoman import Translator
+from dragoman.bundle import open_bundle
 from dragoman.cli.main import main
+from dragoman.config.file import load_config
 
 WHY = "was imported from CTranslate2, which has no weights to train; import the original"
 
@@ -39,16 +42,45 @@ REFUSED: dict[str, Arguments] = {
 @pytest.mark.parametrize("verb", REFUSED)
 def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dragoman: Any) -> None:
     before = sorted(project.rglob("*"))
-    key = "train.start_from: " if verb == "train" else ""
-    assert dragoman(*REFUSED[verb](imported, project / "data")).refused(4) == f"{key}{imported}: {WHY}"
+    said = dragoman(*REFUSED[verb](imported, project / "data")).refused(4)
+    if verb == "train":
+        assert said == (
+            f"train.start_from: {imported}: has no weights that training could start from, only those for CTranslate2; "
+            f"`dragoman init PROJECT --from {imported}` makes a copy that has them"
+        )
+    else:
+        assert said == f"{imported}: {WHY}"
     assert sorted(project.rglob("*")) == before
 
 
-def test_init_from_it_says_so(imported: Path, project: Path, dragoman: Any, tmp_path: Path) -> None:
+def test_fine_tuning_starts_from_a_copy_with_the_weights_of_its_export(
+    imported: Path, model: Path, project: Path, dragoman: Any, tmp_path: Path
+) -> None:
     data = project / "data"
     said = dragoman("init", tmp_path / "my", "--from", imported, data / "train.en", data / "train.de")
-    assert said.refused(4) == f"{imported}: {WHY}"
-    assert not (tmp_path / "my").exists()
+    assert said.code == 0, said.err
+    assert f"{tmp_path}/my/base is a copy with weights to train, dequantised." in said.err
+    assert load_config(tmp_path / "my/run.toml").train.start_from == tmp_path / "my/base"
+    copy, original = open_bundle(tmp_path / "my/base"), open_bundle(model)
+    assert copy.manifest["dequantised"] == "ct2-float32"
+    assert "Dequantised from `ct2-float32`" in (copy.folder / "README.md").read_text()
+    # float32 loses nothing: the same log P as the model that was exported and imported
+    log_probs = [
+        Translator.load(each, engine="torch").score([("the red dog", "der rote hund")]) for each in (copy.folder, model)
+    ]
+    assert log_probs[0][0] == pytest.approx(log_probs[1][0], abs=1e-4)
+    assert original.has_weights
+    steps = ("train.max_steps=2", "train.warmup=1", "train.validate_every=2", "train.card_lines=0", "train.device=cpu")
+    assert dragoman("train", tmp_path / "my/run.toml", *steps).code == 0
+
+
+def test_a_copy_replaces_nothing_and_leaves_nothing_behind(imported: Path, dragoman: Any, tmp_path: Path) -> None:
+    (tmp_path / "my/base").mkdir(parents=True)
+    said = dragoman("init", tmp_path / "my", "--from", imported).refused(2)
+    assert said == f"{tmp_path}/my/base: already exists; remove it, or choose another folder"
+    said = dragoman("init", tmp_path / "other", "--from", imported, tmp_path / "missing.en", tmp_path / "missing.de")
+    assert said.refused(3).startswith(f"{tmp_path}/missing.en: ")
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "my", tmp_path / "my/base"]
 
 
 def test_it_translates_as_the_model_does(imported: Path, model: Path, dragoman: Any) -> None:

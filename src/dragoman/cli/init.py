@@ -14,6 +14,8 @@ def run_init(folder: Path, text: Sequence[Path], pair: str | None, base: Path | 
         raise ConfigError(f"{text[2]}: too many arguments; give the two files of a corpus, or one .tsv or .jsonl file")
     project = init_project(folder, *text, pair=pair, start_from=base, both_directions=both)
     path, (source, target) = project.config, project.pair
+    if project.base:
+        say(f"{base} has weights for translating only; {project.base} is a copy with weights to train, dequantised.")
     if text:
         parts = ", ".join(f"{count:,} {part}" for part, count in project.parts.items())
         say(f"{path} is written, and the text is split into {folder}/data ({parts} pairs).")

@@ -3,18 +3,16 @@
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.bundled import HOME
 from dragoman.errors import ModelError
 from dragoman.installed.opening import open_model
 
 
 def open_base_model(folder: Path) -> Bundle:
-    """The verified bundle in `folder`, or the name of a bundled model. Raises ModelError unless it has weights."""
+    """The verified bundle in `folder`, or of this name. Raises ModelError unless it has weights."""
     base = open_model(folder)
-    if base.folder.parent == HOME:
+    if not base.has_weights:
         raise ModelError(
-            f"{folder}: a bundled model, without the weights that training starts from; "
-            "give a bundle that `dragoman train` wrote, or an import that has them"
+            f"{folder}: has no weights that training could start from, only those for CTranslate2; "
+            f"`dragoman init PROJECT --from {folder}` makes a copy that has them"
         )
-    base.require_weights()
     return base

@@ -3,9 +3,8 @@
 Input: a pair of languages, or a base model to fine-tune. Output: FOLDER/run.toml and FOLDER/data.
 """
 
-import errno
 import json
-import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -16,9 +15,10 @@ from dragoman.config.project import NAME_RULE, is_name, pair_name, parse_pair
 from dragoman.config.templates import FINE_TUNING, FROM_SCRATCH
 from dragoman.data.corpus import read_pairs
 from dragoman.errors import ConfigError, DragomanError, check_type, checked_path
+from dragoman.installed.opening import open_model
 from dragoman.storage import storage_error, write_text_atomically
-from dragoman.workflows.base_model import open_base_model
 from dragoman.workflows.data import corpus_of, split_data
+from dragoman.workflows.dequantise import write_dequantised
 
 DEFAULT_PAIR = "ko-en"
 # The peak learning rate of fine-tuning: this part of that of Eq. (3) with 4,000 steps of warm-up.
@@ -38,6 +38,8 @@ class Project:
     pair: tuple[str, str]
     parts: Mapping[str, int] = field(default_factory=dict)
     """Pairs of each part of the text, if it was given."""
+    base: Path | None = None
+    """The copy, with weights, of a base model that has none; None for others."""
 
 
 def init_project(
@@ -52,10 +54,11 @@ def init_project(
 ) -> Project:
     """Write `folder`/run.toml, commented, and `folder`/data; with `source` and `target` the text is split into it.
 
-    `start_from` is a model to fine-tune: the configuration then has defaults for 1,000 to 100,000 pairs. `pair` are the
-    languages, as in "ko-en", by default those of the model. `source` and `target` are two files of lines, or `source`
-    is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test. With `both_directions` one model
-    translates between the two languages, trained on the same text in both directions.
+    `start_from` is a model to fine-tune: the configuration then has defaults for 1,000 to 100,000 pairs. Of a model
+    that has no weights but an export, such as a bundled one, a copy with dequantised weights is written to
+    `folder`/base. `pair` are the languages, as in "ko-en", by default those of the model. `source` and `target` are two
+    files of lines, or `source` is one .tsv or .jsonl file; `held_out` pairs each are kept for validation and test. With
+    `both_directions` one model translates between the two languages, trained on the same text in both directions.
 
     Raises ConfigError if the folder has a run.toml, ModelError for a model that cannot be trained, DataError for text
     that cannot be split.
@@ -66,24 +69,29 @@ def init_project(
     name = folder.name or folder.absolute().name  # "." is the folder we are in
     if not is_name(name):
         raise ConfigError(f"{name!r}: not a name: {NAME_RULE}")
-    base = None if start_from is None else open_base_model(checked_path("start_from", start_from))
+    base = None if start_from is None else open_model(checked_path("start_from", start_from))
     languages = _languages_of(base) if base and pair is None else _languages(DEFAULT_PAIR if pair is None else pair)
     if base and both_directions:
         _refuse_one_direction(base, languages)
     pairs = None if source is None else sum(1 for _ in read_pairs(corpus_of(source, target)))
     path, new = folder / "run.toml", [each for each in (folder / "data", folder) if not each.exists()]
+    copy = folder / "base" if base and not base.has_weights else None
     keys: dict[str, object] = {"file": path, "name": name, "source": languages[0], "target": languages[1]}
-    keys |= _directions(languages, both_directions) | (_tuning_keys(base, languages, pairs) if base else {})
+    keys |= _directions(languages, both_directions) | (_tuning_keys(base, copy, languages, pairs) if base else {})
+    if base and copy:
+        _refuse_existing(path)
+        write_dequantised(base, copy)
     _write(path, (FINE_TUNING if base else FROM_SCRATCH).format(**keys))
-    if source is None:
-        return Project(path, languages)
     try:
-        return Project(path, languages, split_data(path, source, target, held_out))
+        parts = {} if source is None else split_data(path, source, target, held_out)
     except DragomanError:
+        if copy:
+            shutil.rmtree(copy)
         path.unlink()
         for each in new:
             each.rmdir()
         raise
+    return Project(path, languages, parts, copy)
 
 
 def _directions(languages: tuple[str, str], both: bool) -> dict[str, str]:
@@ -122,13 +130,14 @@ def _languages_of(base: Bundle) -> tuple[str, str]:
     return project.source, project.target
 
 
-def _tuning_keys(base: Bundle, languages: tuple[str, str], pairs: int | None) -> dict[str, object]:
+def _tuning_keys(base: Bundle, copy: Path | None, languages: tuple[str, str], pairs: int | None) -> dict[str, object]:
     """What the template of fine-tuning holds in addition to the names: values for this model and amount of text."""
+    folder = copy or base.folder
     little = pairs is None or pairs <= LITTLE
     rate = PEAK * (base.config.model.d_model * PEAK_WARMUP) ** -0.5
     return {
-        "base": base.folder,
-        "start_from": json.dumps(str(base.folder.resolve()), ensure_ascii=False),
+        "base": folder,
+        "start_from": json.dumps(str(folder.resolve()), ensure_ascii=False),
         "pairs": _pairs_of(base, languages),
         "license": json.dumps(base.config.project.license, ensure_ascii=False),
         "max_length": base.config.data.max_length,
@@ -150,11 +159,16 @@ def _pairs_of(base: Bundle, languages: tuple[str, str]) -> str:
     return f"# What the model translates, and its language tokens.\npairs = [\n{''.join(tables)}]\n"
 
 
+def _refuse_existing(path: Path) -> None:
+    """Raise ConfigError if there is a configuration."""
+    if path.exists():
+        raise ConfigError(f"{path}: already exists; edit it, or choose another name")
+
+
 def _write(path: Path, text: str) -> None:
     """Write the configuration and an empty `data` next to it."""
+    _refuse_existing(path)
     try:
-        if path.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         (path.parent / "data").mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise ConfigError(f"{error.filename}: already exists; edit it, or choose another name") from None
