@@ -74,6 +74,9 @@ class Translation:
     """Which words of the best translation come from which of the source, if `decode.alignment` is set: characters of
     the normalised source and of `text`."""
 
+    match: int | None = None
+    """Of a translation from a memory: 100 for an equal source, 99 if its numbers were adapted; None: the engine's."""
+
     @property
     def text(self) -> str:
         """The best translation."""

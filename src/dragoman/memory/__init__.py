@@ -1,0 +1,12 @@
+"""Translation memories: sentences that a person has translated, found again by their source. No torch.
+
+Input: units of a source and a target text. Output: for a new source the translation of an equal one, of one that
+differs in its numbers alone, or the most similar ones.
+
+    keys         a text → what must be equal, its numbers, the tokens that similarity counts
+    store        units in a database of SQLite; `Memory` is one pair of languages of it
+"""
+
+from dragoman.memory.store import Contents, Match, Memory, Unit, contents
+
+__all__ = ["Contents", "Match", "Memory", "Unit", "contents"]

@@ -1,0 +1,53 @@
+"""What is compared of two sources: the whole text, the text without its numbers, its tokens. Pure functions.
+
+Similarity is 1 − d / n: d is the Levenshtein distance of two texts in tokens, n the number of tokens of the longer one
+(Levenshtein 1966). Tokens are words, numbers and punctuation marks, without regard to case; of scripts whose words are
+not separated by spaces, or hold whole phrases as those of Korean do, they are single characters.
+"""
+
+import re
+import unicodedata
+
+from dragoman.errors import DragomanError
+
+NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+# Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token.
+_SINGLE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff"
+_TOKEN = re.compile(rf"[{_SINGLE}]|\d+|[^\W\d_{_SINGLE}]+|[^\w\s]|_")
+
+
+def key_of(text: str) -> str:
+    """The text in NFC, with single spaces: two units with the same key have the same source."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def without_numbers(key: str) -> str:
+    """A key with 0 in the place of each number."""
+    return NUMBER.sub("0", key)
+
+
+def with_numbers_of(new: str, source: str, target: str) -> str | None:
+    """The `target` of `source` with the numbers of `new`, which differs from `source` in numbers alone.
+
+    None unless each number that differs is once in the source and once in the target.
+    """
+    old, wanted = NUMBER.findall(source), NUMBER.findall(new)
+    changes = {one: other for one, other in zip(old, wanted, strict=True) if one != other}
+    found = NUMBER.findall(target)
+    if any(old.count(one) != 1 or found.count(one) != 1 for one in changes):
+        return None
+    return NUMBER.sub(lambda match: changes.get(match[0], match[0]), target)
+
+
+def tokens_of(key: str) -> list[str]:
+    """The tokens that similarity counts."""
+    return _TOKEN.findall(key.casefold())
+
+
+def similarity(one: list[str], other: list[str], least: float = 0.0) -> float:
+    """How similar two texts are by their tokens, from 0 to 1; 0 if it is below `least`."""
+    try:
+        from rapidfuzz.distance import Levenshtein
+    except ImportError:
+        raise DragomanError('similar sources: need `pip install "dragoman[documents]"`') from None
+    return float(Levenshtein.normalized_similarity(one, other, score_cutoff=least))

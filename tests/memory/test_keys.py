@@ -1,0 +1,54 @@
+"""What is compared of two sources, against a plain dynamic program and by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.memory.keys import key_of, similarity, tokens_of, with_numbers_of, without_numbers
+
+
+def distance(one: list[str], other: list[str]) -> int:
+    """Levenshtein 1966, row by row."""
+    row = list(range(len(other) + 1))
+    for number, token in enumerate(one, 1):
+        last, row[0] = row[0], number
+        for at, against in enumerate(other, 1):
+            last, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, last + (token != against))
+    return row[-1]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
+def test_similarity_is_one_less_the_distance_by_the_longer_length(one: list[str], other: list[str]) -> None:
+    expected = 1 - distance(one, other) / max(len(one), len(other), 1)
+    assert similarity(one, other) == pytest.approx(expected)
+    assert similarity(one, other, min(1, expected + 0.01)) == (1 if expected == 1 else 0)
+
+
+def test_tokens_are_words_or_characters_by_script() -> None:
+    assert tokens_of("Open the file, 12.5 GB!") == ["open", "the", "file", ",", "12", ".", "5", "gb", "!"]
+    assert tokens_of("파일을 열기") == ["파", "일", "을", "열", "기"]
+    assert tokens_of("GPU를") == ["gpu", "를"]
+    assert tokens_of("ファイル") == list("ファイル")
+
+
+def test_a_key_forgets_spaces_and_composition_only() -> None:
+    assert key_of("  a\u0301\tb\n c ") == "á b c"
+    assert key_of("File") != key_of("file")
+    assert without_numbers("3 of 1,200 on 2024-01-02") == "0 of 0 on 0"
+
+
+@pytest.mark.parametrize(
+    ("new", "source", "target", "expected"),
+    [
+        ("Page 7 of 9", "Page 1 of 2", "2쪽 중 1쪽", "9쪽 중 7쪽"),
+        ("Page 2 of 1", "Page 1 of 2", "2쪽 중 1쪽", "1쪽 중 2쪽"),
+        ("4 GB", "3 GB", "세 기가바이트", None),
+        ("4 + 4", "3 + 3", "3 + 3", None),
+        ("5 and 5", "5 and 3", "5와 3", "5와 5"),
+        ("1,500 won", "1,200 won", "1,200원", "1,500원"),
+    ],
+)
+def test_numbers_are_adapted_where_each_is_once_on_both_sides(
+    new: str, source: str, target: str, expected: str | None
+) -> None:
+    assert with_numbers_of(new, source, target) == expected
