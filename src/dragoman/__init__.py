@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ResumeError,
     )
     from dragoman.inspection.inspect import inspect
+    from dragoman.memory import Memory
     from dragoman.text.glossary import Glossary
     from dragoman.translation import Translation
     from dragoman.translator import Translator
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.import_model import ImportResult, import_model
     from dragoman.workflows.listener import Listener
+    from dragoman.workflows.memory import add_to_memory, export_memory, open_memory
     from dragoman.workflows.merge import merge_adapter
     from dragoman.workflows.mix import MixResult, mix_data
     from dragoman.workflows.models import ModelInfo, PackResult, install_model, list_models, pack_model, remove_model
@@ -72,6 +74,7 @@ _MODULES = {
         "ResourceError",
         "ResumeError",
     ),
+    "memory": ("Memory",),
     "text.glossary": ("Glossary",),
     "translation": ("Translation",),
     "translator": ("Translator",),
@@ -85,6 +88,7 @@ _MODULES = {
     "inspection.inspect": ("inspect",),
     "workflows.import_model": ("ImportResult", "import_model"),
     "workflows.listener": ("Listener",),
+    "workflows.memory": ("add_to_memory", "export_memory", "open_memory"),
     "workflows.merge": ("merge_adapter",),
     "workflows.mix": ("MixResult", "mix_data"),
     "workflows.models": ("ModelInfo", "PackResult", "install_model", "list_models", "pack_model", "remove_model"),
@@ -112,6 +116,7 @@ __all__ = [
     "ImportResult",
     "Interrupted",
     "Listener",
+    "Memory",
     "MixResult",
     "ModelCheck",
     "ModelError",
@@ -127,12 +132,14 @@ __all__ = [
     "Translation",
     "Translator",
     "__version__",
+    "add_to_memory",
     "check_data",
     "clean_data",
     "distill",
     "evaluate",
     "evaluate_robustness",
     "export",
+    "export_memory",
     "import_model",
     "init_project",
     "inspect",
@@ -143,6 +150,7 @@ __all__ = [
     "merge_adapter",
     "mix_data",
     "open_bundle",
+    "open_memory",
     "pack_model",
     "pharaoh",
     "remove_model",

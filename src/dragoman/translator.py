@@ -217,7 +217,7 @@ class Translator(InlineCalls):
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
         lines = list(lines_of(text))
-        translations = self.to(target, source, lines)._translate(lines, target_prefix, options, terms)
+        translations = self.to(target, source, lines)._recalled(lines, target_prefix, options, terms)
         return translations[0] if isinstance(text, str) else translations
 
     def stream(
@@ -243,7 +243,7 @@ class Translator(InlineCalls):
             chosen: Translator | None = None
             for chunk in chunks_of(lines_of(lines), window):
                 chosen = chosen or self.to(target, source, chunk)
-                yield from chosen._translate(chunk, target_prefix, options, terms)
+                yield from chosen._recalled(chunk, target_prefix, options, terms)
 
         return translations()
 

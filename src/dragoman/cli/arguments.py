@@ -18,7 +18,7 @@ from dragoman.errors import ConfigError
 VERBS = {
     "Begin": ("demo", "doctor", "init", "import", "config"),
     "Train": ("data", "train", "distill"),
-    "Use a model": ("translate", "documents", "evaluate", "look", "export", "model"),
+    "Use a model": ("translate", "documents", "memory", "evaluate", "look", "export", "model"),
 }
 
 
@@ -44,7 +44,9 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Check, clean, split and mix parallel text.", no_args_is_help=True)
 model_app = typer.Typer(help="List, verify, pack and install models; add something to one.", no_args_is_help=True)
+memory_app = typer.Typer(help="Keep confirmed translations and use them again.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+app.add_typer(memory_app, name="memory")
 app.add_typer(model_app, name="model")
 
 MODEL_HELP = "Folder of a model, or a name that `dragoman model list` shows."

@@ -46,6 +46,8 @@ class DocumentsRequest:
     strict: bool = False
     resume: bool = False
     force: bool = False
+    memory: Path | None = None
+    memory_threshold: int = 75
 
 
 def documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
@@ -83,6 +85,8 @@ def run_translate_documents(request: DocumentsRequest, changes: Mapping[str, Any
         max_chars=request.max_chars,
         resume=request.resume,
         force=request.force,
+        memory=request.memory,
+        memory_threshold=request.memory_threshold,
         identity={
             "model": [sha256(resolve_model(model) / "bundle.json") for model in request.models],
             "engine, device or precision": [choice.engine, choice.device, choice.precision],
@@ -131,6 +135,8 @@ def _report(result: DocumentsResult, request: DocumentsRequest) -> None:
     done = f"{counted(len(result.files), 'document')}, {counted(result.units, 'text')} in {result.seconds:,.1f} s"
     if len(result.files) > 1:
         say(done)
+    if request.memory:
+        say(f"from {request.memory}: {counted(result.from_memory, 'text')}")
     if result.review:
         say(f"To review: {counted(result.flagged, 'text')} in {result.review} and {result.review.with_suffix('.html')}")
     if result.failures:

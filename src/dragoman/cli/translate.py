@@ -14,6 +14,7 @@ from dragoman.bundled import bundled_models
 from dragoman.cli.bundled import BundledTranslators
 from dragoman.cli.console import console, say
 from dragoman.cli.loading import EngineChoice, load_translator
+from dragoman.cli.memory import WithMemory
 from dragoman.cli.output import STDOUT, LineOutput, is_stdout, line_output, refuse_output
 from dragoman.cli.progress import LINE_EVERY, Display
 from dragoman.config import DecodeConfig
@@ -29,6 +30,7 @@ from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.line_requests import LineRequest, parse_lines, translate_requests
 from dragoman.workflows.listener import Progress
+from dragoman.workflows.memory import existing_memory
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")
@@ -56,6 +58,7 @@ class Request:
     to: str | None = None
     from_: str | None = None
     strict: bool = False
+    memory: Path | None = None
 
     @property
     def destination(self) -> Path:
@@ -79,7 +82,9 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     jsonl = request.jsonl or any(name.endswith(".jsonl") for name in names)
     request = replace(request, jsonl=jsonl, as_json=request.as_json or jsonl)
     lines = _lines(request)
-    inputs = [path for path in (request.source or STDIN, request.glossary) if path]
+    inputs = [path for path in (request.source or STDIN, request.glossary, request.memory) if path]
+    if request.memory:
+        existing_memory(request.memory)
     refuse_output(request.destination, inputs, resume=request.resume, force=request.force)
     glossary = Glossary.read(request.glossary) if request.glossary else None
     translators: Translator | BundledTranslators
@@ -115,12 +120,13 @@ def _run(
     """
     shows = not request.typed and not (request.destination == STDOUT and sys.stdout.isatty())
     window, first = (1, 1) if request.typed else (WINDOW, FIRST_WINDOW)
-    started, resumed, done, flagged = time.monotonic(), 0, 0, 0
+    started, resumed, done, flagged, from_memory = time.monotonic(), 0, 0, 0, 0
+    with_memory = WithMemory(request.memory) if request.memory else None
     for chunk in chunks_of(_requests(request, translators, lines), window, first=first, text=lambda line: line.text):
         raw = [line.line for line in chunk]
         if isinstance(translators, Translator) and not request.typed:
             translators = _decided(translators, chunk)
-        choose = _chooser(translators)
+        choose = _chooser(translators, with_memory)
         if output.has(raw):
             done = resumed = done + len(chunk)
             continue
@@ -130,6 +136,7 @@ def _run(
             if shows:
                 display.on_progress(Progress("translating", done, total, "lines"))
         translations = translate_requests(chunk, choose)
+        from_memory += sum(one.match is not None for one in translations)
         numbered = list(zip(range(done + 1, done + len(chunk) + 1), chunk, translations, strict=True))
         output.write(raw, "".join(_render(*row, translators.options, request.as_json) for row in numbered))
         for number, _, translation in numbered:
@@ -142,11 +149,19 @@ def _run(
     if shows:
         display.on_progress(Progress("translating", done, done, "lines"))
         _summarise(request, done - resumed, time.monotonic() - started)
+    if request.memory and not request.typed:
+        say(f"from {request.memory}: {counted(from_memory, 'line')}")
     return flagged
 
 
-def _chooser(translators: Translator | BundledTranslators) -> Callable[[str], Translator | Translation]:
-    return translators if isinstance(translators, BundledTranslators) else lambda _: translators
+def _chooser(
+    translators: Translator | BundledTranslators, with_memory: WithMemory | None
+) -> Callable[[str], Translator | Translation]:
+    def choose(text: str) -> Translator | Translation:
+        chosen = translators(text) if isinstance(translators, BundledTranslators) else translators
+        return with_memory(chosen) if with_memory and isinstance(chosen, Translator) else chosen
+
+    return choose
 
 
 def _decided(translator: Translator, requests: Sequence[LineRequest]) -> Translator:
@@ -190,6 +205,7 @@ def _identity(request: Request, translators: Translator | BundledTranslators) ->
         "engine, device or precision": [choice.engine, choice.device, choice.precision],
         "glossary": hashlib.sha256(repr(given).encode()).hexdigest(),
         "target prefix": request.target_prefix,
+        **({"memory": sha256(request.memory)} if request.memory else {}),
         "language": [request.to, request.from_],
         "format": ["jsonl" if request.jsonl else "text", "json" if request.as_json else "text"],
         **{f"decode.{key}": value for key, value in options.model_dump(mode="json").items()},
@@ -261,6 +277,8 @@ def _record(number: int, request: LineRequest, translation: Translation) -> dict
     record["warnings"] = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
     if translation.confidence is not None:
         record["confidence"] = translation.confidence
+    if translation.match is not None:
+        record["match"] = translation.match
     if translation.alignment:
         record["alignment"] = pharaoh(translation)
     if translation.terms:

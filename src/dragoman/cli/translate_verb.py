@@ -88,6 +88,12 @@ def translate(
     max_chars: Annotated[
         int | None, typer.Option(min=1, help="Documents: the most characters of each translation.")
     ] = None,
+    memory: Annotated[
+        Path | None, typer.Option(help="Translation memory, asked first: .db, .tmx, .tsv, .po or .xliff.")
+    ] = None,
+    memory_threshold: Annotated[
+        int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF 1.2.")
+    ] = 75,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False,
 ) -> None:
     """Translate documents, or lines.
@@ -134,6 +140,8 @@ def translate(
             strict,
             resume,
             force,
+            memory,
+            memory_threshold,
         )
         run_translate_documents(asked, given)
         return
@@ -152,5 +160,6 @@ def translate(
         to,
         from_,
         strict,
+        memory,
     )
     run_translate(request, given)

@@ -62,6 +62,8 @@ class Means:
     weigh: Callable[[Sequence[Pair]], list[Weights]]
     options: DecodeConfig = field(default_factory=DecodeConfig)
     """What its translations have to keep."""
+    recall: Callable[["InlineItem"], Translation | None] = lambda item: None
+    """The translation that is known of a whole text, if any."""
 
 
 def zip_inline(
@@ -77,7 +79,25 @@ def zip_inline(
 
 
 def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTranslation]:
-    """The translation of each text; the lines of all of them are translated together."""
+    """The translation of each text: what is known of it, or that of its lines, which all go together."""
+    known = [means.recall(item) for item in items]
+    searched = iter(_searched([item for item, one in zip(items, known, strict=True) if one is None], means))
+    parts = [
+        next(searched) if one is None else list(_parts(item.text.text, [_whole(item.text.text, one)]))
+        for item, one in zip(items, known, strict=True)
+    ]
+    written = placed([item.text for item in items], [item.patterns for item in items], parts, means.weigh)
+    return [_finished(*row, means.options) for row in zip(items, parts, written, strict=True)]
+
+
+def _whole(text: str, translation: Translation) -> tuple[Span, Segment, Translation]:
+    """The translation of a whole text, but for the white space around it."""
+    begin = len(text) - len(text.lstrip())
+    return Span(begin, len(text.rstrip())), Segment(text.strip(), ""), translation
+
+
+def _searched(items: Sequence[InlineItem], means: Means) -> list[list[Part]]:
+    """The parts of each text, with the translations of its lines."""
     segments = _segments(items, means)
     texts = [item.text.text[slice(*span)] for item, own in zip(items, segments, strict=True) for span, _ in own]
     protections = [_protection(item, span) for item, own in zip(items, segments, strict=True) for span, _ in own]
@@ -88,12 +108,10 @@ def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTr
 
     shortened = shorten(translated, list(_limits(items, segments, translated)), search)
     found = (as_given(one, own, means.options) for one, own in zip(shortened, protections, strict=True))
-    parts = [
+    return [
         list(_parts(item.text.text, [(*segment, next(found)) for segment in own]))
         for item, own in zip(items, segments, strict=True)
     ]
-    written = placed([item.text for item in items], [item.patterns for item in items], parts, means.weigh)
-    return [_finished(*row, means.options) for row in zip(items, parts, written, strict=True)]
 
 
 def _protection(item: InlineItem, part: Span) -> Protection:
@@ -203,4 +221,5 @@ def _joined(source: str, written: str, lines: Sequence[Translation]) -> Translat
     )
     confidences = [line.confidence for line in lines if line.confidence is not None]
     terms = tuple(term for line in lines for term in line.terms)
-    return Translation(source, (whole,), (), terms, min(confidences, default=None))
+    match = lines[0].match if len(lines) == 1 else None
+    return Translation(source, (whole,), (), terms, min(confidences, default=None), match=match)

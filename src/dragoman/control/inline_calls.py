@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions
@@ -10,12 +10,16 @@ from dragoman.control.directed import Directed
 from dragoman.control.evidence import by_erasure
 from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline, zip_inline
 from dragoman.control.kept import Keeping
+from dragoman.control.pairs import LanguagePair
+from dragoman.control.recalled import recall_line, recall_text
 from dragoman.control.request import change_options
 from dragoman.control.sentences import Sentence
 from dragoman.control.splitting import encode_lines
-from dragoman.errors import check_count
+from dragoman.errors import ConfigError, check_count
+from dragoman.memory import Memory
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.inline import InlineText
+from dragoman.text.language import primary_language
 from dragoman.text.lines import WINDOW, chunks_of
 from dragoman.translation import Translation
 
@@ -24,6 +28,35 @@ class InlineCalls(Directed, ABC):
     """What translates lines, and with them text with inline codes."""
 
     max_source_tokens: int | None
+    memory: Memory | None = None
+    """What it asks before its engine, if anything."""
+
+    def with_memory(self, memory: Memory | None) -> Self:
+        """This translator, which takes what it finds in the `memory` from there; `Translation.match` says so.
+
+        Raises ConfigError for a memory of languages that the model does not translate.
+        """
+        if memory and not any(_languages(pair) == memory.pair for pair in self.pairs.pairs):
+            names = " → ".join(memory.pair)
+            raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {self.pairs.names}")
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, memory=memory)
+        return other
+
+    @property
+    def _known(self) -> Memory | None:
+        """The memory, if it is one of the pair that calls are for."""
+        return self.memory if self.memory and self.pair and _languages(self.pair) == self.memory.pair else None
+
+    def _recalled(
+        self, lines: Sequence[str], prefix: str, options: DecodeConfig, glossary: Glossary | None
+    ) -> list[Translation]:
+        """The translations of lines: those in the memory, the others by the engine."""
+        memory = None if prefix else self._known
+        known = [recall_line(memory, line, options) if memory else None for line in lines]
+        rest = [line for line, found in zip(lines, known, strict=True) if found is None]
+        translated = iter(self._translate(rest, prefix, options, glossary) if rest else ())
+        return [found or next(translated) for found in known]
 
     @abstractmethod
     def _request(
@@ -103,10 +136,16 @@ class InlineCalls(Directed, ABC):
         def split(lines: Sequence[str]) -> list[list[Sentence]]:
             return encode_lines(self.tokenizer, lines, self.language, self.max_source_tokens)
 
+        memory = self._known
         means = Means(
             lambda lines, kept, changes: self._translate(lines, "", change_options(options, changes), glossary, kept),
             split,
             lambda pairs: by_erasure(self.marked_engine, self.tokenizer, pairs),
             options,
+            lambda item: recall_text(memory, item.text, item.patterns, item.max_length, options) if memory else None,
         )
         return translate_inline(items, means)
+
+
+def _languages(pair: LanguagePair) -> tuple[str, str]:
+    return primary_language(pair.source), primary_language(pair.target or "und")

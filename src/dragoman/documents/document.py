@@ -9,11 +9,12 @@ A unit whose translation is None stays as it is in the source: writing with noth
 where the format allows it, otherwise an equal tree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from dragoman.memory import Match
 from dragoman.text.inline import InlineText
 
 
@@ -31,6 +32,8 @@ class Request:
     """Of a table (`.csv`, `.tsv`): the columns to translate, by name or by number from 1; empty: all."""
     mark: bool = False
     """Mark each written translation as unreviewed where the format can: `fuzzy` in PO, `needs-review` in XLIFF."""
+    similar: Callable[[str], Sequence[Match]] = lambda text: ()
+    """Translations of similar texts, which PO and XLIFF 1.2 name next to a translation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,8 @@ def _texts(slot: _Slot, unit: Unit, text: str, update: bool) -> dict[int | None,
 def _message_splices(slot: _Slot, texts: dict[int | None, str], skeleton: _Skeleton, request: Request) -> list[Splice]:
     """What changes in the lines of one message."""
     message, text = slot.message, skeleton.decoded.text
-    splices = _flag_splices(message, text, skeleton.layout.newline, request)
+    splices = _similar_splices(slot, text, skeleton.layout.newline, request)
+    splices += _flag_splices(message, text, skeleton.layout.newline, request)
     fields = {field.index: field for field in message.forms}
     if None in texts or set(fields) == set(range(skeleton.header.plurals.count)):
         for form, translation in texts.items():
@@ -204,6 +205,16 @@ def _message_splices(slot: _Slot, texts: dict[int | None, str], skeleton: _Skele
         lines.append(prefix + skeleton.layout.quoted(prefix, polib.escape(texts.get(form, ""))))
     splices.append(Splice(message.forms[0].begin, message.forms[-1].end, skeleton.layout.newline.join(lines)))
     return splices
+
+
+def _similar_splices(slot: _Slot, text: str, newline: str, request: Request) -> list[Splice]:
+    """Comments for the translator: translations of similar sources, as `# 83 %: source → translation`."""
+    found = request.similar(slot.source.strip())
+    if not found:
+        return []
+    at = min([slot.message.fields[0].begin, *(begin for begin, _ in slot.message.comments)])
+    lines = (f"# {one.score} %: {polib.escape(one.source)} → {polib.escape(one.target)}{newline}" for one in found)
+    return [Splice(at, at, "".join(lines))]
 
 
 def _flag_splices(message: Message, text: str, newline: str, request: Request) -> list[Splice]:

@@ -212,7 +212,32 @@ def _entry_splices(
     elif holder.attributes.get("approved") == "yes":
         tag = with_attribute(text[holder.begin : holder.opened], "approved", "no", encoding)
         yield Splice(holder.begin, holder.opened, tag)
-    yield from _target_splices(decoded, entry.source, target, body, "" if version.state_of_segment else state, request)
+    state = "" if version.state_of_segment else state
+    for splice in _target_splices(decoded, entry.source, target, body, state, request):
+        similar = "" if version.state_of_segment else _similar(decoded, entry, request)
+        yield replace(splice, written=splice.written + similar)
+
+
+def _similar(decoded: Decoded, entry: _Entry, request: Request) -> str:
+    """`<alt-trans>` of 1.2 for each translation of a similar source."""
+    text = decoded.text
+    before = text[: entry.source.begin]
+    indent = before[len(before.rstrip(" \t\r\n")) :]
+    prefix = tag_name(text[entry.source.begin : entry.source.opened]).removesuffix(entry.source.name)
+    parts = []
+    for piece in (piece for part in entry.parts for piece in part.pieces):
+        for one in request.similar(piece.inline.text):
+            quality = f'match-quality="{one.score}%" origin="{_escaped(one.origin, decoded)}"'
+            source, target = (_escaped(each, decoded) for each in (one.source, one.target))
+            parts.append(
+                f"{indent}<{prefix}alt-trans {quality}><{prefix}source>{source}</{prefix}source>"
+                f"<{prefix}target>{target}</{prefix}target></{prefix}alt-trans>"
+            )
+    return "".join(parts)
+
+
+def _escaped(text: str, decoded: Decoded) -> str:
+    return escape(writable(text), decoded.encoding, quote='"')
 
 
 def _target_splices(

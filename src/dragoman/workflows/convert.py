@@ -49,7 +49,7 @@ def convert_data(
     counts: dict[str, int] = {}
     with atomic_file(path) as file:
         for each in map(Path, files):
-            for one, other in _pairs(each, request):
+            for one, other in bilingual_pairs(each, request):
                 file.write(f"{one}\t{other}\n".encode())
                 counts[str(each)] = counts.get(str(each), 0) + 1
             counts.setdefault(str(each), 0)
@@ -58,7 +58,8 @@ def convert_data(
     return Conversion(path, sum(counts.values()), counts)
 
 
-def _pairs(path: Path, request: Request) -> Iterator[tuple[str, str]]:
+def bilingual_pairs(path: Path, request: Request) -> Iterator[tuple[str, str]]:
+    """The finished pairs of a bilingual document. Raises ConfigError for another format, DataError."""
     if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(".tmx"):
         yield from ((pair.source, pair.target) for pair in read_tmx(path, request.source, request.target))
         return

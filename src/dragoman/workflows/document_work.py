@@ -77,6 +77,8 @@ class DocumentWork:
         self._window: dict[bytes, Unit] = {}
         self._size, self._characters = FIRST_WINDOW, 0
         self._seen = self._total = self._kept = 0
+        self.from_memory = 0
+        """Texts whose translation is from a memory."""
 
     def run(self, jobs: Sequence[Job]) -> list[TranslatedDocument]:
         """Translate and write all of them; the result lists those that were written."""
@@ -181,6 +183,7 @@ class DocumentWork:
                 max_lengths=[self._limit(unit) for unit in units],
                 **self.options,
             )
+            self.from_memory += sum(one.translation.match is not None for one in found)
             finished = (Finished(one.inline, _why(one.translation)) for one in found)
             self.journal.add(zip(self._window, finished, strict=True))
             self._window, self._characters = {}, 0

@@ -25,12 +25,14 @@ from dragoman.control.request import merge_glossaries
 from dragoman.documents import Request
 from dragoman.documents.formats import read_document
 from dragoman.errors import ConfigError, DragomanError, check_count, check_type, checked_path
+from dragoman.storage import sha256
 from dragoman.text.glossary import GlossaryLike
 from dragoman.translator import Translator
 from dragoman.workflows.document_files import Failure, Source, find_sources, is_folder, refuse_targets, target_of
 from dragoman.workflows.document_journal import open_journal, refuse_unfinished
 from dragoman.workflows.document_work import DocumentWork, Job, TranslatedDocument
 from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.memory import candidates_of, existing_memory, open_memory
 from dragoman.workflows.review import refuse_review, write_review
 
 # Units of the first document from which the languages are decided.
@@ -51,6 +53,8 @@ class DocumentsResult:
     flagged: int
     """Those that a person should look at."""
     seconds: float
+    from_memory: int = 0
+    """Texts, each counted once, whose translation is from the memory."""
     review: Path | None = None
     """The table of flagged units, with an HTML page of the same name; None if nothing is flagged."""
 
@@ -69,6 +73,8 @@ class DocumentTask:
     max_chars: int | None = None
     resume: bool = False
     force: bool = False
+    memory: Path | None = None
+    memory_threshold: int = 75
     identity: Mapping[str, Any] = field(default_factory=dict)
     """What more must be the same when the work is resumed, by name."""
 
@@ -88,6 +94,8 @@ def translate_documents(
     max_chars: int | None = None,
     resume: bool = False,
     force: bool = False,
+    memory: str | PathLike[str] | None = None,
+    memory_threshold: int = 75,
     listeners: Iterable[Listener] = (),
 ) -> DocumentsResult:
     """Translate documents and folders of them, each by its format; all that is no text stays.
@@ -96,7 +104,9 @@ def translate_documents(
     `output` is a file, or a folder for several documents; None: next to the one source, with the language in its name.
     `update` keeps the translations that a document has, `columns` are those of a table to translate, `mark` marks what
     is written as unreviewed where the format can, `max_chars` is the most characters of each translation. `resume`
-    continues work that was interrupted; `force` starts it again and replaces files that exist.
+    continues work that was interrupted; `force` starts it again and replaces files that exist. A `memory` (`.db`,
+    `.tmx`, `.tsv`, …) is asked before the engine, and of sources that are similar by `memory_threshold` percent PO and
+    XLIFF 1.2 name the translations.
 
     Raises ConfigError for a wrong request, DataError for one file that cannot be translated; of several files the
     others are translated, and the result lists the failures.
@@ -121,6 +131,8 @@ def translate_documents(
         max_chars,
         resume,
         force,
+        None if memory is None else checked_path("memory", memory),
+        memory_threshold,
     )
     return run_documents(task, lambda texts: model.to(to, from_, texts), listeners)
 
@@ -128,10 +140,16 @@ def translate_documents(
 def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listener] = ()) -> DocumentsResult:
     """As `translate_documents`; `choose` returns the translator for documents that begin with these texts."""
     started, listener = time.monotonic(), Listeners(listeners)
+    if task.memory:
+        existing_memory(task.memory)
     sources, failures = find_sources(task.files, task.output)
     if task.output is None and (len(task.files) > 1 or task.files[0].is_dir()):
         raise ConfigError("several documents: where their translations go is missing; give -o FOLDER")
     translator, request = _decided(task, choose, sources)
+    if task.memory:
+        memory = open_memory(task.memory, request.source, request.target)
+        translator = translator.with_memory(memory)
+        request = replace(request, similar=candidates_of(memory, task.memory_threshold))
     in_folder = task.output is not None and is_folder(task.files, task.output)
     targets = [target_of(one, task.output, in_folder, (request.source, request.target)) for one in sources]
     output = task.output if task.output is not None and in_folder else targets[0]
@@ -151,6 +169,7 @@ def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listen
         sum(one.units for one in files),
         sum(one.flagged for one in files),
         time.monotonic() - started,
+        work.from_memory,
         review,
     )
 
@@ -186,6 +205,7 @@ def _identity(task: DocumentTask, translator: Translator) -> dict[str, Any]:
         "model": hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest(),
         "glossary": hashlib.sha256(repr(glossary.entries if glossary else ()).encode()).hexdigest(),
         "language": translator.pair.name if translator.pair else "",
+        **({"memory": [sha256(task.memory), task.memory_threshold]} if task.memory else {}),
         **{f"decode.{key}": value for key, value in options.model_dump(mode="json").items()},
         **task.identity,
     }

@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -59,6 +60,24 @@ def write_review(output: Path, journal: Journal, request: Request) -> Path | Non
     rows = list(islice(journal.review(), SHOWN))
     write_text_atomically(page, render(output.name, rows, journal.review_count, request))
     return table
+
+
+def review_pairs(path: Path) -> Iterator[tuple[str, str]] | None:
+    """The sources and translations of a table for review, which a person has corrected; None for another file."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return None  # who reads it as pairs says what is wrong
+    if lines[0].rstrip("\r") != HEADER.rstrip():
+        return None
+    at = COLUMNS.index("source"), COLUMNS.index("translation")
+    rows = (line.rstrip("\r").split("\t") for line in lines[1:])
+    return ((_text(row[at[0]]), _text(row[at[1]])) for row in rows if len(row) > max(at))
+
+
+def _text(cell: str) -> str:
+    """What a cell says, without the apostrophe that keeps a spreadsheet from running it."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
 def _is_review(table: Path) -> bool:

@@ -1,0 +1,183 @@
+"""Translation memories as files: opened for a translator, added to, exported. TMX, TSV, PO, XLIFF → units.
+
+What is added is what a person has confirmed: of PO and XLIFF files the finished translations, nothing fuzzy or new; of
+the table that `dragoman translate` writes for review the rows with a translation.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from dragoman import __version__
+from dragoman.config import CorpusConfig
+from dragoman.config.project import pair_name
+from dragoman.data.corpus import read_pairs
+from dragoman.data.tmx import read_tmx
+from dragoman.documents import Request
+from dragoman.documents.xml_text import writable
+from dragoman.errors import ConfigError, DataError, check_type, checked_path
+from dragoman.memory import Match, Memory, Unit, contents
+from dragoman.storage import atomic_file
+from dragoman.workflows.convert import bilingual_pairs
+from dragoman.workflows.review import review_pairs
+
+DATABASE = ".db"
+THRESHOLDS = range(50, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What was added to a memory, or exported from it: pairs by file, and how many of them are new."""
+
+    path: Path
+    files: dict[str, int]
+    new: int = 0
+
+
+def open_memory(path: str | PathLike[str], source: str, target: str) -> Memory:
+    """The memory in a `.db`, or the units of another file in a temporary one, for text from `source` into `target`.
+
+    Raises ConfigError for a missing file, DataError for one that cannot be read or has nothing in these languages.
+    """
+    path = existing_memory(path)
+    check_type("source", source, str, "a language, such as en")
+    check_type("target", target, str, "a language, such as ko")
+    if path.name.endswith(DATABASE):
+        memory = Memory.open(path, source, target)
+        known = ", ".join(f"{one.source} → {one.target}" for one in contents(path))
+    else:
+        memory, known = Memory.temporary(path, source, target), ""
+        memory.add(_units(path, source, target))
+    if not len(memory):
+        memory.close()
+        remedy = f"it has {known}" if known else "name them with --from and --to, or give another file"
+        raise DataError(f"{path}: nothing from {source} into {target}; {remedy}")
+    return memory
+
+
+def existing_memory(path: str | PathLike[str]) -> Path:
+    """The path of a memory, whatever its format. Raises ConfigError for a missing file."""
+    path = checked_path("memory", path)
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file; give a memory: .db, .tmx, .tsv, .po or .xliff")
+    return path
+
+
+def candidates_of(memory: Memory, threshold: int) -> Callable[[str], Sequence[Match]]:
+    """A function from a text to the similar sources that a person may begin with; none for what is translated from it.
+
+    Raises ConfigError for a threshold that is none.
+    """
+    if not isinstance(threshold, int) or threshold not in THRESHOLDS:
+        raise ConfigError(
+            f"memory threshold (--memory-threshold) {threshold!r}: give percent, a whole number from "
+            f"{THRESHOLDS.start} to {THRESHOLDS.stop - 1}"
+        )
+    return lambda text: [] if memory.find(text) else memory.similar(text, threshold)
+
+
+def add_to_memory(
+    memory: str | PathLike[str], files: Sequence[str | PathLike[str]], *, source: str, target: str
+) -> MemoryChange:
+    """Add what files hold to `memory` (a `.db`, made if there is none): all of it or, after an error, nothing.
+
+    `.tmx`, `.tsv`, `.jsonl`, `.po`, `.xliff`, and the corrected `.review.tsv`. Raises ConfigError and DataError.
+    """
+    path = _database(memory)
+    existed, counts = path.exists(), dict[str, int]()
+
+    def units() -> Iterator[Unit]:
+        for each in map(Path, files):
+            counts[str(each)] = 0
+            for unit in _units(each, source, target):
+                counts[str(each)] += 1
+                yield unit
+        if not any(counts.values()):
+            raise DataError(f"{files[0]}: nothing from {source} into {target}; name them with --from and --to")
+
+    made = Memory.open(path, source, target, create=True)
+    try:
+        with closing(made):
+            new = made.add(units())
+    except BaseException:
+        if not existed:
+            path.unlink(missing_ok=True)
+        raise
+    return MemoryChange(path, counts, new)
+
+
+def export_memory(
+    memory: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    force: bool = False,
+) -> MemoryChange:
+    """Write the units of one pair of languages, which may be left out where there is one only, as `.tmx` or `.tsv`.
+
+    Raises ConfigError and DataError.
+    """
+    path, output = _database(memory), checked_path("output", output)
+    if output.suffix not in (".tmx", ".tsv"):
+        raise ConfigError(f"{output}: units are written as .tmx or .tsv; give it that name")
+    if output.exists() and not force:
+        raise ConfigError(f"{output}: already exists; --force replaces it")
+    pairs = [(one.source, one.target) for one in contents(path)]
+    if source is None or target is None:
+        if len(pairs) != 1:
+            known = ", ".join(pair_name(*pair) for pair in pairs) or "nothing"
+            raise ConfigError(f"{path}: has {known}; choose a pair with --from and --to")
+        source, target = pairs[0]
+    with closing(open_memory(path, source, target)) as opened, atomic_file(output) as file:
+        file.writelines(line.encode() for line in (_tmx(opened) if output.suffix == ".tmx" else _tsv(opened)))
+        return MemoryChange(output, {str(path): len(opened)})
+
+
+def _database(memory: str | PathLike[str]) -> Path:
+    path = checked_path("memory", memory)
+    if not path.name.endswith(DATABASE):
+        raise ConfigError(f"{path}: a memory that is kept is a .db; `--memory` reads other files directly")
+    return path
+
+
+def _units(path: Path, source: str, target: str) -> Iterator[Unit]:
+    """What a file holds in these languages."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    if name.endswith(".tmx"):
+        pairs: Iterator[tuple[str, str]] = ((one.source, one.target) for one in read_tmx(path, source, target))
+    elif name.endswith((".tsv", ".jsonl")):
+        reviewed = review_pairs(path) if name.endswith(".tsv") else None
+        corpus = CorpusConfig(source=path)
+        pairs = reviewed if reviewed is not None else ((one.source, one.target) for one in read_pairs(corpus))
+    elif name.endswith((".po", ".xlf", ".xliff")):
+        pairs = bilingual_pairs(path, Request(source, target))
+    else:
+        raise ConfigError(f"{path}: not a memory; give a .db, .tmx, .tsv, .jsonl, .po or .xliff file")
+    return (Unit(one, other, path.name) for one, other in pairs)
+
+
+def _tsv(memory: Memory) -> Iterator[str]:
+    for unit in memory.units():
+        yield "\t".join(" ".join(text.split()) for text in (unit.source, unit.target)) + "\n"
+
+
+def _tmx(memory: Memory) -> Iterator[str]:
+    """TMX 1.4, a line for each variant."""
+    source, target = memory.pair
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    yield (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
+        f'<header creationtool="dragoman" creationtoolversion="{__version__}" segtype="sentence" o-tmf="dragoman" '
+        f'adminlang="en" srclang={quoteattr(source)} datatype="plaintext" creationdate="{now}"/>\n<body>\n'
+    )
+    for unit in memory.units():
+        yield "<tu>\n"
+        for language, text in ((source, unit.source), (target, unit.target)):
+            yield f"<tuv xml:lang={quoteattr(language)}><seg>{escape(writable(text))}</seg></tuv>\n"
+        yield "</tu>\n"
+    yield "</body>\n</tmx>\n"
