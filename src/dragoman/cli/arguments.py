@@ -76,7 +76,7 @@ Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all unles
 To = Annotated[str | None, typer.Option("--to", help="Target language, for a model of several pairs, e.g. ko.")]
 From = Annotated[str | None, typer.Option("--from", help="Source language, where --to leaves several, e.g. en.")]
 
-GLOSSARY_HELP = "TSV file: a term, then its translations."
+GLOSSARY_HELP = "Terms and their translations: .tsv, or .tbx."
 
 # A dotted key: a path or a sentence does not look like this.
 KEY = re.compile(r"[a-z_]+(?:\.[a-z_0-9]+)+=")

@@ -10,6 +10,7 @@ from dragoman.config import DecodeConfig
 from dragoman.control.request import change_options
 from dragoman.errors import ConfigError
 from dragoman.text.glossary import Glossary
+from dragoman.text.tbx import TermBase
 from dragoman.translation import Candidate, Flag, Translation
 from dragoman.translator import Translator
 
@@ -21,7 +22,7 @@ class BundledTranslators:
         self,
         choice: EngineChoice,
         changes: Mapping[str, Any],
-        glossary: Glossary | None,
+        glossary: Glossary | TermBase | None,
         to: str | None = None,
         from_: str | None = None,
     ) -> None:

@@ -17,6 +17,7 @@ from dragoman.installed import resolve_model
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import sha256
 from dragoman.text.glossary import Glossary
+from dragoman.text.tbx import TermBase, read_glossary
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.documents import DocumentsResult, DocumentTask, run_documents
@@ -73,7 +74,7 @@ def run_translate_documents(request: DocumentsRequest, changes: Mapping[str, Any
     """Translate and write documents, and report them."""
     if request.output and is_stdout(request.output):
         raise ConfigError("-o -: a document is written to a file, and not to stdout; give -o FILE")
-    glossary = Glossary.read(request.glossary) if request.glossary else None
+    glossary = read_glossary(request.glossary) if request.glossary else None
     choice = request.engine
     choose = _chooser(request, changes, glossary)  # first of all, as it names a model that is not there
     task = DocumentTask(
@@ -98,7 +99,7 @@ def run_translate_documents(request: DocumentsRequest, changes: Mapping[str, Any
 
 
 def _chooser(
-    request: DocumentsRequest, changes: Mapping[str, Any], glossary: Glossary | None
+    request: DocumentsRequest, changes: Mapping[str, Any], glossary: Glossary | TermBase | None
 ) -> Callable[[Sequence[str]], Translator]:
     """The translator for documents that begin with some texts: of the models, or else a bundled one."""
     if request.models:

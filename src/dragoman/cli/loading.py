@@ -15,6 +15,7 @@ from dragoman.installed.opening import open_models
 from dragoman.runtime import retain_freed_memory
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.glossary import Glossary
+from dragoman.text.tbx import TermBase
 from dragoman.translator import Translator
 
 
@@ -42,11 +43,16 @@ def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
 
 
 def load_translator(
-    models: Sequence[Path], choice: EngineChoice, changes: Mapping[str, Any], glossary: Glossary | None = None
+    models: Sequence[Path],
+    choice: EngineChoice,
+    changes: Mapping[str, Any],
+    glossary: Glossary | TermBase | None = None,
 ) -> Translator:
     """The translator of a model, or of an ensemble of several, with changed keys of the first one's [decode]."""
     bundle, *others = open_models(models, choice.base)
     options = change_options(bundle.config.decode, changes)
+    if isinstance(glossary, TermBase):
+        glossary = glossary.glossary(bundle.config.project.source, bundle.config.project.target)
     translator = Translator.of_bundle(
         bundle,
         *others,

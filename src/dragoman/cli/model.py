@@ -10,7 +10,7 @@ from dragoman.config import PairConfig
 from dragoman.errors import ModelError, counted
 from dragoman.installed import changeable_model
 from dragoman.installed.opening import open_models
-from dragoman.text.glossary import Glossary
+from dragoman.text.tbx import TermBase, read_glossary
 from dragoman.translator import GLOSSARY
 from dragoman.workflows.origin import licence, origin_of
 
@@ -31,7 +31,10 @@ def show(folder: Path, as_json: bool, base: Path | None = None) -> None:
 def attach_glossary(folder: Path, glossary: Path) -> None:
     """Attach a glossary to the bundle. Raises DataError if the file is not a glossary."""
     bundle = open_bundle(changeable_model(folder))
-    entries = Glossary.read(glossary).entries  # once: it may be a pipe
+    given = read_glossary(glossary)  # once: it may be a pipe
+    if isinstance(given, TermBase):
+        given = given.glossary(bundle.config.project.source, bundle.config.project.target)
+    entries = given.entries
     rows = ["\t".join((entry.term, *entry.translations)) + "\n" for entry in entries]
     add_files(bundle, {GLOSSARY: "".join(rows)}, {})
     say(f"{folder}: attached a glossary of {counted(len(entries), 'term')}")

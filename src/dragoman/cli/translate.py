@@ -24,8 +24,8 @@ from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.installed import resolve_model
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import sha256
-from dragoman.text.glossary import Glossary
 from dragoman.text.lines import WINDOW, chunks_of
+from dragoman.text.tbx import TermBase, read_glossary
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.line_requests import LineRequest, parse_lines, translate_requests
@@ -86,7 +86,7 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     if request.memory:
         existing_memory(request.memory)
     refuse_output(request.destination, inputs, resume=request.resume, force=request.force)
-    glossary = Glossary.read(request.glossary) if request.glossary else None
+    glossary = read_glossary(request.glossary) if request.glossary else None
     translators: Translator | BundledTranslators
     if request.models:
         translators = load_translator(request.models, request.engine, changes, glossary).to(request.to, request.from_)
@@ -197,7 +197,8 @@ def _line_count(request: Request, translators: Translator | BundledTranslators) 
 def _identity(request: Request, translators: Translator | BundledTranslators) -> dict[str, Any]:
     """What must be the same when an interrupted translation is continued, by the name it has in an error."""
     choice, options = request.engine, translators.options
-    given = translators.glossary.entries if translators.glossary else ()
+    glossary = translators.glossary
+    given = glossary.concepts if isinstance(glossary, TermBase) else glossary.entries if glossary else ()
     folders = [resolve_model(model) for model in request.models] or [model.folder for model in bundled_models()]
     return {
         "version of dragoman": __version__,
