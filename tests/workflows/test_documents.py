@@ -312,3 +312,9 @@ def test_remarks_of_a_writer_are_to_be_looked_at(folder: Path, tmp_path: Path, m
         "a.txt\tline 3\ttwo\tTWO\ttoo fast to read",
         "a.txt\tline 99\t\t\tgone",
     ]
+
+
+def test_columns_are_for_tables(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"columns \(--columns\): none of the documents is a table"):
+        run([folder / "a.txt"], tmp_path / "out.txt", columns=("title",))
+    assert not (tmp_path / "out.txt").exists()

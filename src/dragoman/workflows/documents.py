@@ -143,6 +143,8 @@ def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listen
     if task.memory:
         existing_memory(task.memory)
     sources, failures = find_sources(task.files, task.output)
+    if task.columns and not any(source.kind.module == "table" for source in sources):
+        raise ConfigError("columns (--columns): none of the documents is a table, .csv or .tsv; leave it out")
     if task.output is None and (len(task.files) > 1 or task.files[0].is_dir()):
         raise ConfigError("several documents: where their translations go is missing; give -o FOLDER")
     translator, request = _decided(task, choose, sources)
