@@ -15,6 +15,7 @@ from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
 from dragoman.model.embedding import positional_encoding
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import is_finite
 from dragoman.text.tokenizer import UNK
 
 # Modules of our layers, and what Hugging Face calls them in models that come from Marian or fairseq.
@@ -123,11 +124,6 @@ def make_unlikely(weights: Mapping[str, Tensor], extras: int) -> None:
     if extras:
         bias = weights["projection_bias"]
         bias[-extras:] = bias[UNK] - EXTRA_BIAS
-
-
-def is_finite(tensor: Tensor) -> bool:
-    """Whether there is no NaN and no infinity, without a copy of the tensor as `isfinite` makes one."""
-    return not tensor.numel() or all(limit.isfinite().item() for limit in tensor.aminmax())
 
 
 def _plain(tensor: Tensor, dimensions: int) -> Tensor:

@@ -5,8 +5,8 @@ from torch import nn
 
 from dragoman.errors import ModelError
 from dragoman.importing.foreign import Foreign
-from dragoman.importing.layers import is_finite
 from dragoman.model.transformer import Transformer
+from dragoman.model.weights import is_finite
 
 
 def network_of(foreign: Foreign) -> Transformer:

@@ -96,9 +96,14 @@ def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
         if parameter.dtype != tensors[name].dtype:
             kinds = [str(kind).removeprefix("torch.") for kind in (tensors[name].dtype, parameter.dtype)]
             raise ModelError(f"{path}: tensor {name} is {kinds[0]}, expected {kinds[1]}; copy the model again")
-        if not tensors[name].isfinite().all():
+        if not is_finite(tensors[name]):
             raise ModelError(f"{path}: tensor {name} contains NaN or infinity; copy the model again")
     return tensors
+
+
+def is_finite(tensor: "Tensor") -> bool:
+    """Whether there is no NaN and no infinity, without a copy of the tensor as `isfinite` makes one."""
+    return not tensor.numel() or all(limit.isfinite().item() for limit in tensor.aminmax())
 
 
 def load_weights(model: "Transformer", path: Path) -> None:
