@@ -316,3 +316,18 @@ def test_real_files(path: Path, tmp_path: Path) -> None:
     accepted(result, tmp_path)
     again = po.read(tmp_path / "checked.po", request) if shutil.which("msgfmt") else document
     assert [unit.source for unit in again.units] == [unit.source for unit in units]
+
+
+def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.po"
+    path.write_text(
+        'msgid ""\nmsgstr ""\n\nmsgid "_File"\nmsgstr "서류(_F)"\n\nmsgid "Save &as..."\nmsgstr ""\n', "utf-8"
+    )
+    document = po.read(path, Request("en", "ko"))
+    assert [unit.source.text for unit in document.units] == ["File", "Save as..."]
+    assert [unit.existing and unit.existing.text for unit in document.units] == ["서류", None]
+    with (tmp_path / "ko.po").open("wb") as file:
+        po.write(document, [InlineText("파일"), InlineText("다른 이름으로 저장...")], Request("en", "ko"), file)
+    written = (tmp_path / "ko.po").read_text("utf-8")
+    assert 'msgstr "파일(_F)"' in written
+    assert 'msgstr "다른 이름으로 저장(&A)..."' in written

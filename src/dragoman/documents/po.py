@@ -2,7 +2,8 @@
 
 Only the `msgstr` of a message whose translation changes is written again, in the wrapping of the file. The header names
 the target language and its plural rule. A fuzzy message counts as not translated: with `update` it is translated again.
-A translation of a format string that lost a directive is fuzzy, so that no program uses it before a person looked.
+A translation of a format string that lost a directive is fuzzy, so that no program uses it before a person looked. The
+mark of an accelerator key (`_File`) is not translated, but set again.
 """
 
 import re
@@ -21,6 +22,7 @@ from dragoman.documents.po_lines import Layout, Message, layout, messages
 from dragoman.documents.po_plurals import Plurals
 from dragoman.documents.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
+from dragoman.text.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
 from dragoman.text.inline import InlineText
 
 _CHARSET = re.compile(rb'^(?:msgstr[ \t]*)?"[^"\n]*\bcharset=([\w.:-]+)', re.MULTILINE)
@@ -37,6 +39,16 @@ class _Slot:
     entry: polib.POEntry
     source: str
     forms: tuple[int | None, ...]
+
+    @property
+    def accelerator(self) -> Accelerator | None:
+        """That of its source, if it is the label of a menu or a button."""
+        return find_accelerator(self.source.strip())
+
+    @property
+    def text(self) -> str:
+        """What is translated."""
+        return self.accelerator.text if self.accelerator else self.source.strip()
 
     def existing(self, form: int | None) -> str:
         """The translation that a form has."""
@@ -132,7 +144,9 @@ def _slots(message: Message, entry: polib.POEntry, rule: Plurals, update: bool) 
 def _unit(slot: _Slot) -> Unit:
     entry = slot.entry
     existing = next((text for form in reversed(slot.forms) if (text := slot.existing(form).strip())), None)
-    source = numbered(slot.source.strip(), entry.flags)
+    source = numbered(slot.text, entry.flags)
+    if existing and slot.accelerator:
+        existing = without_accelerator(existing)
     return Unit(
         InlineText(source, protected=directives(source, entry.flags)),
         f"line {slot.message.line}",
@@ -183,6 +197,8 @@ def _texts(slot: _Slot, unit: Unit, text: str, update: bool) -> dict[int | None,
     kept = update and not slot.entry.fuzzy
     same = unit.existing is not None and unit.existing.text == text
     text = unnumbered(text, slot.entry.flags, slot.source)
+    if slot.accelerator:
+        text = with_accelerator(text, slot.accelerator)
     return {form: before + text + after for form in slot.forms if not (slot.existing(form) and (kept or same))}
 
 
@@ -209,7 +225,7 @@ def _message_splices(slot: _Slot, texts: dict[int | None, str], skeleton: _Skele
 
 def _similar_splices(slot: _Slot, text: str, newline: str, request: Request) -> list[Splice]:
     """Comments for the translator: translations of similar sources, as `# 83 %: source → translation`."""
-    found = request.similar(slot.source.strip())
+    found = request.similar(slot.text)
     if not found:
         return []
     at = min([slot.message.fields[0].begin, *(begin for begin, _ in slot.message.comments)])

@@ -1,0 +1,82 @@
+"""Accelerator keys of menus and buttons: `_File`, `E&xit`, `~Save`, `파일(_F)`. Pure functions, for any language.
+
+Input: a label. Output: the label without its mark, and how to set one in its translation: in scripts with capitals
+before the same letter of the translation, or before its first; in others in parentheses behind it, as Korean and
+Japanese programs do.
+"""
+
+import re
+from dataclasses import dataclass
+
+MARKS = "_&~"
+# Longer texts are sentences, in which a mark is more often something else.
+LONGEST = 80
+_BEHIND = re.compile(r"\s?\(([_&~])([A-Za-z0-9])\)")
+_ENTITY = re.compile(r"&(?:#\w{1,8}|[A-Za-z]\w{0,31});")
+# What follows a label: `Open…`, `Name:`.
+_ENDING = re.compile(r"[\s.…:：。]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A label, its text without the mark, the mark and the key."""
+
+    label: str
+    text: str
+    mark: str
+    key: str
+
+
+def find_accelerator(label: str) -> Accelerator | None:
+    """The accelerator of a label; None if it has none, or several marks, or its mark is more likely something else."""
+    if len(label) > LONGEST:
+        return None
+    behind = list(_BEHIND.finditer(label))
+    if len(behind) == 1 and sum(map(label.count, MARKS)) == 1:
+        match = behind[0]
+        return Accelerator(label, label[: match.start()] + label[match.end() :], match[1], match[2])
+    for mark in MARKS:
+        if label.count(mark) == 1 and _is_set(label, label.index(mark)):
+            at = label.index(mark)
+            return Accelerator(label, label[:at] + label[at + 1 :], mark, label[at + 1])
+    return None
+
+
+def _is_set(label: str, at: int) -> bool:
+    """Whether the mark at a position sets a key: before a word, or before a small letter in a word with a capital."""
+    before, after = label[:at], label[at + 1 :]
+    if not after[:1].isalpha() or _ENTITY.match(label, at):
+        return False
+    word = re.search(r"\w*\Z", before)
+    if word and word[0]:
+        return word[0][0].isupper() and word[0].isalpha() and after[0].islower()
+    name = re.match(r"\w+", after)
+    is_identifier = before == "" and name is not None and len(name[0]) == len(after) and after.islower()
+    return before[-1:] in ("", " ", "(", "[", '"', "/") and not is_identifier
+
+
+def with_accelerator(translation: str, source: Accelerator) -> str:
+    """The translation of the text of a label, with the key of the source."""
+    if translation == source.text:
+        return source.label
+    letters = [letter for letter in translation if letter.isalpha()]
+    if not letters:
+        return translation
+    if not all(map(_has_case, letters)):
+        ending = _ENDING.search(translation)
+        at = ending.start() if ending else len(translation)
+        return f"{translation[:at]}({source.mark}{source.key.upper()}){translation[at:]}"
+    key = re.escape(source.key)
+    found = re.search(rf"\b{key}", translation, re.IGNORECASE) or re.search(key, translation, re.IGNORECASE)
+    at = found.start() if found else translation.index(letters[0])
+    return f"{translation[:at]}{source.mark}{translation[at:]}"
+
+
+def without_accelerator(translation: str) -> str:
+    """A translation that has an accelerator, without it."""
+    found = find_accelerator(translation)
+    return found.text if found else translation
+
+
+def _has_case(letter: str) -> bool:
+    return letter.lower() != letter.upper()
