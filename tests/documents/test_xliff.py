@@ -1,5 +1,6 @@
 """XLIFF: targets with the inline codes of their sources, nothing else changed."""
 
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -192,3 +193,38 @@ def test_a_translation_keeps_the_codes_at_its_edges(tmp_path: Path) -> None:
     again = next(iter(opened(tmp_path, result).units)).existing
     assert again
     assert (again.text, [code.kind for code in again.codes]) == ("{name} 키 입", ["open", "close"])
+
+
+@pytest.mark.parametrize(
+    ("version", "source", "expected"),
+    [
+        (
+            "1.2",
+            'a <bx id="1" rid="7"/>b <g id="2">c<ex id="3" rid="7"/> d</g> e',
+            '<bx id="1" rid="7"/>A <g id="2">B</g> C<ex id="3" rid="7"/> D',
+        ),
+        (
+            "2.0",
+            'a <sc id="1"/>b <pc id="2">c<ec id="3" startRef="1"/> d</pc> e',
+            '<sc id="1"/>A <pc id="2">B</pc> C<ec id="3" startRef="1"/> D',
+        ),
+    ],
+)
+def test_halves_of_pairs_that_overlap_keep_their_order(
+    tmp_path: Path, version: str, source: str, expected: str
+) -> None:
+    inside = f"<source>{source}</source>"
+    inside = (
+        f'<trans-unit id="a">{inside}</trans-unit>'
+        if version == "1.2"
+        else f"<unit id='a'><segment>{inside}</segment></unit>"
+    )
+    body = f"<file original='a' source-language='en' id='f'><body>{inside}</body></file>"
+    body = body if version == "1.2" else body.replace("<body>", "").replace("</body>", "")
+    document = opened(tmp_path, f'<xliff version="{version}" srcLang="en">{body}</xliff>')
+    [unit] = document.units
+    begin, end = [code for code in unit.source.codes if code.kind == "alone"]
+    pair = [code for code in unit.source.codes if code.kind != "alone"]
+    moved = (replace(end, position=0), *(replace(code, position=at) for code, at in zip(pair, (2, 3), strict=True)))
+    new = written(document, [InlineText("A B C D", (*moved, replace(begin, position=5)))])
+    assert f">{expected}</target>" in new

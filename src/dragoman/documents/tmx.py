@@ -13,7 +13,7 @@ from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
-from dragoman.documents.xliff_codes import role
+from dragoman.documents.xliff_codes import begins_before_ends, role
 from dragoman.documents.xml_elements import Element, plain_text, read_elements
 from dragoman.documents.xml_runs import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml_text import escape, writable
@@ -91,7 +91,11 @@ def _variant(decoded: Decoded, entry: _Entry, texts: list[InlineText], target: s
         return escape(writable(part), decoded.encoding)
 
     inside = [
-        Splice(piece.begin, piece.end, written(piece, translation, write_text, source_of(text)))
+        Splice(
+            piece.begin,
+            piece.end,
+            written(piece, begins_before_ends(piece, translation, source_of(text)), write_text, source_of(text)),
+        )
         for piece, translation in zip(entry.pieces, texts, strict=True)
     ]
     body = applied(text, segment.opened, segment.closing, inside)

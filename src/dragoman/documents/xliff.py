@@ -14,7 +14,7 @@ from dragoman.documents.limits import length_limit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
-from dragoman.documents.xliff_codes import VERSIONS, Version, allowed_length, role
+from dragoman.documents.xliff_codes import VERSIONS, Version, allowed_length, begins_before_ends, role
 from dragoman.documents.xml_elements import Element, plain_text, read_elements, tag_name, with_attribute
 from dragoman.documents.xml_runs import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml_text import escape, writable
@@ -196,12 +196,8 @@ def _entry_splices(
             continue
         for piece, each in zip(part.pieces, given, strict=True):
             if each is not None:
-                new = written(
-                    piece,
-                    each,
-                    lambda part: escape(writable(part), encoding),
-                    source_of(text),
-                )
+                ordered = begins_before_ends(piece, each, source_of(text))
+                new = written(piece, ordered, lambda part: escape(writable(part), encoding), source_of(text))
                 inside.append(Splice(piece.begin, piece.end, new))
     body = applied(text, entry.source.opened, entry.source.closing, inside)
     state = version.marked if request.mark else version.translated

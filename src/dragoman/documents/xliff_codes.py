@@ -1,10 +1,13 @@
 """What the elements and attributes of XLIFF 1.2 and 2.x mean: inline codes, states, limits of length."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from dragoman.documents.runs import Piece
 from dragoman.documents.xml_elements import Element
 from dragoman.documents.xml_runs import Role
+from dragoman.text.inline import InlineText
 
 _SIZE = "urn:oasis:names:tc:xliff:sizerestriction:2.0 sizeRestriction"
 
@@ -62,6 +65,34 @@ def role(element: Element) -> tuple[Role, str]:
         found = next((element.attributes[key] for key in keys if key in element.attributes), "")
         return kind, f"{_FAMILY[name]}{found}-"
     return "alone", name
+
+
+def begins_before_ends(piece: Piece, translation: InlineText, source: Callable[[int, int], str]) -> InlineText:
+    """A translation whose halves of overlapping pairs are in the order of the source: `<bx/>` before its `<ex/>`.
+
+    Halves that overlap are codes of their own to the placement; two that came out in the wrong order change places.
+    """
+    codes, places = list(translation.codes), dict[tuple[str, Role], int]()
+    for number, code in enumerate(codes):
+        if code.kind == "alone" and (half := _half(source(*piece.codes[code.kind, code.name]))):
+            places[half] = number
+    for (pair, kind), begin in places.items():
+        end = places.get((pair, "close"), begin)
+        if kind == "open" and end < begin:
+            one, other = codes[begin], codes[end]
+            codes[begin], codes[end] = replace(other, position=one.position), replace(one, position=other.position)
+    return replace(translation, codes=tuple(codes))
+
+
+def _half(tag: str) -> tuple[str, Role] | None:
+    """The pair that a tag is a half of, and which half; None for another tag."""
+    match = re.match(r"<(?:[\w.-]+:)?(\w+)", tag)
+    if not match or match[1] not in _HALVES:
+        return None
+    attributes = dict(re.findall(r"""([\w:.-]+)\s*=\s*["']([^"']*)["']""", tag.partition(">")[0]))
+    kind, keys = _HALVES[match[1]]
+    found = next((attributes[key] for key in keys if key in attributes), None)
+    return None if found is None else (f"{_FAMILY[match[1]]}{found}", kind)
 
 
 def allowed_length(element: Element) -> int | None:
