@@ -26,10 +26,11 @@ PATTERNS = (
     r"equivalence/test_parity_options\.py::test_both_engines_find_the_same\[(?!.*-0-whole|(min_l|beam).*-0-prefixed).*",
     r"equivalence/test_parity_options\.py::test_both_engines_find_the_same_under_several_keys\[[2-5]\]",
     r"equivalence/test_parity_options\.py::test_both_engines_find_the_same_with_a_trained_model.*",
-    r"equivalence/test_parity_options\.py::test_an_export_that_forgets_a_rule_is_not_verified\[(?!min_length).*",
+    r"equivalence/test_parity_options\.py::test_an_export_that_forgets_a_rule_is_not_verified.*",
     r"equivalence/test_parity_options\.py::test_with_a_shortlist_a_sentence_is_the_same_in_any_batch.*torch.*",
     # torchrun.
     r"equivalence/test_processes\.py::test_(a_run_saved|two_processes_train|after_a_killed|a_slow_process|a_full_disk|when_memory).*",
+    r"equivalence/test_processes\.py::test_a_loss_that_is_no_number_in_one_process_names_it",
     r"journey/test_torchrun\.py::(?!test_the_files_that_start_it).*",
     # A browser: the quick suite opens the page once.
     r"journey/test_look\.py::(?!test_printed_it_has_every_view).*",
@@ -37,10 +38,11 @@ PATTERNS = (
     r"cli/test_lora\.py::test_it_resumes_exactly_and_needs_the_same_base\[more1\]",
     # Language tokens in both engines are in equivalence/test_languages.py, kept in the quick suite.
     r"cli/test_languages\.py::test_its_export_is_verified_with_both_pairs_and_translates_both_ways",
-    r"cli/test_translate_files\.py::test_an_interrupted_translation_is_continued_to_the_same_bytes\[9\]",
+    # A killed translation of a document is continued in tests/workflows/test_documents.py, in the quick suite.
+    r"cli/test_translate_files\.py::test_an_interrupted_translation_is_continued_to_the_same_bytes.*",
     # Processes of their own.
     r"journey/test_kill\.py::test_a_run_killed_twice_while_it_writes_ends_with_the_bytes_of_one_that_was_not",
-    r"cli/test_main\.py::test_data_and_talk_are_utf8_whatever_the_terminal_says\[(?!plain-cp949|json-ascii).*",
+    r"cli/test_main\.py::test_data_and_talk_are_utf8_whatever_the_terminal_says\[(?!plain-cp949).*",
     r"cli/test_train\.py::test_a_stopped_run_goes_on_to_the_very_same_weights\[in update (3|6).*",
     r"cli/test_bit_flips\.py::test_whatever_is_damaged.*\[(?!\d\]|1\d\]).*",
     r"cli/test_examples\.py::test_finetune_imported",
@@ -53,7 +55,9 @@ PATTERNS = (
     r"data/test_clean\.py::test_a_local_cluster.*",
     # Long texts and long trainings.
     r"cli/test_estimate\.py::test_what_a_run_chose_is_reported_stored_and_kept",
-    r"cli/test_translate_in_the_long_run\.py::test_a_megabyte_on_a_line_is_a_line\[(?!'the red dog).*",
+    r"cli/test_translate_in_the_long_run\.py::test_a_megabyte_on_a_line_is_a_line.*",
+    r"test_translator_safety\.py::test_memory_does_not_grow_with_the_lines_of_a_stream",
+    r"test_runtime\.py::test_kernel_caches_forget_past_shapes",
     r"text/test_segment\.py::test_a_megabyte_on_a_line_is_cut_in_seconds\[(?!'ab\. ').*",
     r"shortlist/test_shortlist\.py::test_a_trained_model_teaches_its_dictionary",
     r"engine/test_threads\.py::.*'exact': True.*",
