@@ -17,6 +17,7 @@ from dragoman.cli import (  # noqa: F401 - they register themselves
     installed_verbs,
     memory_verbs,
     model_verbs,
+    serve_verb,
     translate_verb,
     verbs,
 )
@@ -35,6 +36,9 @@ LONGEST_NAME = 1000
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
 EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping"), "train") | {"ray": "ray"}
+EXTRAS |= dict.fromkeys(
+    ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart", "multipart"), "serve"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

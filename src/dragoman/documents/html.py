@@ -25,7 +25,11 @@ _WIDER = {"euc_kr": "cp949", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312":
 
 def read(path: Path, request: Request) -> Document:
     """The units of an HTML file, in its own character encoding."""
-    content = path.read_bytes()
+    return parse(path, path.read_bytes())
+
+
+def parse(path: Path, content: bytes) -> Document:
+    """The same of the content of a file; `path` is for errors."""
     decoded = decode(path, content, _encoding(path, content[:2048]))
     found = found_in(decoded.text)
     lines = Lines.of(decoded.text)

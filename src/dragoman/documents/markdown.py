@@ -52,7 +52,12 @@ class _Found:
 
 def read(path: Path, request: Request) -> Document:
     """The units of a Markdown file."""
-    decoded = decode(path, path.read_bytes())
+    return parse(path, path.read_bytes())
+
+
+def parse(path: Path, content: bytes) -> Document:
+    """The same of the content of a file; `path` is for errors."""
+    decoded = decode(path, content)
     found = _found(decoded.text)
     lines = Lines.of(decoded.text)
     units = [Unit(each.inline, f"line {lines.at(each.begin)}", each.where) for each in found.pieces]

@@ -34,11 +34,20 @@ def detect_language(text: str) -> tuple[str, float]:
 
 def identify(text: str) -> tuple[str, float]:
     """The same by the model alone, for text in a script of many languages."""
-    line = " ".join(text[: 4 * _MODEL_READS].split())[:_MODEL_READS].encode("utf-8", "replace").decode()
-    labels, probabilities = _model().predict(line.lower() if line.isupper() else line)
+    labels, probabilities = _model().predict(_line_of(text))
     if not labels:
         return "und", 0.0
     return primary_language(labels[0].removeprefix("__label__")), min(float(probabilities[0]), 1.0)
+
+
+def language_probabilities(text: str) -> dict[str, float]:
+    """By primary subtag, what the model alone thinks of every language that it knows."""
+    labels, probabilities = _model().predict(_line_of(text), k=-1, threshold=-1.0)
+    found: dict[str, float] = {}
+    for label, probability in zip(labels, probabilities, strict=True):
+        tag = primary_language(label.removeprefix("__label__"))
+        found[tag] = found.get(tag, 0.0) + max(float(probability), 0.0)
+    return found
 
 
 @cache
@@ -52,6 +61,12 @@ def primary_language(tag: str) -> str:
     """The primary subtag of a BCP-47 tag, with one name for languages that have two: "iw" is "he"."""
     language = tag.replace("_", "-").split("-")[0].lower()
     return _SAME.get(language, language)
+
+
+def _line_of(text: str) -> str:
+    """What the model reads of a text: one line, not in capitals."""
+    line = " ".join(text[: 4 * _MODEL_READS].split())[:_MODEL_READS].encode("utf-8", "replace").decode()
+    return line.lower() if line.isupper() else line
 
 
 @cache

@@ -153,9 +153,7 @@ class DocumentWork:
 
     def _is_translatable(self, unit: Unit) -> bool:
         """Whether a unit has letters, and not only those of the target language where it has letters of its own."""
-        shares = script_shares(_visible(unit.source))
-        source, target = self._scripts
-        return bool(shares) and not (source and target and shares.keys() <= target - source)
+        return is_translatable(unit, *self._scripts)
 
     def _limit(self, unit: Unit) -> int | None:
         return min((limit for limit in (unit.max_length, self.max_chars) if limit is not None), default=None)
@@ -253,6 +251,12 @@ def _with_earlier(job: Job, units: Iterable[Unit]) -> Iterator[tuple[Unit, Inlin
         found, source = job.earlier.get(key), unit.source
         is_translation = found and found.text != source.text and found.counted_codes == source.counted_codes
         yield unit, found if is_translation else None
+
+
+def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) -> bool:
+    """The same, for languages that are written in these scripts."""
+    shares = script_shares(_visible(unit.source))
+    return bool(shares) and not (source and target and shares.keys() <= target - source)
 
 
 def _visible(inline: InlineText) -> str:

@@ -1,0 +1,29 @@
+"""`dragoman serve`: the service on a port, with one line of log per request on stderr."""
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.cli.console import say
+from dragoman.serve.models import Models
+from dragoman.serve.run import Address, serve
+from dragoman.serve.service import Limits, Service
+
+
+def run_serve(models: Sequence[Path], address: Address, limits: Limits, threads: int | None, exact: bool) -> None:
+    """Serve until a signal stops it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log = logging.getLogger("dragoman.serve")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    served = Models(models, threads, exact)
+    names = ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in served.models.values())
+
+    def announce(url: str) -> None:
+        say(f"Serving {names}")
+        say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
+
+    serve(Service(served, limits), address, announce)
+    say("stopped; every accepted request was answered")

@@ -1,0 +1,44 @@
+"""`dragoman serve`: its arguments and help. Heavy imports happen inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.arguments import MODEL_HELP, Threads, app
+
+
+@app.command()
+def serve(
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help=f"{MODEL_HELP} May be given several times. Default: the bundled models."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; that of this machine alone unless given.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 is any free one.")] = 8080,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A host name by which the service may be asked.")
+    ] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Allow --host of a network although there are no keys.")
+    ] = False,
+    threads: Threads = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Bit-identical in any batch, but slower: decode.exact.")
+    ] = False,
+    max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256,
+    max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
+) -> None:
+    """Serve translations over HTTP, on this machine alone unless --host is given.
+
+    Its own interface is under /v1, see /docs; programs that speak LibreTranslate use it unchanged.
+    """
+    from dragoman.cli.serve import run_serve
+    from dragoman.serve.run import Address
+    from dragoman.serve.service import Limits
+
+    limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
+    run_serve(models or [], Address(host, port, allow_host or [], no_auth), limits, threads, exact)

@@ -1,0 +1,13 @@
+"""The translation service: HTTP ↔ `Translator`.
+
+The path of a request, down and back:
+
+    native, libretranslate    a dialect: HTTP → `TextRequest` → its own answer
+    service                   admission, deadline, a thread for each request; a client that leaves cancels
+    text                      `TextRequest` → languages, model, lines → `Translator.translate` → `TextAnswer`
+    engine                    an `Engine` for one request: what it is asked goes to the batcher
+    batcher, fair             the sentences of all requests in common batches → the engine of the model
+
+Above the batcher a request is translated as offline, by the same code, and an engine finds the same for a sentence in
+any batch. So the service answers what `Translator.translate` returns. No torch.
+"""

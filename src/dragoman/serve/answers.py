@@ -1,0 +1,22 @@
+"""Problems as each dialect writes errors: RFC 9457, LibreTranslate's `error`, by the path of the request."""
+
+from starlette.responses import JSONResponse
+
+from dragoman.serve import libretranslate
+from dragoman.serve.problems import MEDIA_TYPE, Problem
+
+
+def dialect_of(path: str) -> str:
+    """`native`, `libretranslate`, or `other` for what belongs to no dialect."""
+    if path.startswith("/v1/"):
+        return "native"
+    own = any(path == one or path.startswith(f"{one}/") for one in libretranslate.PATHS)
+    return "libretranslate" if own else "other"
+
+
+def error_response(path: str, problem: Problem, request_id: str = "") -> JSONResponse:
+    """The answer for a problem."""
+    if dialect_of(path) == "libretranslate":
+        return JSONResponse({"error": problem.detail}, problem.status, problem.headers)
+    instance = f"urn:dragoman:request:{request_id}" if request_id else ""
+    return JSONResponse(problem.body(instance), problem.status, problem.headers, MEDIA_TYPE)

@@ -1,0 +1,111 @@
+"""The application: routers, errors, health, metrics, the description of its interface. No global state."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp
+
+from dragoman import __version__
+from dragoman.errors import DragomanError
+from dragoman.serve import libretranslate, native
+from dragoman.serve.answers import error_response
+from dragoman.serve.guard import Guard
+from dragoman.serve.problems import Problem, malformed, problem_of
+from dragoman.serve.reference import reference_page
+from dragoman.serve.service import Service
+
+LOCAL_NAMES = frozenset(("localhost",))
+
+
+def make_app(
+    service: Service, hosts: Collection[str] = LOCAL_NAMES, on_failure: Callable[[DragomanError], None] | None = None
+) -> ASGIApp:
+    """The application of a service, for requests to these host names and to addresses.
+
+    When it starts, a golden sentence is translated; `on_failure` receives the error if the model cannot.
+    """
+    app = FastAPI(
+        title="Dragoman",
+        version=__version__,
+        description="A private translation service.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(service, on_failure),
+        telemetry={"auto_configure": False, "logs": False},
+    )
+    app.state.service = service
+    app.include_router(native.router)
+    app.include_router(libretranslate.router)
+    _add_errors(app)
+    _add_operations(app, service)
+    return Guard(app, service.metrics, {name.lower() for name in hosts}, service.limits.body_bytes)
+
+
+def _lifespan(
+    service: Service, on_failure: Callable[[DragomanError], None] | None
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async def start() -> None:
+            try:
+                await service.start()
+            except DragomanError as error:
+                if on_failure is None:
+                    raise
+                on_failure(error)
+
+        starting = asyncio.create_task(start())
+        yield
+        starting.cancel()
+        await asyncio.to_thread(service.close)
+
+    return lifespan
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Every error becomes a problem, which the dialect of its path writes."""
+
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        return error_response(request.url.path, _problem(request, error), request.state.request_id)
+
+    for kind in (Problem, DragomanError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answer)
+
+
+def _problem(request: Request, error: Exception) -> Problem:
+    if isinstance(error, HTTPException):
+        what = f"{request.method} {request.url.path[:100]}"
+        detail = {404: f"{what}: there is nothing here; see /docs", 405: f"{what}: another method is needed; see /docs"}
+        return Problem(error.status_code, "http", str(error.detail), detail.get(error.status_code, str(error.detail)))
+    if isinstance(error, RequestValidationError):
+        return malformed("the request is not as /docs describes it")
+    return problem_of(error)
+
+
+def _add_operations(app: FastAPI, service: Service) -> None:
+    @app.get("/healthz", tags=["operations"])
+    async def healthz() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["operations"], responses={503: {"description": "Not yet, or no longer"}})
+    async def readyz() -> Response:
+        """A golden sentence was translated, and the service is not about to stop."""
+        status = "draining" if service.draining else "ready" if service.ready else "starting"
+        return JSONResponse({"status": status}, 200 if status == "ready" else 503)
+
+    @app.get("/metrics", tags=["operations"])
+    async def metrics() -> Response:
+        """For Prometheus."""
+        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        """The interface, for people."""
+        return HTMLResponse(reference_page(app.openapi()))

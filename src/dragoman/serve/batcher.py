@@ -1,0 +1,183 @@
+"""The sentences of all requests → common batches → engines. Threads: an engine's call blocks, without Python's lock.
+
+A free worker takes what waits, at once: nobody waits while nothing is searched. Only where another worker searches
+already does a small batch wait for more, for `max_wait` seconds. What an engine has started cannot be recalled, so a
+batch is small (`budget` tokens), and everything that waits is here, where it can be cancelled. If a batch fails, each
+of its calls is searched alone, and only those at fault fail.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dragoman.serve.fair import Call, FairQueue, Part
+from dragoman.serve.ticket import Ticket
+
+# Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
+FIRST_RATE, SMOOTHING = 2000.0, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """A batch that was searched."""
+
+    sentences: int
+    tokens: int
+    calls: int
+    seconds: float
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A call and its results so far; `left` jobs have none yet."""
+
+    call: Call
+    left: int
+    results: list[Any]
+    added: float = field(default_factory=time.monotonic)
+    error: BaseException | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Batcher:
+    """`workers` threads that search batches of about `budget` tokens. `on_batch` and `on_queued` report to metrics."""
+
+    def __init__(
+        self,
+        workers: int = 2,
+        budget: int = 1024,
+        max_wait: float = 0.002,
+        on_batch: Callable[[BatchReport], None] = lambda report: None,
+        on_queued: Callable[[float], None] = lambda seconds: None,
+    ) -> None:
+        self.budget, self.max_wait = budget, max_wait
+        self.on_batch, self.on_queued = on_batch, on_queued
+        self.tokens_per_second = FIRST_RATE
+        self._queue, self._waiting = FairQueue(), dict[Call, _Waiting]()
+        self._changed = threading.Condition()
+        self._running, self._closing, self._workers = 0, False, workers
+        threads = (threading.Thread(target=self._work, name=f"batch-{n}", daemon=True) for n in range(workers))
+        self._threads = list(threads)
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that wait."""
+        return self._queue.tokens
+
+    def search(
+        self,
+        ticket: Ticket,
+        group: Hashable,
+        jobs: Sequence[Any],
+        sizes: Sequence[int],
+        work: Callable[[Sequence[Any]], Sequence[Any]],
+        whole: bool = False,
+    ) -> list[Any]:
+        """`work(jobs)`, in batches with the jobs of other calls of the `group`; blocks the calling thread.
+
+        Raises Cancelled and Expired, and what `work` raises for these jobs.
+        """
+        ticket.check()
+        if not jobs:
+            return []
+        call = Call(ticket, group, sizes, work, jobs, whole)
+        waiting = _Waiting(call, len(jobs), [None] * len(jobs))
+        with self._changed:
+            self._queue.add(call)
+            self._waiting[call] = waiting
+            self._changed.notify()
+        ticket.on_cancel(waiting.done.set)
+        try:
+            if not ticket.is_cancelled:
+                waiting.done.wait(ticket.remaining)
+        finally:
+            ticket.on_cancel(None)
+            with self._changed:
+                self._queue.remove(call)
+                del self._waiting[call]
+        if waiting.error:
+            raise waiting.error
+        if waiting.left:
+            ticket.check()
+        assert not waiting.left, "a call ended without its results"
+        return waiting.results
+
+    def close(self) -> None:
+        """End the workers after what they search now; call it when no request is open."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while parts := self._next():
+            started = time.monotonic()
+            try:
+                self._search(parts)
+            finally:
+                self._report(parts, started)
+
+    def _next(self) -> list[Part]:
+        """The next batch, when there is one; empty at the end."""
+        with self._changed:
+            while not self._queue and not self._closing:
+                self._changed.wait()
+            if self._running and self.max_wait and self._queue.tokens < self.budget:
+                self._changed.wait_for(lambda: self._queue.tokens >= self.budget, self.max_wait)
+            if not self._queue and not self._closing:
+                return self._next()
+            parts = self._queue.take(self.budget)
+            self._running += bool(parts)
+            now = time.monotonic()
+            for part in parts:
+                if part.begin == 0:
+                    self.on_queued(now - self._waiting[part.call].added)
+            return parts
+
+    def _search(self, parts: Sequence[Part]) -> None:
+        jobs = [job for part in parts for job in part.call.jobs[part.begin : part.end]]
+        try:
+            results = list(parts[0].call.work(jobs))
+            assert len(results) == len(jobs), "an engine returned another number of results"
+        except BaseException as error:
+            if len(parts) == 1:
+                self._fail(parts[0], error)
+            else:
+                for part in parts:
+                    self._search([part])
+            return
+        begin = 0
+        for part in parts:
+            size = part.end - part.begin
+            self._finish(part, results[begin : begin + size])
+            begin += size
+
+    def _finish(self, part: Part, results: Sequence[Any]) -> None:
+        with self._changed:
+            if waiting := self._waiting.get(part.call):
+                waiting.results[part.begin : part.end] = results
+                waiting.left -= len(results)
+                if not waiting.left:
+                    waiting.done.set()
+
+    def _fail(self, part: Part, error: BaseException) -> None:
+        with self._changed:
+            self._queue.remove(part.call)
+            if waiting := self._waiting.get(part.call):
+                waiting.error = error
+                waiting.done.set()
+
+    def _report(self, parts: Sequence[Part], started: float) -> None:
+        tokens = sum(sum(part.call.sizes[part.begin : part.end]) for part in parts)
+        seconds = time.monotonic() - started
+        rate = self._workers * tokens / max(seconds, 1e-6)
+        with self._changed:
+            self._running -= 1
+            self.tokens_per_second += SMOOTHING * (rate - self.tokens_per_second)
+        sentences = sum(part.end - part.begin for part in parts)
+        self.on_batch(BatchReport(sentences, tokens, len({part.call for part in parts}), seconds))

@@ -1,0 +1,65 @@
+"""The engine of one request: what its translator asks goes to the batcher, which asks the engine of the model."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeVar
+
+from dragoman.config import DecodeConfig
+from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Engine, Ids
+from dragoman.serve.batcher import Batcher
+from dragoman.serve.ticket import Ticket
+from dragoman.text.marks import NO_MARKS, Marks
+from dragoman.translator import Translator
+
+_Search = tuple[Ids, Ids, Marks]
+_Pair = tuple[Ids, Ids, Marks]
+Batched = TypeVar("Batched")
+
+
+class SharedEngine:
+    """An `Engine` whose calls are batched with those of other requests."""
+
+    def __init__(self, engine: Engine, batcher: Batcher, ticket: Ticket) -> None:
+        self.engine, self.batcher, self.ticket = engine, batcher, ticket
+
+    def translate(
+        self,
+        sources: Sequence[Ids],
+        options: DecodeConfig,
+        target_prefixes: Sequence[Ids] | None = None,
+        marks: Sequence[Marks] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """See `Engine.translate`. Samples depend on the other sentences of a call, which is then a batch by itself."""
+        prefixes, own = target_prefixes or [()] * len(sources), marks or [NO_MARKS] * len(sources)
+        jobs = list(zip(sources, prefixes, own, strict=True))
+        group = (id(self.engine), "translate", type(options), options)
+        work = partial(_translate, self.engine, options)
+        sizes = [len(source) for source in sources]
+        return self.batcher.search(self.ticket, group, jobs, sizes, work, whole=options.method != "beam")
+
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[list[float]]:
+        """See `Engine.score`."""
+        jobs = list(zip(sources, targets, marks or [NO_MARKS] * len(sources), strict=True))
+        sizes = [max(len(source), len(target)) for source, target, _ in jobs]
+        work = partial(_score, self.engine)
+        return self.batcher.search(self.ticket, (id(self.engine), "score"), jobs, sizes, work)
+
+
+def _translate(engine: Engine, options: DecodeConfig, jobs: Sequence[_Search]) -> list[list[Hypothesis]]:
+    sources, prefixes, marks = zip(*jobs, strict=True)
+    return engine.translate(sources, options, prefixes if any(prefixes) else None, marks if any(marks) else None)
+
+
+def _score(engine: Engine, jobs: Sequence[_Pair]) -> list[list[float]]:
+    sources, targets, marks = zip(*jobs, strict=True)
+    return engine.score(sources, targets, marks if any(marks) else None)
+
+
+def for_request(translator: Translator, batcher: Batcher, ticket: Ticket) -> Translator:
+    """The translator, with the engine of one request."""
+    other = object.__new__(Translator)
+    other.__dict__.update(translator.__dict__, engine=SharedEngine(translator.engine, batcher, ticket))
+    return other

@@ -1,0 +1,175 @@
+"""The native dialect, `/v1`: JSON in, JSON or server-sent events out, errors as RFC 9457."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from dragoman.serve.body import json_object, validated
+from dragoman.serve.detect import detect
+from dragoman.serve.http import departure_of, sender_of, service_of
+from dragoman.serve.languages import language_name
+from dragoman.serve.problems import MEDIA_TYPE, malformed, problem_of
+from dragoman.serve.schema import (
+    DetectAnswer,
+    DetectBody,
+    Detected,
+    LanguageOf,
+    LanguagesAnswer,
+    LinkSpans,
+    ModelOf,
+    ModelsAnswer,
+    PairOf,
+    ProblemBody,
+    Sentence,
+    StreamEnd,
+    TermUse,
+    TranslateAnswer,
+    TranslateBody,
+    Translated,
+    Warned,
+)
+from dragoman.serve.service import check_size
+from dragoman.serve.stream import StreamedSentence
+from dragoman.serve.text import TextAnswer, TextRequest, choose
+from dragoman.translation import Flag
+
+_PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
+EVENTS = "text/event-stream"
+
+router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
+
+
+def _takes(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of a request, for OpenAPI: it is read here, so that its errors are ours."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
+
+
+@router.post("/translate", openapi_extra=_takes(TranslateBody), response_model=TranslateAnswer)
+async def translate(request: Request) -> Response | TranslateAnswer:
+    """Translate a text or several; with `Accept: text/event-stream` as `/v1/translate/stream`."""
+    asked = _asked(await json_object(request))
+    if EVENTS in request.headers.get("accept", ""):
+        return _events(request, asked)
+    service = service_of(request)
+    check_size(asked, service.limits)
+    answers = await service.translate(asked, sender_of(request), departure_of(request))
+    return TranslateAnswer(translations=[_translated(one) for one in answers])
+
+
+@router.post("/translate/stream", openapi_extra=_takes(TranslateBody), response_class=StreamingResponse)
+async def translate_stream(request: Request) -> Response:
+    """Translate one plain text; each sentence is an event `sentence`, the whole an event `done`.
+
+    An error after the first sentence is an event `problem`.
+    """
+    return _events(request, _asked(await json_object(request)))
+
+
+@router.post("/detect", openapi_extra=_takes(DetectBody))
+async def detect_language(request: Request) -> DetectAnswer:
+    """The language of a text, among the source languages that are served."""
+    text = validated(DetectBody, await json_object(request)).text
+    service = service_of(request)
+    check_size(TextRequest([text]), service.limits)
+    found = await service.run(lambda: detect(text, service.models.sources))
+    return DetectAnswer(languages=[Detected(language=tag, probability=round(sure, 4)) for tag, sure in found])
+
+
+@router.get("/models")
+async def models(request: Request) -> ModelsAnswer:
+    """The models that are served, with their pairs of languages."""
+    return ModelsAnswer(
+        models=[
+            ModelOf(
+                name=one.name,
+                pairs=[PairOf(source=pair.source, target=pair.target) for pair in one.pairs],
+                license=one.license,
+                loaded=one.translator is not None,
+            )
+            for one in service_of(request).models.models.values()
+        ]
+    )
+
+
+@router.get("/languages")
+async def languages(request: Request) -> LanguagesAnswer:
+    """The source languages, and those that each is translated into."""
+    served = service_of(request).models
+    return LanguagesAnswer(
+        languages=[
+            LanguageOf(code=code, name=language_name(code), targets=served.targets_of(code)) for code in served.sources
+        ]
+    )
+
+
+def _asked(body: dict[str, Any]) -> TextRequest:
+    given = validated(TranslateBody, body)
+    texts = [given.text] if isinstance(given.text, str) else given.text
+    if given.format != "text" and (given.alternatives or given.alignment):
+        raise malformed(f"format: alternatives and alignment are only for plain text, not for {given.format}")
+    source = None if given.source in (None, "", "auto") else given.source
+    return TextRequest(
+        texts, source, given.target, given.model, given.format, given.glossary, given.alternatives, given.alignment
+    )
+
+
+def _translated(answer: TextAnswer) -> Translated:
+    return Translated(
+        text=answer.text,
+        source=answer.source,
+        target=answer.target,
+        model=answer.model,
+        detected=answer.detected,
+        alternatives=list(answer.alternatives),
+        warnings=_warned(answer.warnings),
+        terms=[TermUse(source=one.source, target=one.target, satisfied=one.satisfied) for one in answer.terms],
+        alignment=[
+            LinkSpans(source=(one.source.begin, one.source.end), target=(one.target.begin, one.target.end))
+            for one in answer.alignment
+        ],
+        normalised=answer.normalised,
+    )
+
+
+def _warned(flags: tuple[Flag, ...]) -> list[Warned]:
+    return [Warned(kind=flag.kind, text=flag.text) for flag in flags]
+
+
+def _events(request: Request, asked: TextRequest) -> Response:
+    """The answer as events. What can be refused is refused before it begins."""
+    service = service_of(request)
+    if len(asked.texts) != 1 or asked.format != "text" or asked.alternatives or asked.alignment:
+        raise malformed("a stream is of one plain text, without alternatives and alignment")
+    check_size(asked, service.limits)
+    choose(asked, service.models)
+    sentences = service.stream(asked, sender_of(request), departure_of(request))
+    return StreamingResponse(_written(sentences), media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
+
+
+async def _written(sentences: AsyncIterator[StreamedSentence]) -> AsyncIterator[str]:
+    whole, index = "", 0
+    try:
+        async for one in sentences:
+            whole += one.before + one.text
+            if one.source:
+                sentence = Sentence(
+                    index=index, before=one.before, source=one.source, text=one.text, warnings=_warned(one.warnings)
+                )
+                yield _event("sentence", sentence.model_dump())
+                index += 1
+            else:
+                source, target = one.pair
+                end = StreamEnd(text=whole, source=source, target=target, model=one.model, detected=one.detected)
+                yield _event("done", end.model_dump())
+    except Exception as error:  # the status has been sent
+        yield _event("problem", problem_of(error).body())
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

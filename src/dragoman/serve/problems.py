@@ -1,0 +1,74 @@
+"""What went wrong, as HTTP: a status, a short name for programs and a sentence for people; RFC 9457 for `/v1`.
+
+what a user can cause                  status
+UnknownModel                           404   names the models that there are
+UnknownLanguage, ConfigError           400   names the languages that there are
+DataError, a malformed body            400
+a body or a text that is too large     413
+QueueFull                              503   with Retry-After
+Expired                                504
+ResourceError                          507
+ModelError, anything unexpected        500   the log has the request's id
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.errors import ConfigError, DataError, ResourceError
+from dragoman.serve.models import UnknownModel
+from dragoman.serve.service import TooLarge
+from dragoman.serve.ticket import Cancelled, Expired, QueueFull
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(eq=False)
+class Problem(Exception):
+    """An answer that is an error; `kind` is for programs and never changes."""
+
+    status: int
+    kind: str
+    title: str
+    detail: str
+    retry_after: int | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Those of the answer."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+    def body(self, instance: str = "") -> dict[str, Any]:
+        """The fields of RFC 9457."""
+        found = {"type": f"urn:dragoman:problem:{self.kind}", "title": self.title, "status": self.status}
+        return {**found, "detail": self.detail, **({"instance": instance} if instance else {})}
+
+
+def too_large(detail: str) -> Problem:
+    """The request has more than is accepted."""
+    return Problem(413, "too-large", "The request is too large", detail)
+
+
+def malformed(detail: str) -> Problem:
+    """The body is not what it should be."""
+    return Problem(400, "malformed", "The request is malformed", detail)
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem that an error is; what is unexpected does not say more than that."""
+    text = " ".join(str(error).split())
+    for kinds, status, kind, title in (
+        (UnknownModel, 404, "unknown-model", "The model is not served"),
+        (TooLarge, 413, "too-large", "The request is too large"),
+        (Expired, 504, "expired", "The request took too long"),
+        (Cancelled, 499, "cancelled", "The client is gone"),
+        (ConfigError, 400, "unknown-language", "The request cannot be served"),
+        (DataError, 400, "malformed", "The request is malformed"),
+        (ResourceError, 507, "too-large-to-search", "The request does not fit into memory"),
+    ):
+        if isinstance(error, kinds):
+            return Problem(status, kind, title, text)
+    if isinstance(error, QueueFull):
+        return Problem(503, "queue-full", "The service is busy", text, error.retry_after)
+    if isinstance(error, Problem):
+        return error
+    return Problem(500, "internal", "The service failed", "this request failed; the log names its cause by its id")

@@ -1,0 +1,110 @@
+"""A server of its own: the socket, uvicorn, and an end that loses nothing.
+
+SIGTERM or Ctrl-C: `/readyz` fails and new work is refused with 503, what has been accepted is finished, then the
+process ends.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dragoman.errors import ConfigError, DragomanError
+from dragoman.serve.app import LOCAL_NAMES, make_app
+from dragoman.serve.service import Service
+
+# Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
+KEEP_ALIVE = 75
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen, and the names under which the service may be asked."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: Sequence[str] = ()
+    without_keys: bool = False
+    """Anyone who reaches it may use it."""
+
+
+class Protocol(H11Protocol):
+    """HTTP/1.1 by h11, which limits headers; without the log of requests of uvicorn, which has the query in it."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.access_log = False
+
+
+class _Server(uvicorn.Server):
+    """Stops by itself: a signal is not raised again afterwards, because the work is done."""
+
+    service: Service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.service.draining = True
+        self.should_exit = True
+
+
+def serve(service: Service, address: Address, on_ready: Callable[[str], None] = lambda url: None) -> None:
+    """Serve until SIGTERM or Ctrl-C; `on_ready` receives the URL once the port is open.
+
+    Raises ConfigError if it cannot listen, or may not: beyond this machine only `without_keys`. Raises ModelError if
+    the first model translates nothing.
+    """
+    failures = list[DragomanError]()
+    with listen(address) as listening:
+
+        def fail(error: DragomanError) -> None:
+            failures.append(error)
+            server.should_exit = True
+
+        app = make_app(service, LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}, fail)
+        config = uvicorn.Config(
+            app,
+            http=Protocol,
+            ws="none",
+            log_config=None,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=int(service.limits.seconds) + 5,
+        )
+        server = _Server(config)
+        server.service = service
+        on_ready(_url(listening))
+        server.run([listening])
+    if failures:
+        raise failures[0]
+
+
+def listen(address: Address) -> socket.socket:
+    """An open port. Raises ConfigError."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError):
+        raise ConfigError(f"--host {address.host}: not an address of this machine; try 127.0.0.1") from None
+    if not address.without_keys and not ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
+        raise ConfigError(
+            f"--host {address.host}: everyone in the network could use the service, which has no keys yet; "
+            "--no-auth allows it, or leave --host out"
+        )
+    opened = socket.socket(family, kind, protocol)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(where)
+        opened.listen(2048)
+    except OSError as error:
+        opened.close()
+        remedy = "choose another --port" if error.strerror == "Address already in use" else "choose another --host"
+        raise ConfigError(f"{address.host}:{address.port}: {(error.strerror or 'refused').lower()}; {remedy}") from None
+    return opened
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

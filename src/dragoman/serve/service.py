@@ -1,0 +1,155 @@
+"""Requests → threads → answers: admission, deadline, cancellation, and the golden sentence. No HTTP.
+
+A request is translated in a thread of its own, which mostly waits for the batcher. There are `places` threads, and a
+key has at most half of them; a request beyond that, or with more tokens waiting than `queue_tokens`, is refused at
+once: a client that knows can come again, one that waits for minutes cannot.
+"""
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from dragoman.errors import DragomanError
+from dragoman.parsing import parse_json
+from dragoman.serve.batcher import Batcher
+from dragoman.serve.engine import for_request
+from dragoman.serve.metrics import Metrics
+from dragoman.serve.models import Models
+from dragoman.serve.stream import StreamedSentence, stream
+from dragoman.serve.text import TextAnswer, TextRequest, translate
+from dragoman.serve.ticket import QueueFull, Ticket
+from dragoman.translator import Translator
+
+T = TypeVar("T")
+Prepare = Callable[[Translator], Translator]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the service accepts."""
+
+    places: int = 256
+    """Requests that are worked on at a time."""
+    queue_tokens: int = 200_000
+    """Tokens that may wait when a request is accepted."""
+    seconds: float = 60.0
+    """Until an answer, for a request of text."""
+    characters: int = 100_000
+    """Of all texts of a request."""
+    texts: int = 1000
+    """Texts of a request."""
+    body_bytes: int = 4 << 20
+    """Of a request."""
+
+
+class Service:
+    """The models, and one batcher for all of them. It is used from one event loop."""
+
+    def __init__(self, models: Models, limits: Limits | None = None, workers: int = 2) -> None:
+        self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
+        self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
+        self.ready, self.draining = False, False
+        self._open = Counter[str]()
+        self._threads = ThreadPoolExecutor(self.limits.places, "request")
+        self.metrics.watch(
+            lambda: self.batcher.tokens, lambda: self.batcher.tokens_per_second, lambda: self._open.total()
+        )
+
+    async def translate(
+        self, request: TextRequest, key: str, gone: Callable[[], "asyncio.Future[None]"]
+    ) -> list[TextAnswer]:
+        """The answers for a request of the sender `key`, cancelled when `gone()` is done.
+
+        Raises QueueFull, Expired, Cancelled, and what `translate` of `serve.text` raises.
+        """
+        with self._admitted(key) as ticket:
+            return await self._run(ticket, partial(translate, request, self.models, self._prepare(ticket)), gone)
+
+    async def stream(
+        self, request: TextRequest, key: str, gone: Callable[[], "asyncio.Future[None]"]
+    ) -> AsyncIterator[StreamedSentence]:
+        """The sentences of one text in order, each as soon as it is translated."""
+        with self._admitted(key) as ticket:
+            sentences = iter(stream(request, self.models, self._prepare(ticket)))
+            while (several := await self._run(ticket, partial(next, sentences, None), gone)) is not None:
+                for one in several:
+                    yield one
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """A short work in a thread, such as detecting a language."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def start(self) -> None:
+        """Translate a golden sentence of the first model; from then on the service is ready. Raises ModelError."""
+        await self.run(self._golden)
+        self.ready = True
+
+    def close(self) -> None:
+        """End all threads; no request is open."""
+        self._threads.shutdown()
+        self.batcher.close()
+
+    def _golden(self) -> None:
+        model = next(iter(self.models.models.values()))
+        translator = self.models.translator(model, model.pairs[0])
+        path = model.folder / "golden.jsonl"
+        line = path.read_text(encoding="utf-8").partition("\n")[0] if path.exists() else ""
+        text = str(parse_json(line)["source"]) if line else "1"
+        for_request(translator, self.batcher, Ticket()).translate(text)
+
+    def _prepare(self, ticket: Ticket) -> Prepare:
+        return lambda translator: for_request(translator, self.batcher, ticket)
+
+    @contextmanager
+    def _admitted(self, key: str) -> Iterator[Ticket]:
+        """A ticket for a request, and its place. Raises QueueFull."""
+        if self.draining:
+            raise QueueFull("the service is about to stop; ask another one, or try again later", 5)
+        limits, waiting = self.limits, self.batcher.tokens
+        share = math.ceil(limits.places / 2)
+        if self._open.total() >= limits.places or self._open[key] >= share or waiting > limits.queue_tokens:
+            seconds = max(1, math.ceil(waiting / max(self.batcher.tokens_per_second, 1.0)))
+            raise QueueFull("the service has as much work as it accepts; try again later", seconds)
+        self._open[key] += 1
+        try:
+            yield Ticket(key, time.monotonic() + limits.seconds)
+        finally:
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
+
+    async def _run(self, ticket: Ticket, work: Callable[[], T], gone: Callable[[], "asyncio.Future[None]"]) -> T:
+        """`work()` in a thread; the ticket is cancelled when the client leaves. The thread has ended afterwards."""
+        working: asyncio.Future[T] = asyncio.ensure_future(self.run(work))
+        leaving = gone()
+        try:
+            both: list[asyncio.Future[Any]] = [working, leaving]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                ticket.cancel()
+            return await working
+        except asyncio.CancelledError:  # the server does not wait any longer
+            ticket.cancel()
+            raise
+        finally:
+            leaving.cancel()
+
+
+class TooLarge(DragomanError):
+    """A request with more text than is accepted."""
+
+
+def check_size(request: TextRequest, limits: Limits) -> None:
+    """Raises DragomanError for a request of more texts or characters than are accepted."""
+    characters = sum(map(len, request.texts))
+    if len(request.texts) > limits.texts:
+        raise TooLarge(f"{len(request.texts):,} texts; send at most {limits.texts:,} at a time")
+    if characters > limits.characters:
+        raise TooLarge(f"{characters:,} characters; send at most {limits.characters:,} at a time")

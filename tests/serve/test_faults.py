@@ -1,0 +1,206 @@
+"""Bad input, busy times and clients that leave: each is answered, and the others do not notice."""
+
+import http.client
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from dragoman.serve.models import Models
+from dragoman.serve.service import Limits, Service
+from live_server import live
+
+HELLO = {"text": "Hello", "source": "en", "target": "ko"}
+
+
+def problem(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert found["status"] == status
+    assert found["type"].startswith("urn:dragoman:problem:")
+    return found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b'{"text": "a"', "not JSON"),
+        (b"", "not JSON"),
+        (b'["a"]', "not an object"),
+        (b'{"text": "\xff"}', "not UTF-8 at byte 10"),
+        (b'{"text": "\\ud800", "target": "ko"}', "unpaired surrogate"),
+        (b'{"text": NaN}', "NaN is not a number"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"text": 1}', "text: "),
+        (b'{"target": "ko"}', "text: "),
+        (b'{"text": "a", "tagret": "ko"}', "tagret: unknown field; known are text, source, target"),
+        (b'{"text": "a", "format": "pdf"}', "format: "),
+        (b'{"text": "a", "alternatives": -1}', "alternatives: "),
+        (b'{"text": "a", "target": "ko", "glossary": {"": "x"}}', "empty term"),
+        (b'{"text": "a", "target": "ko", "format": "html", "alignment": true}', "only for plain text"),
+        (b'{"text": "a", "target": "de"}', "'de' is not served; there are: ko, en"),
+        (
+            b'{"text": "a", "source": "ko", "target": "ko"}',
+            "no model translates from ko into ko; there are: en-ko, ko-en",
+        ),
+    ],
+)
+def test_a_malformed_request_is_a_problem_that_says_what(client, content, part):
+    assert part in problem(client.post("/v1/translate", content=content), 400)
+
+
+def test_an_unknown_model_is_404_and_names_those_that_there_are(client):
+    assert "there are: en-ko, ko-en" in problem(client.post("/v1/translate", json={**HELLO, "model": "x"}), 404)
+
+
+def test_nothing_is_at_other_paths_and_methods(client):
+    assert "GET /nothing" in problem(client.get("/nothing"), 404)
+    problem(client.get("/v1/translate"), 405)
+
+
+def test_multipart_that_is_none_is_refused(client):
+    typed = {"content-type": "multipart/form-data; boundary=x"}
+    for content in (b"--x\r\nnonsense", b"\xff\xfe", b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--"):
+        assert client.post("/translate", content=content, headers=typed).status_code == 400
+    assert client.post("/translate", content=b"a", headers={"content-type": "multipart/form-data"}).status_code == 400
+    assert client.post("/translate", content=b"a", headers={"content-type": "text/csv"}).status_code == 415
+
+
+@pytest.mark.parametrize("path", ["/v1/translate", "/translate"])
+def test_a_body_that_is_too_large_is_413_whether_its_length_is_declared_or_not(client, path):
+    body = json.dumps({**HELLO, "text": "a" * (1 << 18)}).encode()
+
+    def chunks() -> Iterator[bytes]:
+        yield body
+
+    assert client.post(path, content=body).status_code == 413
+    assert client.post(path, content=chunks()).status_code == 413
+    assert "at most 20,000" in problem(client.post("/v1/translate", json={**HELLO, "text": "a" * 20_001}), 413)
+    assert "at most 100" in problem(client.post("/v1/translate", json={**HELLO, "text": ["a"] * 101}), 413)
+
+
+def test_a_request_for_another_host_is_refused(client):
+    assert "--allow-host" in problem(client.get("/healthz", headers={"host": "evil.example"}), 400)
+    for host in ("localhost:99", "127.0.0.1", "[::1]:8080"):
+        assert client.get("/healthz", headers={"host": host}).status_code == 200
+
+
+def test_no_other_page_may_read_an_answer(client):
+    answer = client.options(
+        "/v1/translate", headers={"origin": "https://a.example", "access-control-request-method": "POST"}
+    )
+    assert not any(name.startswith("access-control") for name in answer.headers)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_the_log_has_no_text(client, caplog):
+    with caplog.at_level(logging.DEBUG):
+        client.post("/v1/translate", json={**HELLO, "text": "the secret word"})
+        client.post("/translate", params={"q": "the secret word", "source": "en", "target": "ko"})
+        client.post("/v1/translate", json={**HELLO, "target": "secret"})
+    paths = ('"path": "/v1/translate"', '"path": "/translate"')
+    wait_until(lambda: sum(any(path in one.getMessage() for path in paths) for one in caplog.records) == 3)
+    lines = [record.getMessage() for record in caplog.records if record.name.startswith(("dragoman", "uvicorn"))]
+    assert not any("secret" in line for line in lines)
+
+
+class Slow:
+    """An engine that waits until it is let, and fails where it is asked to."""
+
+    def __init__(self, engine) -> None:
+        self.engine, self.let, self.entered, self.searched = engine, threading.Event(), threading.Event(), 0
+
+    def translate(self, sources, options, target_prefixes=None, marks=None):
+        self.entered.set()
+        assert self.let.wait(60)
+        self.searched += len(sources)
+        if any(len(source) > 40 for source in sources):
+            raise MemoryError("".join(("a sec", "ret text")))
+        return self.engine.translate(sources, options, target_prefixes, marks)
+
+
+@pytest.fixture
+def small() -> Iterator[tuple[Service, Slow, httpx.Client]]:
+    """A service with places for few, whose engine waits."""
+    service = Service(Models(["en-ko"], threads=1), Limits(places=4, seconds=30), workers=1)
+    with live(service) as url, httpx.Client(base_url=url, timeout=60) as client:
+        translator = service.models.models["en-ko"].translator
+        assert translator
+        slow = Slow(translator.engine)
+        translator.engine = slow
+        yield service, slow, client
+        slow.let.set()
+
+
+def wait_until(happens) -> None:
+    while not happens():
+        time.sleep(0.005)
+
+
+def test_a_full_queue_is_503_with_the_time_to_come_again(small):
+    service, slow, client = small
+    with ThreadPoolExecutor(2) as pool:
+        accepted = [pool.submit(client.post, "/v1/translate", json=HELLO) for _ in range(2)]  # half of the places
+        wait_until(lambda: service._open.total() == 2)
+        refused = client.post("/v1/translate", json=HELLO)
+        assert "as much work as it accepts" in problem(refused, 503)
+        assert int(refused.headers["retry-after"]) >= 1
+        assert client.get("/healthz").status_code == 200
+        slow.let.set()
+        assert [each.result(60).status_code for each in accepted] == [200, 200]
+    assert client.post("/v1/translate", json=HELLO).status_code == 200
+
+
+def test_an_error_of_the_engine_is_that_of_one_request(small, caplog):
+    _, slow, client = small
+    with ThreadPoolExecutor(2) as pool:
+        bad = pool.submit(client.post, "/v1/translate", json={**HELLO, "text": "to be or not " * 12})
+        good = pool.submit(client.post, "/v1/translate", json=HELLO)
+        slow.let.set()
+        assert good.result(60).json()["translations"][0]["text"] == "안녕"
+        assert "this request failed" in problem(bad.result(60), 500)
+    assert "secret" not in caplog.text
+
+
+def test_who_leaves_is_not_translated_for(small, url):
+    service, slow, client = small
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.post, "/v1/translate", json=HELLO)
+        assert slow.entered.wait(60)
+        where = urlsplit(str(client.base_url))
+        leaving = http.client.HTTPConnection(where.hostname or "", where.port)
+        leaving.request("POST", "/v1/translate", json.dumps({**HELLO, "text": "A dog.\nA cat.\nA bird."}))
+        wait_until(lambda: service.batcher.tokens > 0)
+        leaving.close()
+        wait_until(lambda: service.batcher.tokens == 0 and service._open.total() == 1)
+        slow.let.set()
+        assert first.result(60).status_code == 200
+    assert slow.searched == 1
+
+
+def test_a_request_that_takes_too_long_is_504():
+    service = Service(Models(["en-ko"], threads=1), Limits(seconds=0.3), workers=1)
+    with live(service) as url:
+        translator = service.models.models["en-ko"].translator
+        assert translator
+        slow = Slow(translator.engine)
+        translator.engine = slow
+        assert "longer than it may" in problem(httpx.post(f"{url}/v1/translate", json=HELLO, timeout=60), 504)
+        slow.let.set()
+
+
+def test_a_service_about_to_stop_refuses_new_work(small):
+    service, slow, client = small
+    slow.let.set()
+    service.draining = True
+    assert client.get("/readyz").status_code == 503
+    assert "about to stop" in problem(client.post("/v1/translate", json=HELLO), 503)
+    service.draining = False
