@@ -13,11 +13,11 @@ Measure     Of the words (between spaces) that a tag encloses, the share that it
             the share that it encloses (recall); the share of tags that enclose exactly these; of sentences with all
             tags exact; of tags that are written more than once; of sentences whose tags are nested. A word is enclosed
             if half of its letters are.
-Rules       `translate_inline`, which erases stretches of up to three words, one scoring for each. Its rule by word:
-            the same decision for whole spans, by erasing each word. bergamot's rule by word: each target unit takes the
-            tags of the source unit that it comes from most, by the same weights; within a word, which ends at a space
-            or at one of , . ( ) { } [ ], the tags of the later unit if they extend those of the one before or its
-            weight is not lower (browsermt/bergamot-translator, html.cpp; written from its description).
+Rules       `translate_inline`, by the model's attention. bergamot's rule, by the same attention: each target unit takes
+            the tags of the source unit that it comes from most; within a word, which ends at a space or at one of
+            , . ( ) { } [ ], the tags of the later unit if they extend those of the one before or its weight is not
+            lower (browsermt/bergamot-translator, html.cpp; written from its description). Both rules by erasing each
+            word of the source, one scoring for each (`control.erasure`).
 
 --quick uses 150 lines and 30,000 pairs of training text. The last line is one JSON object.
 """
@@ -37,7 +37,7 @@ from pathlib import Path
 from alignment import Links, align_words
 
 from dragoman import Translator
-from dragoman.control.evidence import Pair, by_erasure
+from dragoman.control.evidence import Pair, by_attention, by_erasure
 from dragoman.control.placement import Block, Placement, Weights
 from dragoman.control.units import Side, units
 from dragoman.text.inline import Code, InlineText
@@ -204,36 +204,37 @@ def measure(name: str, quick: bool, data: Path) -> dict[str, dict[str, float]]:
     lines = [line for line in read_lines(data / f"test.{source}.gz") if 5 <= len(line.split()) <= 25]
     rng = random.Random(1)
     lines = rng.sample(lines, min(LINES[quick], len(lines)))
-    pairs = [(line, found.text) for line, found in zip(lines, translator.translate(lines), strict=True)]
+    translated = [(line, found.text) for line, found in zip(lines, translator.translate(lines), strict=True)]
     text = zip(*(read_lines(data / f"train.{side}.gz") for side in (source, target)), strict=True)
     known = [pair for pair in text if all(0 < len(side.split()) < 40 for side in pair)]
     known = rng.sample(known, min(TEXT[quick], len(known)))
-    links = align_words([(words_of(one), words_of(other)) for one, other in (*pairs, *known)])
-    cases = [plant(*pair, both, rng) for pair, *both in zip(pairs, *links, strict=False) if pair[1]]
+    links = align_words([(words_of(one), words_of(other)) for one, other in (*translated, *known)])
+    cases = [plant(*pair, both, rng) for pair, *both in zip(translated, *links, strict=False) if pair[1]]
     cases = [case for case in cases if case.tags]
-    begin = time.perf_counter()
+    begin = time.process_time()
     placed = translator.translate_inline([case.inline for case in cases])
-    seconds = time.perf_counter() - begin
-    begin = time.perf_counter()
+    seconds = time.process_time() - begin
+    begin = time.process_time()
     plain = translator.translate([case.source for case in cases])
-    seconds_plain = time.perf_counter() - begin
-    words = by_erasure(
-        translator.marked_engine,
-        translator.tokenizer,
-        [Pair(case.source, case.sources, case.target, case.targets) for case in cases],
+    seconds_plain = time.process_time() - begin
+    pairs = [Pair(case.source, case.sources, case.target, case.targets) for case in cases]
+    attended, erased = (
+        weigh(translator.marked_engine, translator.tokenizer, pairs) for weigh in (by_attention, by_erasure)
     )
-    tallies = {"translate_inline": Tally(), "its rule by word": Tally(), "bergamot's rule by word": Tally()}
-    for case, ours, one, weights in zip(cases, placed, plain, words, strict=True):
+    tallies = {"translate_inline": Tally(), "bergamot's rule": Tally()}
+    tallies |= {f"{name}, by erasure": Tally() for name in ("whole spans", "bergamot's rule")}
+    for case, ours, one, *weights in zip(cases, placed, plain, attended, erased, strict=True):
         assert ours.inline.text == one.text == case.target, "codes change no text"
         tallies["translate_inline"].add(case, of_inline(ours.inline, len(case.tags)), ours.inline.is_nested)
-        tallies["its rule by word"].add(case, by_word(case, weights), True)
-        tallies["bergamot's rule by word"].add(case, bergamot(case, weights), True)
+        tallies["bergamot's rule"].add(case, bergamot(case, weights[0]), True)
+        tallies["whole spans, by erasure"].add(case, by_word(case, weights[1]), True)
+        tallies["bergamot's rule, by erasure"].add(case, bergamot(case, weights[1]), True)
     print(f"\n{name}: {len(cases)} lines, {tallies['translate_inline'].sums['tags']:.0f} tags; translate_inline took "
-          f"{seconds / seconds_plain:.1f} times as long as translate")  # fmt: skip
-    print(f"{'':26}" + "".join(f"{column:>11}" for column in SHOWN))
+          f"{seconds / seconds_plain:.2f} times the CPU time of translate")  # fmt: skip
+    print(f"{'':28}" + "".join(f"{column:>11}" for column in SHOWN))
     found = {rule: tally.shares() for rule, tally in tallies.items()}
     for rule, shares in found.items():
-        print(f"{rule:26}" + "".join(f"{shares[column]:11.1f}" for column in SHOWN))
+        print(f"{rule:28}" + "".join(f"{shares[column]:11.1f}" for column in SHOWN))
     return found | {"facts": {"lines": len(cases), "times": round(seconds / seconds_plain, 2)}}
 
 

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -87,6 +88,35 @@ def test_every_preset_is_exported_as_it_is(name: str, joint: Tokenizer, separate
     golden = golden_sentences(tokenizer, ours, DecodeConfig(), [line for line, _ in LINES[:12]])
     assert largest_difference(exported, golden) < 1e-4
     verify_float32(ours, exported, DecodeConfig(), sources, golden)
+
+
+@pytest.mark.parametrize("name", ["tiny", "paper-base", "marian"])
+def test_the_attention_of_an_export_is_the_references(
+    name: str, joint: Tokenizer, separate: Tokenizer, tmp_path: Path
+) -> None:
+    tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
+    ours, exported = engines(SHAPES[name], tokenizer, tmp_path)
+    sources, targets = some_sentences(tokenizer, 12), some_sentences(tokenizer, 12)[::-1]
+    expected, found = (engine.attention(sources, targets) for engine in (ours, exported))
+    assert expected is not None
+    assert found is not None
+    for source, target, mine, other in zip(sources, targets, expected, found, strict=True):
+        assert other.shape == mine.shape == (len(target), len(source))
+        np.testing.assert_allclose(other, mine, atol=1e-4)
+
+
+def test_an_export_with_the_attention_of_one_head_has_none_that_aligns(joint: Tokenizer, tmp_path: Path) -> None:
+    _, exported = engines(PRESETS["tiny"], joint, tmp_path)
+    assert exported.attention([[5]], [[6]]) is not None
+    name = b"decoder/alignment_heads\0"
+    model = tmp_path / "ct2-float32" / "model.bin"
+    content = bytearray(model.read_bytes())
+    at = content.index(name) + len(name) + 6
+    assert content[at : at + 2] == b"\0\0"
+    content[at] = 1
+    model.write_bytes(content)
+    earlier = CTranslate2Engine(tmp_path / "ct2-float32", joint, "cpu", threads=1)
+    assert earlier.attention([[5]], [[6]]) is None
 
 
 @pytest.fixture(scope="module")

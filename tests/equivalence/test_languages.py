@@ -220,3 +220,12 @@ def test_a_resumed_stream_of_both_directions_is_the_uninterrupted_one(
         for row, tgt in zip(b.src, b.tgt_in, strict=True)
     }
     assert seen == {(own.source[0], own.target[0]) for own in (Marks.of(pair, tokenizer) for pair in PAIRS)}
+
+
+def test_attention_without_language_tokens_is_the_same_in_both_engines(engines: Engines) -> None:
+    marks = [Marks((4,), (6,)), Marks((5,), (7,))]
+    sources, targets = [[20, 21, 22, 23], [24, 25]], [[30, 31], [32, 33, 34]]
+    both = [engine.attention(sources, targets, marks) for engine in engines]
+    for source, target, mine, other in zip(sources, targets, *map(list, both), strict=True):  # type: ignore[arg-type]
+        assert mine.shape == other.shape == (len(target), len(source))
+        assert abs(mine - other).max() < NEAR

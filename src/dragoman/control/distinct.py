@@ -6,6 +6,7 @@ One text can be written with several sequences of tokens, so a list of the best 
 from collections.abc import Callable, Sequence
 
 from dragoman.config import DecodeConfig
+from dragoman.config.decode import RetryOptions
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Engine, Ids
 from dragoman.errors import ResourceError
@@ -23,11 +24,13 @@ def search_distinct(
     """Up to `options.n_best` hypotheses of each source with different texts, best first: the best is that of the beam.
 
     If repeats leave too few, the sentence is searched once more with a wider beam, and what is no better than the best
-    is added. There may still be fewer.
+    is added. There may still be fewer. `RetryOptions` need no certain number.
     """
     every = options.model_copy(update={"n_best": options.beam})
     found = engine.translate(sources, every, prefixes)
     kept = [_distinct(several, decode) for several in found]
+    if isinstance(options, RetryOptions):  # what the beam itself found is enough
+        return [several[: options.n_best] for several in kept]
     short = [n for n, several in enumerate(kept) if len(several) < min(options.n_best, len(found[n]))]
     beam = min(options.beam + max(WIDER, options.n_best), MAX_BEAM)
     wide = options.model_copy(update={"beam": beam, "n_best": beam})

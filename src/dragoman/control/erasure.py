@@ -16,12 +16,15 @@ Erasure = tuple[Ids, Sequence[Ids], Ids]
 def erasure_losses(engine: Engine, erasures: Sequence[Erasure]) -> list[list[float]]:
     """By how many nats each token of each translation loses log P when the part is erased, the least of all ways.
 
-    All scorings, one for each way and one more, are one call. A way that leaves nothing of a source is left out; if
-    there is no other, the losses are 0.
+    All scorings, one for each way and one for each source that differs, are one call. A way that leaves nothing of a
+    source is left out; if there is no other, the losses are 0.
     """
     variants = [[source, *filter(None, ways)] for source, ways, _ in erasures]
-    pairs = [(ids, target) for own, (*_, target) in zip(variants, erasures, strict=True) for ids in own]
-    scored = iter(engine.score([ids for ids, _ in pairs], [target for _, target in pairs]) if pairs else [])
+    pairs = [(tuple(ids), tuple(target)) for own, (*_, target) in zip(variants, erasures, strict=True) for ids in own]
+    distinct = list(dict.fromkeys(pairs))  # several parts are erased from one source
+    rows = engine.score([ids for ids, _ in distinct], [target for _, target in distinct]) if distinct else []
+    found = dict(zip(distinct, rows, strict=True))
+    scored = (found[pair] for pair in pairs)
     losses = []
     for own, (*_, target) in zip(variants, erasures, strict=True):
         whole, *erased = [next(scored)[: len(target)] for _ in own]

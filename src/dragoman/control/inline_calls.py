@@ -7,7 +7,7 @@ from typing import Any, Self, Unpack
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions
 from dragoman.control.directed import Directed
-from dragoman.control.evidence import by_erasure
+from dragoman.control.evidence import by_attention
 from dragoman.control.inline import InlineItem, InlineTranslation, Means, translate_inline, zip_inline
 from dragoman.control.kept import Keeping
 from dragoman.control.pairs import LanguagePair
@@ -140,7 +140,7 @@ class InlineCalls(Directed, ABC):
         means = Means(
             lambda lines, kept, changes: self._translate(lines, "", change_options(options, changes), glossary, kept),
             split,
-            lambda pairs: by_erasure(self.marked_engine, self.tokenizer, pairs),
+            lambda pairs: by_attention(self.marked_engine, self.tokenizer, pairs),
             options,
             lambda item: recall_text(memory, item.text, item.patterns, item.max_length, options) if memory else None,
         )

@@ -85,12 +85,12 @@ def halve(tokenizer: Tokenizer, sentence: Sentence, language: str) -> list[Sente
 
 def sentence_spans(line: str, sentences: Sequence[Sentence]) -> list[Span]:
     """Where the sentences of a line are in it, as it was before it was normalised, without the spaces around them."""
-    sizes = [_visible(sentence.segment.text) for sentence in sentences]
-    if len(sizes) < 2 or sum(sizes) != _visible(line):
+    sizes = [visible(sentence.segment.text) for sentence in sentences]
+    if len(sizes) < 2 or sum(sizes) != visible(line):
         return [Span(len(line) - len(line.lstrip()), len(line.rstrip()))] if line.strip() else []
     spans, begin, seen = list[Span](), 0, 0
     for at, character in enumerate(line):
-        size = _visible(character)
+        size = visible(character)
         if size and not seen:
             begin = at
         seen += size
@@ -100,6 +100,6 @@ def sentence_spans(line: str, sentences: Sequence[Sentence]) -> list[Span]:
     return spans if len(spans) == len(sizes) else [Span(0, len(line))]
 
 
-def _visible(text: str) -> int:
+def visible(text: str) -> int:
     """The number of characters that normalising neither removes nor joins."""
     return len("".join(unicodedata.normalize("NFD", INVISIBLE.sub("", text)).split()))

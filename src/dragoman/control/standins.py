@@ -16,13 +16,13 @@ from dragoman.control.kept import Kept
 from dragoman.text.normalise import normalise
 from dragoman.text.particles import both_shapes, hangul_run, with_number_particles
 
-# What models copy, in kinds; no kind is copied by all of them.
+# What models copy, in kinds, those that most sentences keep first; no kind is copied by all models.
 KINDS = (
-    ("PDF", "USB", "XML", "CPU", "SQL", "DVD", "GPS", "LED", "RAM", "VPN"),
-    ("X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13", "X14", "X15", "X16"),
-    ("{0}", "{1}", "{2}", "{3}", "{4}", "{5}", "{6}", "{7}", "{8}", "{9}"),
-    ("%1$s", "%2$s", "%3$s", "%4$s", "%5$s", "%6$s", "%7$s", "%8$s", "%9$s"),
     ("3100", "4200", "5300", "6400", "7500", "8600", "2700", "9800"),
+    ("PDF", "USB", "XML", "CPU", "SQL", "DVD", "GPS", "LED", "RAM", "VPN"),
+    ("{0}", "{1}", "{2}", "{3}", "{4}", "{5}", "{6}", "{7}", "{8}", "{9}"),
+    ("X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13", "X14", "X15", "X16"),
+    ("%1$s", "%2$s", "%3$s", "%4$s", "%5$s", "%6$s", "%7$s", "%8$s", "%9$s"),
     ("Tom", "Mary", "John", "Anna", "Paul", "Lisa"),
 )
 NUMBERS = ("31", "42", "53", "64", "75", "86", "27", "98", "39", "46", "57", "68", "72", "83", "94", "35")

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.text.marks import Marks
 
 Ids = Sequence[int]
+Attention = NDArray[np.float32]
 
 
 class Engine(Protocol):
@@ -31,3 +35,11 @@ class Engine(Protocol):
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
     ) -> list[list[float]]:
         """log P in nats of each token of each target, and of EOS, given the source and the tokens before."""
+
+    def attention(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[Attention] | None:
+        """How much each token of each target attends to each token of its source, (T, S) of at most 1 in each row.
+
+        None if the engine has no attention that aligns: `dragoman.decode.attention` names the layer.
+        """

@@ -17,7 +17,7 @@ import numpy as np
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import RetryOptions
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.engine import Ids
+from dragoman.engine import Attention, Ids
 from dragoman.engine.groups import balanced_groups, thread_tokens
 from dragoman.engine.limit import are_settled
 from dragoman.engine.memory import SearchSize, hypotheses, refuse_beyond_memory
@@ -100,6 +100,15 @@ class CTranslate2Engine:
     ) -> list[list[float]]:
         """See `Engine.score`."""
         return self._score(sources, targets, marks, {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"})
+
+    def attention(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[Attention] | None:
+        """See `Engine.attention`. None for an export of an earlier version, which has another layer's."""
+        if not self._network.averages_heads:
+            return None
+        refuse_fork(self._process)
+        return self._network.attention(sources, targets, marks or [NO_MARKS] * len(sources))
 
     def _score(
         self,

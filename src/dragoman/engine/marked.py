@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Attention, Engine, Ids
 from dragoman.text.marks import Marks
 
 
@@ -31,6 +31,12 @@ class MarkedEngine:
     ) -> list[list[float]]:
         """See `Engine.score`."""
         return self.engine.score(sources, targets, marks or [self.marks] * len(sources))
+
+    def attention(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[Attention] | None:
+        """See `Engine.attention`."""
+        return self.engine.attention(sources, targets, marks or [self.marks] * len(sources))
 
 
 def with_marks(engine: Engine, marks: Marks) -> Engine:

@@ -5,6 +5,8 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import ctranslate2
 import numpy as np
 
 from dragoman.config import DecodeConfig
-from dragoman.engine import Ids
+from dragoman.engine import Attention, Ids
 from dragoman.engine.memory import hypotheses
 from dragoman.engine.stepwise import Decoded, Request
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
@@ -23,6 +25,10 @@ from dragoman.text.tokenizer import EOS, Side, Tokenizer
 STOP_AT_BEAM = 1e-9
 # Bytes of logits that one call of forced decoding returns.
 LOGITS_BYTES = 64 << 20
+# Sentences that a thread aligns together.
+ATTENTION_SENTENCES = 48
+# How model.bin begins the number of heads of which it returns the mean: a name, no dimensions, int16, two bytes.
+_HEADS = b"decoder/alignment_heads\0" + bytes([0, 2, 2, 0, 0, 0])
 # Networks inherited by a forked child: destroying them there would deadlock, because their threads do not exist in it.
 _LEAKED_AFTER_FORK: list[list[Any]] = []
 
@@ -116,6 +122,35 @@ class Network:
                 **batches,
             )
         return [list(result.log_probs)[len(one.target) :] for one, result in zip(marks, scored, strict=True)]
+
+    @cached_property
+    def averages_heads(self) -> bool:
+        """Whether the attention that it returns is the mean of all heads, as our exports ask for."""
+        with (self.folder / "model.bin").open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            at = content.rfind(_HEADS)
+            return at >= 0 and content[at + len(_HEADS) :][:2] == b"\0\0"
+
+    def attention(self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks]) -> list[Attention]:
+        """(target tokens, source tokens) of each pair, by forced decoding of targets of similar length together."""
+        found: dict[int, Attention] = {}
+        ranked = sorted(range(len(targets)), key=lambda n: len(marks[n].target) + len(targets[n]))
+        size = ATTENTION_SENTENCES * self.threads
+        for group in (ranked[start : start + size] for start in range(0, len(ranked), size)):
+            forced = [(*marks[n].target, *targets[n]) for n in group]
+            results = self._translate_batch(
+                self._loaded[0],
+                [(*marks[n].source, *sources[n]) for n in group],
+                forced,
+                max_batch_size=ATTENTION_SENTENCES,
+                beam_size=1,
+                max_decoding_length=max(map(len, forced)),
+                return_attention=True,
+            )
+            for n, result in zip(group, results, strict=True):
+                rows, columns = len(marks[n].target), len(marks[n].source)
+                whole = np.array(result.attention[0], np.float32)
+                found[n] = whole[rows : rows + len(targets[n]), columns : columns + len(sources[n])]
+        return [found[n] for n in range(len(targets))]
 
     def decode(self, requests: Sequence[Request], alone: bool) -> list[Decoded]:
         """Forced decoding of each prefix, continued greedily; `alone` if all requests are of one sentence."""

@@ -14,6 +14,7 @@ from dragoman.config import DecodeConfig
 from dragoman.config.decode import Precision
 from dragoman.data.batch import pad
 from dragoman.data.batching import pack
+from dragoman.decode.attention import forced_attention
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, log_mean
 from dragoman.decode.hypothesis import Hypothesis
@@ -22,7 +23,7 @@ from dragoman.decode.sampling import SamplingParams, sample
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.engine import Ids
+from dragoman.engine import Attention, Ids
 from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError, counted
@@ -104,6 +105,20 @@ class TorchEngine:
         with self._turn, self._own_threads():
             return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
 
+    def attention(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[Attention] | None:
+        """See `Engine.attention`: of an ensemble the mean."""
+        refuse_fork(self._process)
+        marks = marks or [NO_MARKS] * len(sources)
+
+        def attend(group: list[int]) -> list[Attention]:
+            return self._attend([sources[i] for i in group], [targets[i] for i in group], [marks[i] for i in group])
+
+        lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
+        with self._turn, self._own_threads():
+            return _in_order(_groups(lengths, DecodeConfig().batch_tokens), attend)
+
     def _search(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], marks: Sequence[Marks], options: DecodeConfig
     ) -> list[list[Hypothesis]]:
@@ -161,6 +176,17 @@ class TorchEngine:
             each = [log_probabilities(model, src, tgt_in, tgt_out) for model in self.models.models]
         rows = zip(log_mean(each).tolist(), counts, targets, strict=True)
         return [row[count : count + len(target) + 1] for row, count, target in rows]
+
+    def _attend(self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks]) -> list[Attention]:
+        src = self._sources(sources, marks)
+        tgt_in = self._padded([[BOS, *one.target, *target] for one, target in zip(marks, targets, strict=True)])
+        with autocast(self.precision, self.device), within_memory("an alignment", "translate shorter texts"):
+            each = [forced_attention(model, src, tgt_in).float() for model in self.models.models]
+        found = torch.stack(each).mean(0).cpu().numpy()
+        return [
+            found[n, len(one.target) :, len(one.source) :][: len(target), : len(source)]
+            for n, (one, source, target) in enumerate(zip(marks, sources, targets, strict=True))
+        ]
 
     def _sources(self, sources: Sequence[Ids], marks: Sequence[Marks]) -> torch.Tensor:
         return self._padded([[*one.source, *source, EOS] for one, source in zip(marks, sources, strict=True)])

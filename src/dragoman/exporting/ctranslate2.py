@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
+from dragoman.decode.attention import aligning_layer
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
 from dragoman.errors import ModelError
 from dragoman.model.attention import MultiHeadAttention
@@ -32,6 +33,8 @@ Array = NDArray[np.float32]
 
 # Size of the table of sinusoidal positions: longer text is split, and only a forced maximum can come near it.
 POSITIONS = 8192
+# What CTranslate2 reads as: the mean of all heads is the attention that it returns.
+ALL_HEADS = 0
 
 
 class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
@@ -47,9 +50,12 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
 
     def _load(self) -> TransformerSpec:
         model, config = self.model, self.model.config
+        layer = aligning_layer(config.decoder_layers)
         spec = TransformerSpec(
             TransformerEncoderSpec(config.encoder_layers, config.heads, **_shape(config)),
-            TransformerDecoderSpec(config.decoder_layers, config.heads, **_shape(config)),
+            TransformerDecoderSpec(
+                config.decoder_layers, config.heads, alignment_layer=layer, alignment_heads=ALL_HEADS, **_shape(config)
+            ),
         )
         spec.encoder.embeddings[0].weight = _array(model.source_embedding.weight)
         spec.decoder.embeddings.weight = _array(model.target_embedding.weight)

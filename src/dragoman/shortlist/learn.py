@@ -12,19 +12,16 @@ joined with the one position that it attends to most (`reproduce/alignment.py`; 
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import pack
+from dragoman.decode.attention import cross_attention
 from dragoman.model.attention import padding_mask
-from dragoman.model.hooks import AttentionCall, watch_attention
-from dragoman.model.layers import DecoderLayer
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
@@ -134,19 +131,6 @@ def count(
                 _add(found[choice], batch, weights[choice.layer], choice.aligns_input_token, positions)
             progress(len(group))
     return found
-
-
-@contextmanager
-def cross_attention(model: Transformer, layers: set[int]) -> Iterator[dict[int, Tensor]]:
-    """Within the context, the latest encoder-decoder attention of these layers, (B, T, S), the mean of its heads."""
-    latest: dict[int, Tensor] = {}
-
-    def keep(layer: int, call: AttentionCall) -> None:
-        latest[layer] = call.weights.mean(1)
-
-    attentions = {layer: cast("DecoderLayer", model.decoder[layer]).cross_attention for layer in layers}
-    with watch_attention(attentions, keep):
-        yield latest
 
 
 def _add(counts: Counts, batch: Batch, weights: Tensor, aligns_input_token: bool, positions: int) -> None:
