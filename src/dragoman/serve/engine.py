@@ -1,12 +1,12 @@
 """The engine of one request: what its translator asks goes to the batcher, which asks the engine of the model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Attention, Engine, Ids
 from dragoman.serve.batcher import Batcher
 from dragoman.serve.ticket import Ticket
 from dragoman.text.marks import NO_MARKS, Marks
@@ -42,10 +42,27 @@ class SharedEngine:
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
     ) -> list[list[float]]:
         """See `Engine.score`."""
+        return self._of_pairs("score", sources, targets, marks, partial(_score, self.engine))
+
+    def attention(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+    ) -> list[Attention] | None:
+        """See `Engine.attention`."""
+        rows = self._of_pairs("attention", sources, targets, marks, partial(_attend, self.engine))
+        found = [row for row in rows if row is not None]
+        return found if len(found) == len(rows) else None
+
+    def _of_pairs(
+        self,
+        what: str,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None,
+        work: Callable[[Sequence[_Pair]], list[Batched]],
+    ) -> list[Batched]:
         jobs = list(zip(sources, targets, marks or [NO_MARKS] * len(sources), strict=True))
         sizes = [max(len(source), len(target)) for source, target, _ in jobs]
-        work = partial(_score, self.engine)
-        return self.batcher.search(self.ticket, (id(self.engine), "score"), jobs, sizes, work)
+        return self.batcher.search(self.ticket, (id(self.engine), what), jobs, sizes, work)
 
 
 def _translate(engine: Engine, options: DecodeConfig, jobs: Sequence[_Search]) -> list[list[Hypothesis]]:
@@ -56,6 +73,12 @@ def _translate(engine: Engine, options: DecodeConfig, jobs: Sequence[_Search]) -
 def _score(engine: Engine, jobs: Sequence[_Pair]) -> list[list[float]]:
     sources, targets, marks = zip(*jobs, strict=True)
     return engine.score(sources, targets, marks if any(marks) else None)
+
+
+def _attend(engine: Engine, jobs: Sequence[_Pair]) -> list[Attention | None]:
+    sources, targets, marks = zip(*jobs, strict=True)
+    found = engine.attention(sources, targets, marks if any(marks) else None)
+    return [None] * len(jobs) if found is None else [*found]
 
 
 def for_request(translator: Translator, batcher: Batcher, ticket: Ticket) -> Translator:
