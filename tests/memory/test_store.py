@@ -125,3 +125,48 @@ def test_a_temporary_memory_leaves_no_file(tmp_path: Path) -> None:
     assert made.find("one").target == "하나"  # type: ignore[union-attr]
     made.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_an_equal_source_comes_before_one_with_other_numbers(memory: Memory) -> None:
+    memory.add([Unit("Page 5 of 6", "다섯 쪽")])
+    memory.add([Unit("Page 7 of 8", "8쪽 중 7쪽")])
+    assert memory.find("Page 5 of 6").target == "다섯 쪽"  # type: ignore[union-attr]
+    assert memory.find("Page 3 of 4").target == "4쪽 중 3쪽"  # type: ignore[union-attr]
+    assert memory.find("Page three") is None
+
+
+def test_an_earlier_schema_is_refused(tmp_path: Path, memory: Memory) -> None:
+    with sqlite3.connect(tmp_path / "m.db") as database:
+        database.execute("update facts set value = 'dragoman.memory/0'")
+    with pytest.raises(DataError, match=r"schema dragoman\.memory/0, .*; export it as \.tmx with the version that made"):
+        Memory.open(tmp_path / "m.db", "en", "ko")
+
+
+def test_a_locked_memory_is_named_and_still_read(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.memory.store.BUSY_SECONDS", 0.05)
+    waiting = Memory.open(tmp_path / "m.db", "en", "ko")
+    with sqlite3.connect(tmp_path / "m.db", isolation_level=None) as writer:
+        writer.execute("begin immediate")
+        with pytest.raises(ConfigError, match=r"m\.db: another process is writing it; wait for it"):
+            waiting.add([Unit("one", "하나")])
+        assert waiting.find("Open the file.")
+        writer.execute("rollback")
+    assert waiting.add([Unit("one", "하나")]) == 1
+
+
+def test_a_full_disk_adds_nothing(memory: Memory) -> None:
+    pages = memory._database.execute("pragma page_count").fetchone()[0]
+    memory._database.execute(f"pragma max_page_count = {pages}")
+    with pytest.raises(DragomanError, match=r"m\.db: no space is left on the disk, nothing was added"):
+        memory.add(Unit(f"text {number} {'x' * 500}", "글") for number in range(200))
+    assert [unit.source for unit in memory.units()] == ["Open the file.", "Page 1 of 2", "Close the large window"]
+    assert memory.similar("Close the large windows", 60)
+
+
+def test_a_memory_that_may_not_be_written_is_read(memory: Memory) -> None:
+    memory._database.execute("pragma query_only = on")
+    with pytest.raises(DragomanError, match=r"m\.db: may not be written; check the rights"):
+        memory.add([Unit("one", "하나")])
+    assert memory.find("Open the file.")

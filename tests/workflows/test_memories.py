@@ -169,7 +169,21 @@ def test_what_cannot_be_read_is_named(
         assert not (tmp_path / "new.db").exists()
 
 
+def test_a_failed_addition_leaves_the_units_that_another_program_added(tmp_path: Path, table: Path) -> None:
+    (tmp_path / "bad.tsv").write_text("one\n")
+    path = tmp_path / "m.db"
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"bad\.tsv:1: "):
+            dragoman.add_to_memory(path, [table, tmp_path / "bad.tsv"], source="en", target="ko")
+        assert not path.exists() or [one.units for one in contents(path)] == [len(PAIRS)]
+        dragoman.add_to_memory(path, [table], source="en", target="ko")
+
+
 def test_wrong_requests_are_named(tmp_path: Path, database: Path, translator: Translator) -> None:
+    with pytest.raises(ConfigError, match=r"\(--from, --to\): both are en; a memory has two"):
+        dragoman.add_to_memory(database, [tmp_path / "m.tsv"], source="en", target="en-GB")
+    with pytest.raises(ConfigError, match=r"\(--from\) 'english': not a BCP-47 tag"):
+        dragoman.add_to_memory(database, [tmp_path / "m.tsv"], source="english", target="ko")
     with pytest.raises(DataError, match=r"m\.db: nothing from en into de; it has en → ko"):
         dragoman.open_memory(database, "en", "de")
     with pytest.raises(ConfigError, match=r"m\.tmx: a memory that is kept is a \.db"):

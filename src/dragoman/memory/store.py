@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.memory.keys import key_of, similarity, tokens_of, with_numbers_of, without_numbers
+from dragoman.memory.keys import NUMBER, key_of, similarity, tokens_of, with_numbers_of, without_numbers
 from dragoman.text.language import primary_language
 
 SCHEMA = "dragoman.memory/1"
@@ -30,7 +30,7 @@ create table units (
     origin text not null, added text not null
 );
 create unique index one on units (source_language, target_language, key, target);
-create index by_numberless on units (source_language, target_language, numberless);
+create index by_numberless on units (source_language, target_language, numberless, added);
 create virtual table trigrams using fts5(key, content='', tokenize='trigram', detail='none');
 """
 # How often each trigram occurs; it is made when the database is opened.
@@ -38,6 +38,8 @@ FREQUENCY = "create virtual table temp.frequency using fts5vocab('main', 'trigra
 # Trigrams of a text whose frequency is looked up; the rarest of them, by which candidates are found, at most and at
 # least; the units that these may have in common before it is enough; and the candidates whose similarity is counted.
 LOOKED_UP, ASKED, LEAST_ASKED, POSTINGS, CANDIDATES = 64, 16, 4, 3000, 60
+# Units with other numbers that are tried, the newest ones: a memory may have "Page 1" to "Page 100000".
+ADAPTED = 50
 # New units after which the index is put in order.
 MANY = 1000
 BUSY_SECONDS = 10.0
@@ -136,10 +138,11 @@ class Memory:
     def find(self, text: str) -> Match | None:
         """The translation of an equal source, or of one whose numbers alone differ; the newest of several."""
         key = key_of(text)
-        rows = self._rows("numberless = ? order by key = ? desc, added desc, id desc", without_numbers(key), key)
+        for _, source, target, origin, _ in self._rows("key = ? order by added desc, id desc limit 1", key):
+            return Match(100, source, target, origin)
+        newest = "numberless = ? order by added desc, id desc limit ?"
+        rows = self._rows(newest, without_numbers(key), ADAPTED) if NUMBER.search(key) else []
         for _, source, target, origin, known in rows:
-            if known == key:
-                return Match(100, source, target, origin)
             if (adapted := with_numbers_of(key, known, target)) is not None:
                 return Match(99, source, adapted, origin)
         return None
@@ -232,7 +235,8 @@ def _connected(path: Path | str, *, new: bool) -> sqlite3.Connection:
             database.execute("commit")
         [schema] = database.execute("select value from facts where name = 'schema'").fetchone() or [None]
         if schema != SCHEMA:
-            raise DataError(f"{path}: a memory of schema {schema}, this version reads {SCHEMA}; update dragoman")
+            remedy = "update dragoman" if str(schema) > SCHEMA else "export it as .tmx with the version that made it"
+            raise DataError(f"{path}: a memory of schema {schema}, this version reads {SCHEMA}; {remedy}")
         database.execute(FREQUENCY)
         database.execute("pragma cache_size = -32768")  # 32 MiB: postings are read again and again
     except BaseException:
@@ -256,6 +260,10 @@ def explained(path: Path) -> Iterator[None]:
             raise DataError(
                 f"{path}: a database, but no translation memory; give one of `dragoman memory add`"
             ) from None
+        if "readonly" in why:
+            raise DragomanError(f"{path}: may not be written; check the rights of the file and its folder") from None
+        if "full" in why:
+            raise DragomanError(f"{path}: no space is left on the disk, nothing was added; free some") from None
         raise DragomanError(f"{path}: {why}; check the disk and the rights of the file") from None
     except sqlite3.DatabaseError:
         raise DataError(f"{path}: not a translation memory, or damaged; give one of `dragoman memory add`") from None

@@ -4,6 +4,8 @@ What is added is what a person has confirmed: of PO and XLIFF files the finished
 the table that `dragoman translate` writes for review the rows with a translation.
 """
 
+import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,11 +24,13 @@ from dragoman.documents.xml_text import writable
 from dragoman.errors import ConfigError, DataError, check_type, checked_path
 from dragoman.memory import Match, Memory, Unit, contents
 from dragoman.storage import atomic_file
+from dragoman.text.language import primary_language
 from dragoman.workflows.convert import bilingual_pairs
 from dragoman.workflows.review import review_pairs
 
 DATABASE = ".db"
 THRESHOLDS = range(50, 100)
+_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ def add_to_memory(
     `.tmx`, `.tsv`, `.jsonl`, `.po`, `.xliff`, and the corrected `.review.tsv`. Raises ConfigError and DataError.
     """
     path = _database(memory)
-    existed, counts = path.exists(), dict[str, int]()
+    _check_languages(source, target)
+    counts = dict[str, int]()
 
     def units() -> Iterator[Unit]:
         for each in map(Path, files):
@@ -99,15 +104,20 @@ def add_to_memory(
         if not any(counts.values()):
             raise DataError(f"{files[0]}: nothing from {source} into {target}; name them with --from and --to")
 
-    made = Memory.open(path, source, target, create=True)
-    try:
-        with closing(made):
-            new = made.add(units())
-    except BaseException:
-        if not existed:
-            path.unlink(missing_ok=True)
-        raise
-    return MemoryChange(path, counts, new)
+    if not path.exists():  # what cannot be read makes no memory; one that exists may be another program's, and stays
+        deque(units(), maxlen=0)
+    with closing(Memory.open(path, source, target, create=True)) as made:
+        return MemoryChange(path, counts, made.add(units()))
+
+
+def _check_languages(source: str, target: str) -> None:
+    """Raise ConfigError unless the two are tags of different languages."""
+    for option, tag in (("--from", source), ("--to", target)):
+        check_type(option, tag, str, "a language, such as en")
+        if not _TAG.fullmatch(tag):
+            raise ConfigError(f"language ({option}) {tag!r}: not a BCP-47 tag; write one such as en or ko")
+    if primary_language(source) == primary_language(target):
+        raise ConfigError(f"languages (--from, --to): both are {source}; a memory has two")
 
 
 def export_memory(
