@@ -2,12 +2,13 @@
 
 import gzip
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import dragoman
-from dragoman import ConfigError, DataError, Translator
+from dragoman import ConfigError, DataError, ResourceError, Translator
 from dragoman.memory import Memory, Unit, contents
 from dragoman.text.inline import Code, InlineText
 
@@ -133,6 +134,18 @@ def test_documents_take_what_is_known_and_name_what_is_similar(
     )
 
 
+def test_what_similar_sources_need_is_reported_before_the_work(
+    tmp_path: Path, translator: Translator, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
+    (tmp_path / "a.po").write_text(PO, encoding="utf-8")
+    with pytest.raises(ResourceError, match=r"need rapidfuzz; pip install 'dragoman\[documents\]'"):
+        dragoman.translate_documents(translator, tmp_path / "a.po", tmp_path / "ko.po", memory=table)
+    (tmp_path / "a.txt").write_text("Open the file\n")
+    dragoman.translate_documents(translator, tmp_path / "a.txt", tmp_path / "ko.txt", memory=table)
+    assert (tmp_path / "ko.txt").read_text(encoding="utf-8") == "파일 열기!\n"
+
+
 def test_a_resumed_translation_needs_the_same_memory(tmp_path: Path, translator: Translator, database: Path) -> None:
     document = tmp_path / "a.txt"
     document.write_text("Open the file\nHello\n")
@@ -149,6 +162,12 @@ def test_a_resumed_translation_needs_the_same_memory(tmp_path: Path, translator:
         ("m.tmx", "<tmx><body>", DataError, r"m\.tmx:1:\d+: not well-formed XML"),
         ("m.tmx", '<!DOCTYPE a [<!ENTITY b "c">]><tmx/>', DataError, "declares the entity 'b', which is refused"),
         ("m.tmx", "<tmx><body/></tmx>", DataError, r"m\.tmx: nothing from en into ko; name them"),
+        (
+            "m.tmx",
+            '<tmx><body><tu><tuv xml:lang="fr-CA"/><tuv xml:lang="en"/></tu></body></tmx>',
+            DataError,
+            r"m\.tmx: nothing from en into ko; it has en, fr-CA",
+        ),
         ("m.tsv", "one\n", DataError, r"m\.tsv:1: "),
         ("m.tsv", "a\tb\tc\td\n", DataError, r"m\.tsv:1: "),
         ("m.txt", "one\n", ConfigError, r"m\.txt: not a memory; give a \.db, \.tmx"),

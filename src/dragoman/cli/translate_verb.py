@@ -92,7 +92,7 @@ def translate(
         Path | None, typer.Option(help="Translation memory, asked first: .db, .tmx, .tsv, .po or .xliff.")
     ] = None,
     memory_threshold: Annotated[
-        int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF 1.2.")
+        int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
     ] = 75,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False,
 ) -> None:

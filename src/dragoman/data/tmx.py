@@ -34,6 +34,7 @@ class _Handler:
         self.root = self.language = ""
         self.segment: list[str] | None = None
         self.variants: dict[str, str] = {}
+        self.seen: set[str] = set()
 
     def _refuse(self, name: str, *_: object) -> None:
         raise DataError(f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {name!r}, which is refused")
@@ -47,6 +48,7 @@ class _Handler:
             self.line, self.variants = self.parser.CurrentLineNumber, {}
         elif name == "tuv":
             self.language = attributes.get("xml:lang") or attributes.get("lang", "")
+            self.seen.add(self.language)
         elif name == "seg":
             self.segment, self.native = [], 0
         elif name in _NATIVE:
@@ -75,7 +77,19 @@ def read_tmx(path: Path, source: str, target: str) -> Iterator[Pair]:
 
     Raises DataError with the line if the file is not well-formed, or declares entities.
     """
-    handler = _Handler(path, source, target)
+    yield from _read(_Handler(path, source, target))
+
+
+def tmx_languages(path: Path) -> list[str]:
+    """The languages of the variants of a memory. Raises DataError as `read_tmx`."""
+    handler = _Handler(path, "", "")
+    for _ in _read(handler):
+        pass
+    return sorted(handler.seen - {""})
+
+
+def _read(handler: _Handler) -> Iterator[Pair]:
+    path = handler.path
     try:
         with path.open("rb") as raw, decompressed(path, raw) as file:
             while block := file.read(_BLOCK):

@@ -33,7 +33,7 @@ class Request:
     mark: bool = False
     """Mark each written translation as unreviewed where the format can: `fuzzy` in PO, `needs-review` in XLIFF."""
     similar: Callable[[str], Sequence[Match]] = lambda text: ()
-    """Translations of similar texts, which PO and XLIFF 1.2 name next to a translation."""
+    """Translations of similar texts, which PO and XLIFF name next to a translation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A source in segments (`<seg-source>`, `<mrk mtype="seg">`) has a unit per segmen
 is not, native code inside `<ph>`, `<bpt>`, … is copied. `<alt-trans>` and matches are left alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
@@ -15,10 +15,12 @@ from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
 from dragoman.documents.splice import Decoded, Splice, spliced
 from dragoman.documents.xliff_codes import VERSIONS, Version, allowed_length, begins_before_ends, role
+from dragoman.documents.xliff_similar import UnitMatches, alternatives, candidates, segment_id
 from dragoman.documents.xml_elements import Element, plain_text, read_elements, tag_name, with_attribute
 from dragoman.documents.xml_runs import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml_text import escape, writable
 from dragoman.errors import DataError
+from dragoman.memory import Match
 from dragoman.text.inline import InlineText
 
 
@@ -37,6 +39,8 @@ class _Entry:
     """A `<trans-unit>` of 1.2, a `<segment>` of 2.x."""
 
     holder: Element
+    owner: Element
+    """The `<unit>` of a segment, the `<file>` of a `<trans-unit>`."""
     source: Element
     target: Element | None
     parts: list[_Part]
@@ -99,7 +103,7 @@ def _entries(
     )
     if element.name == version.entry and (source := element.child("source")):
         if scope.translate:
-            yield _entry(text, version, element, source, scope), scope, owner.begin
+            yield _entry(text, element, owner, source, scope), scope, owner.begin
         return
     owner = element if element.name in ("file", "unit") else owner
     for child in element.children:
@@ -115,15 +119,15 @@ def _comments(text: str, element: Element) -> tuple[str, ...]:
     return tuple(comment for each in notes if (comment := " ".join(plain_text(text, each).split())))
 
 
-def _entry(text: str, version: Version, holder: Element, source: Element, scope: _Scope) -> _Entry:
+def _entry(text: str, holder: Element, owner: Element, source: Element, scope: _Scope) -> _Entry:
     target = holder.child("target")
     segmented = holder.child("seg-source")
     segments = [each for each in segmented.walk() if each.attributes.get("mtype") == "seg"] if segmented else []
     if not segmented or not segments:
-        return _Entry(holder, source, target, [_part(text, source, target, scope)])
+        return _Entry(holder, owner, source, target, [_part(text, source, target, scope)])
     kept = {each.attributes.get("mid"): each for each in target.walk()} if target else {}
     parts = [_part(text, each, kept.get(each.attributes.get("mid")), scope) for each in segments]
-    return _Entry(holder, segmented, target, parts)
+    return _Entry(holder, owner, segmented, target, parts)
 
 
 def _part(text: str, source: Element, kept: Element | None, scope: _Scope) -> _Part:
@@ -166,11 +170,16 @@ def write(document: Document, translations: Translations, request: Request, file
     given = iter(zip(document.units, translations, strict=True))
     changes: list[Splice] = []
     without_words: list[_Entry] = []
+    similar: dict[int, UnitMatches] = {}
     for entry in skeleton.entries:
         found = [[next(given) for _ in part.pieces] for part in entry.parts]
         if any(text is not None and text != unit.existing for part in found for unit, text in part):
             texts = [[text for _, text in part] for part in found]
-            changes += _entry_splices(decoded, version, entry, texts, request)
+            matches = _similar(entry, request)
+            changes += _entry_splices(decoded, version, entry, texts, request, matches)
+            if matches and version.state_of_segment:
+                unit = similar.setdefault(entry.owner.begin, UnitMatches(entry.owner))
+                unit.by_segment.append((segment_id(entry.owner, entry.holder), matches))
         elif not any(found) and not (entry.target and plain_text(decoded.text, entry.target).strip()):
             without_words.append(entry)
     rest = next(given, None)
@@ -180,11 +189,17 @@ def write(document: Document, translations: Translations, request: Request, file
             if plain_text(decoded.text, entry.source).strip() or entry.source.children:
                 changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], request)
         changes += _language_splices(decoded, skeleton.root, version, request.target)
+    changes += [candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
     file.writelines(spliced(decoded, sorted(changes, key=lambda splice: splice.begin)))
 
 
 def _entry_splices(
-    decoded: Decoded, version: Version, entry: _Entry, texts: list[list[InlineText | None]], request: Request
+    decoded: Decoded,
+    version: Version,
+    entry: _Entry,
+    texts: list[list[InlineText | None]],
+    request: Request,
+    matches: Sequence[Match] = (),
 ) -> Iterator[Splice]:
     """The target of an entry, new or in the place of the old one."""
     text, encoding = decoded.text, decoded.encoding
@@ -204,36 +219,21 @@ def _entry_splices(
     holder, target = entry.holder, entry.target
     if version.state_of_segment:
         tag = with_attribute(text[holder.begin : holder.opened], "state", state, encoding)
+        if matches and "id" not in holder.attributes:
+            tag = with_attribute(tag, "id", segment_id(entry.owner, holder), encoding)
         yield Splice(holder.begin, holder.opened, tag)
     elif holder.attributes.get("approved") == "yes":
         tag = with_attribute(text[holder.begin : holder.opened], "approved", "no", encoding)
         yield Splice(holder.begin, holder.opened, tag)
     state = "" if version.state_of_segment else state
     for splice in _target_splices(decoded, entry.source, target, body, state, request):
-        similar = "" if version.state_of_segment else _similar(decoded, entry, request)
+        similar = "" if version.state_of_segment else alternatives(decoded, entry.source, matches)
         yield replace(splice, written=splice.written + similar)
 
 
-def _similar(decoded: Decoded, entry: _Entry, request: Request) -> str:
-    """`<alt-trans>` of 1.2 for each translation of a similar source."""
-    text = decoded.text
-    before = text[: entry.source.begin]
-    indent = before[len(before.rstrip(" \t\r\n")) :]
-    prefix = tag_name(text[entry.source.begin : entry.source.opened]).removesuffix(entry.source.name)
-    parts = []
-    for piece in (piece for part in entry.parts for piece in part.pieces):
-        for one in request.similar(piece.inline.text):
-            quality = f'match-quality="{one.score}%" origin="{_escaped(one.origin, decoded)}"'
-            source, target = (_escaped(each, decoded) for each in (one.source, one.target))
-            parts.append(
-                f"{indent}<{prefix}alt-trans {quality}><{prefix}source>{source}</{prefix}source>"
-                f"<{prefix}target>{target}</{prefix}target></{prefix}alt-trans>"
-            )
-    return "".join(parts)
-
-
-def _escaped(text: str, decoded: Decoded) -> str:
-    return escape(writable(text), decoded.encoding, quote='"')
+def _similar(entry: _Entry, request: Request) -> list[Match]:
+    """Translations of sources that are similar to those of an entry."""
+    return [one for part in entry.parts for piece in part.pieces for one in request.similar(piece.inline.text)]
 
 
 def _target_splices(

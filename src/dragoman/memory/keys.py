@@ -8,7 +8,7 @@ not separated by spaces, or hold whole phrases as those of Korean do, they are s
 import re
 import unicodedata
 
-from dragoman.errors import DragomanError
+from dragoman.errors import ResourceError
 
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token.
@@ -49,5 +49,5 @@ def similarity(one: list[str], other: list[str], least: float = 0.0) -> float:
     try:
         from rapidfuzz.distance import Levenshtein
     except ImportError:
-        raise DragomanError('similar sources: need `pip install "dragoman[documents]"`') from None
+        raise ResourceError("sources similar to a text: need rapidfuzz; pip install 'dragoman[documents]'") from None
     return float(Levenshtein.normalized_similarity(one, other, score_cutoff=least))

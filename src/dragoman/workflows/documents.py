@@ -106,7 +106,7 @@ def translate_documents(
     is written as unreviewed where the format can, `max_chars` is the most characters of each translation. `resume`
     continues work that was interrupted; `force` starts it again and replaces files that exist. A `memory` (`.db`,
     `.tmx`, `.tsv`, …) is asked before the engine, and of sources that are similar by `memory_threshold` percent PO and
-    XLIFF 1.2 name the translations.
+    XLIFF name the translations.
 
     Raises ConfigError for a wrong request, DataError for one file that cannot be translated; of several files the
     others are translated, and the result lists the failures.
@@ -151,7 +151,7 @@ def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listen
     if task.memory:
         memory = open_memory(task.memory, request.source, request.target)
         translator = translator.with_memory(memory)
-        request = replace(request, similar=candidates_of(memory, task.memory_threshold))
+        request = replace(request, similar=candidates_of(memory, task.memory_threshold, (one.kind for one in sources)))
     in_folder = task.output is not None and is_folder(task.files, task.output)
     targets = [target_of(one, task.output, in_folder, (request.source, request.target)) for one in sources]
     output = task.output if task.output is not None and in_folder else targets[0]

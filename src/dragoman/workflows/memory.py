@@ -6,7 +6,7 @@ the table that `dragoman translate` writes for review the rows with a translatio
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,11 +18,13 @@ from dragoman import __version__
 from dragoman.config import CorpusConfig
 from dragoman.config.project import pair_name
 from dragoman.data.corpus import read_pairs
-from dragoman.data.tmx import read_tmx
+from dragoman.data.tmx import read_tmx, tmx_languages
 from dragoman.documents import Request
+from dragoman.documents.formats import Kind
 from dragoman.documents.xml_text import writable
 from dragoman.errors import ConfigError, DataError, check_type, checked_path
 from dragoman.memory import Match, Memory, Unit, contents
+from dragoman.memory.keys import similarity
 from dragoman.storage import atomic_file
 from dragoman.text.language import primary_language
 from dragoman.workflows.convert import bilingual_pairs
@@ -30,6 +32,8 @@ from dragoman.workflows.review import review_pairs
 
 DATABASE = ".db"
 THRESHOLDS = range(50, 100)
+# Formats that name similar sources, by modules.
+NAMING = frozenset(("po", "xliff"))
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
@@ -54,8 +58,9 @@ def open_memory(path: str | PathLike[str], source: str, target: str) -> Memory:
         memory = Memory.open(path, source, target)
         known = ", ".join(f"{one.source} → {one.target}" for one in contents(path))
     else:
-        memory, known = Memory.temporary(path, source, target), ""
+        memory = Memory.temporary(path, source, target)
         memory.add(_units(path, source, target))
+        known = "" if len(memory) else _languages(path)
     if not len(memory):
         memory.close()
         remedy = f"it has {known}" if known else "name them with --from and --to, or give another file"
@@ -71,16 +76,19 @@ def existing_memory(path: str | PathLike[str]) -> Path:
     return path
 
 
-def candidates_of(memory: Memory, threshold: int) -> Callable[[str], Sequence[Match]]:
+def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Callable[[str], Sequence[Match]]:
     """A function from a text to the similar sources that a person may begin with; none for what is translated from it.
 
-    Raises ConfigError for a threshold that is none.
+    `kinds` are the formats for which it is. Raises ConfigError for a threshold that is none, ResourceError if one of
+    the formats names similar sources and rapidfuzz is not installed.
     """
     if not isinstance(threshold, int) or threshold not in THRESHOLDS:
         raise ConfigError(
             f"memory threshold (--memory-threshold) {threshold!r}: give percent, a whole number from "
             f"{THRESHOLDS.start} to {THRESHOLDS.stop - 1}"
         )
+    if any(kind.module in NAMING for kind in kinds):
+        similarity([], [])  # what is missing is reported before the engine has worked
     return lambda text: [] if memory.find(text) else memory.similar(text, threshold)
 
 
@@ -102,7 +110,9 @@ def add_to_memory(
                 counts[str(each)] += 1
                 yield unit
         if not any(counts.values()):
-            raise DataError(f"{files[0]}: nothing from {source} into {target}; name them with --from and --to")
+            known = _languages(Path(files[0]))
+            remedy = f"it has {known}" if known else "name them with --from and --to"
+            raise DataError(f"{files[0]}: nothing from {source} into {target}; {remedy}")
 
     if not path.exists():  # what cannot be read makes no memory; one that exists may be another program's, and stays
         deque(units(), maxlen=0)
@@ -146,6 +156,11 @@ def export_memory(
     with closing(open_memory(path, source, target)) as opened, atomic_file(output) as file:
         file.writelines(line.encode() for line in (_tmx(opened) if output.suffix == ".tmx" else _tsv(opened)))
         return MemoryChange(output, {str(path): len(opened)})
+
+
+def _languages(path: Path) -> str:
+    """The languages that a TMX file names; nothing of another file, which names none."""
+    return ", ".join(tmx_languages(path)) if ".tmx" in path.name.lower() else ""
 
 
 def _database(memory: str | PathLike[str]) -> Path:
