@@ -138,7 +138,9 @@ def test_an_equal_source_comes_before_one_with_other_numbers(memory: Memory) -> 
 def test_an_earlier_schema_is_refused(tmp_path: Path, memory: Memory) -> None:
     with sqlite3.connect(tmp_path / "m.db") as database:
         database.execute("update facts set value = 'dragoman.memory/0'")
-    with pytest.raises(DataError, match=r"schema dragoman\.memory/0, .*; export it as \.tmx with the version that made"):
+    with pytest.raises(
+        DataError, match=r"schema dragoman\.memory/0, .*; export it as \.tmx with the version that made"
+    ):
         Memory.open(tmp_path / "m.db", "en", "ko")
 
 

@@ -37,7 +37,7 @@ create virtual table trigrams using fts5(key, content='', tokenize='trigram', de
 FREQUENCY = "create virtual table temp.frequency using fts5vocab('main', 'trigrams', 'row')"
 # Trigrams of a text whose frequency is looked up; the rarest of them, by which candidates are found, at most and at
 # least; the units that these may have in common before it is enough; and the candidates whose similarity is counted.
-LOOKED_UP, ASKED, LEAST_ASKED, POSTINGS, CANDIDATES = 64, 16, 4, 3000, 60
+LOOKED_UP, ASKED, LEAST_ASKED, POSTINGS, CANDIDATES = 64, 16, 4, 10_000, 200
 # Units with other numbers that are tried, the newest ones: a memory may have "Page 1" to "Page 100000".
 ADAPTED = 50
 # New units after which the index is put in order.
