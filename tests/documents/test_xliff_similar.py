@@ -20,8 +20,9 @@ FILE = f"""<xliff xmlns="{CORE}" version="2.0" srcLang="en" trgLang="ko">
   <ignorable><source> </source></ignorable>
 </unit>%s</file></xliff>
 """
-SECOND = f"""<unit id="v"><m:matches xmlns:m="{MATCHES}"><m:match ref="#a"><source>x</source><target>y</target></m:match>
-</m:matches><segment id="a"><source>Three</source></segment></unit>"""
+SECOND = f"""<unit id="v"><m:matches xmlns:m="{MATCHES}">
+<m:match ref="#a"><source>x</source><target>y</target></m:match></m:matches>
+<segment id="a"><source>Three</source></segment></unit>"""
 
 
 def translated(tmp_path: Path, content: str, score: int = 80) -> bytes:
