@@ -2,7 +2,7 @@
 
 The path of a request, down and back:
 
-    native, libretranslate    a dialect: HTTP → `TextRequest` → its own answer
+    native, libretranslate, deepl   a dialect: HTTP → `TextRequest` → its own answer
     service                   admission, deadline, a thread for each request; a client that leaves cancels
     text                      `TextRequest` → languages, model, lines → `Translator.translate` → `TextAnswer`
     engine                    an `Engine` for one request: what it is asked goes to the batcher

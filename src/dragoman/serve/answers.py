@@ -1,4 +1,4 @@
-"""Problems as each dialect writes errors: RFC 9457, LibreTranslate's `error`, by the path of the request."""
+"""Problems as each dialect writes errors: RFC 9457, `error` or `message`, by the path of the request."""
 
 from starlette.responses import JSONResponse
 
@@ -10,6 +10,8 @@ def dialect_of(path: str) -> str:
     """`native`, `libretranslate`, or `other` for what belongs to no dialect."""
     if path.startswith("/v1/"):
         return "native"
+    if path.startswith("/v2/"):
+        return "deepl"
     own = any(path == one or path.startswith(f"{one}/") for one in libretranslate.PATHS)
     return "libretranslate" if own else "other"
 
@@ -18,5 +20,7 @@ def error_response(path: str, problem: Problem, request_id: str = "") -> JSONRes
     """The answer for a problem."""
     if dialect_of(path) == "libretranslate":
         return JSONResponse({"error": problem.detail}, problem.status, problem.headers)
+    if dialect_of(path) == "deepl":
+        return JSONResponse({"message": problem.detail}, problem.status, problem.headers)
     instance = f"urn:dragoman:request:{request_id}" if request_id else ""
     return JSONResponse(problem.body(instance), problem.status, problem.headers, MEDIA_TYPE)

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from dragoman import __version__
 from dragoman.errors import DragomanError
-from dragoman.serve import libretranslate, native
+from dragoman.serve import deepl, libretranslate, native
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
 from dragoman.serve.problems import Problem, malformed, problem_of
@@ -42,6 +42,7 @@ def make_app(
     app.state.service = service
     app.include_router(native.router)
     app.include_router(libretranslate.router)
+    app.include_router(deepl.router)
     _add_errors(app)
     _add_operations(app, service)
     return Guard(app, service.metrics, {name.lower() for name in hosts}, service.limits.body_bytes)

@@ -56,6 +56,7 @@ class Service:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
         self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
+        self.translated_characters = 0
         self._open = Counter[str]()
         self._threads = ThreadPoolExecutor(self.limits.places, "request")
         self.metrics.watch(

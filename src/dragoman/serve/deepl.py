@@ -1,0 +1,94 @@
+"""The dialect of DeepL, version 2, for its clients: texts, usage and languages.
+
+After the published description of its interface (github.com/DeepLcom/openapi). Languages are in capitals; a target may
+have a region that the model does not distinguish. Glossaries and documents are not here yet: 404, as for all else.
+"""
+
+from typing import Any, cast
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from dragoman.serve.body import fields
+from dragoman.serve.http import departure_of, sender_of, service_of
+from dragoman.serve.languages import language_name
+from dragoman.serve.models import Models
+from dragoman.serve.problems import Problem, malformed
+from dragoman.serve.service import check_size
+from dragoman.serve.text import Format, TextAnswer, TextRequest
+
+# Without an account nothing is limited: what its clients show as the limit of a month.
+NO_LIMIT = 1_000_000_000_000
+# What changes a translation and this service cannot do, so that it is not ignored.
+UNKNOWN = ("glossary_id", "glossary_ids", "style_id", "custom_instructions", "translation_memory_id")
+
+router = APIRouter(prefix="/v2", tags=["DeepL"])
+
+
+@router.post("/translate")
+async def translate(request: Request) -> dict[str, Any]:
+    """Translate `text`, up to 50 or more, from `source_lang` or a detected language into `target_lang`."""
+    service = service_of(request)
+    asked = _asked(await fields(request, service.limits.body_bytes))
+    check_size(asked, service.limits)
+    answers = await service.translate(asked, sender_of(request), departure_of(request))
+    service.translated_characters += sum(map(len, asked.texts))
+    return {"translations": [_written(text, one) for text, one in zip(asked.texts, answers, strict=True)]}
+
+
+@router.get("/usage")
+async def usage(request: Request) -> dict[str, int]:
+    """Characters translated since the service was started."""
+    return {"character_count": service_of(request).translated_characters, "character_limit": NO_LIMIT}
+
+
+@router.get("/languages")
+async def languages(request: Request) -> JSONResponse:
+    """The source or target languages, by `type`, in the query or, as the official client sends it, in a form."""
+    given = await fields(request, service_of(request).limits.body_bytes)
+    kind = given.get("type") or "source"
+    if kind not in ("source", "target"):
+        raise malformed("type: give source or target")
+    return JSONResponse(
+        _sources(service_of(request).models) if kind == "source" else _targets(service_of(request).models)
+    )
+
+
+@router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+async def nothing(rest: str) -> None:
+    """What this service has not, as an error that its clients read."""
+    raise Problem(404, "http", "Not Found", f"/v2/{rest[:60]}: this service has translate, usage and languages")
+
+
+def _sources(models: Models) -> list[dict[str, Any]]:
+    return [{"language": tag.upper(), "name": language_name(tag)} for tag in models.sources]
+
+
+def _targets(models: Models) -> list[dict[str, Any]]:
+    tags = dict.fromkeys(pair.target for pair in models.pairs)
+    return [{"language": tag.upper(), "name": language_name(tag), "supports_formality": False} for tag in tags]
+
+
+def _asked(given: dict[str, Any]) -> TextRequest:
+    texts = [given["text"]] if isinstance(given.get("text"), str) else given.get("text")
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise malformed("Parameter 'text' not specified, or not a list of strings.")
+    target, source = given.get("target_lang"), given.get("source_lang") or None
+    if not isinstance(target, str) or not target:
+        raise malformed("Value for 'target_lang' not supported: it is missing.")
+    if not isinstance(source, str | None):
+        raise malformed("Value for 'source_lang' not supported: it is not a string.")
+    for name in UNKNOWN:
+        if given.get(name):
+            raise malformed(f"Parameter '{name}' is not supported by this service; leave it out.")
+    if given.get("formality") in ("more", "less"):
+        raise malformed("Parameter 'formality': no model here has it; use prefer_more, prefer_less or default.")
+    tags = given.get("tag_handling") or "text"
+    if tags not in ("text", "html"):
+        raise malformed("Parameter 'tag_handling': this service has html; leave it out for text.")
+    return TextRequest(texts, source, target, format=cast("Format", tags))
+
+
+def _written(text: str, answer: TextAnswer) -> dict[str, Any]:
+    source = answer.source.split("-")[0].upper()
+    return {"detected_source_language": source, "text": answer.text, "billed_characters": len(text)}
