@@ -28,6 +28,9 @@ PATTERNS = (
     r"equivalence/test_parity_options\.py::test_both_engines_find_the_same_with_a_trained_model.*",
     r"equivalence/test_parity_options\.py::test_an_export_that_forgets_a_rule_is_not_verified.*",
     r"equivalence/test_parity_options\.py::test_with_a_shortlist_a_sentence_is_the_same_in_any_batch.*torch.*",
+    # A server as a process, and a line of many sentences, each searched alone.
+    r"cli/test_serve\.py::test_it_serves_and_on_sigterm_answers_what_it_accepted",
+    r"serve/test_native\.py::test_warnings_are_those_of_the_translation",
     # torchrun.
     r"equivalence/test_processes\.py::test_(a_run_saved|two_processes_train|after_a_killed|a_slow_process|a_full_disk|when_memory).*",
     r"equivalence/test_processes\.py::test_a_loss_that_is_no_number_in_one_process_names_it",
