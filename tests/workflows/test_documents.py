@@ -281,6 +281,22 @@ def test_the_table_has_what_is_flagged_and_runs_in_no_spreadsheet(tmp_path: Path
     assert names(tmp_path) == ["a.txt", "b.txt"]  # those of the translation before are gone
 
 
+@pytest.mark.parametrize("inside", ["out", "deep/out"])
+def test_an_output_inside_the_source_folder_is_not_translated_again(folder: Path, inside: str) -> None:
+    before = names(folder)
+    run([folder], folder / inside)
+    written = names(folder)
+    assert written == sorted([*before, *(f"{inside}/{one}" for one in ("a.txt", "deep/b.txt")), *reviews(inside)])
+    by = Capitals()
+    assert [one.source.name for one in run([folder], folder / inside, by, force=True).files] == ["a.txt", "b.txt"]
+    assert names(folder) == written
+    assert by.asked == [["one", "two", "three", "four odd"]]
+
+
+def reviews(output: str) -> list[str]:
+    return [f"{output}.review.html", f"{output}.review.tsv"]
+
+
 def test_an_update_keeps_what_an_earlier_translation_has(tmp_path: Path) -> None:
     source, out = tmp_path / "en.json", tmp_path / "de.json"
     source.write_text('{"a": "one", "b": {"c": "two", "d": "new"}}', encoding="utf-8")
