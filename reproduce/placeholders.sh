@@ -22,7 +22,7 @@ for kind in "${kinds[@]}"; do
     $dragoman train configs/small.toml "${resume[@]}" "train.output=$run" "project.name=placeholders-$kind" \
         "project.pairs=['ko-en', 'en-ko']" "project.license='mixed free licences, by domain'" \
         "data.train=[$(text train)]" "data.valid=$(text valid)" "data.test=$(text test)" "data.protect=$protect" \
-        model.preset=tiny tokenizer.vocab_size=8000 train.batch_tokens=2048 train.max_steps=6000 train.max_minutes=600 \
+        model.preset=tiny tokenizer.vocab_size=8000 train.batch_tokens=2048 train.max_steps=4000 train.max_minutes=600 \
         train.warmup=500 train.validate_every=1000 train.translate_lines=100 "$@"
 done
 printf '{"with": "%s", "without": "%s"}\n' "$runs/placeholders-with/model" "$runs/placeholders-without/model"
