@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.cli.console import say
@@ -13,11 +14,6 @@ from dragoman.serve.service import Limits, Service
 
 def run_serve(models: Sequence[Path], address: Address, limits: Limits, threads: int | None, exact: bool) -> None:
     """Serve until a signal stops it."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log = logging.getLogger("dragoman.serve")
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
     served = Models(models, threads, exact)
     names = ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in served.models.values())
 
@@ -25,5 +21,21 @@ def run_serve(models: Sequence[Path], address: Address, limits: Limits, threads:
         say(f"Serving {names}")
         say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
 
-    serve(Service(served, limits), address, announce)
+    with _logged():
+        serve(Service(served, limits), address, announce)
     say("stopped; every accepted request was answered")
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Within the block the log goes to stderr."""
+    log, handler = logging.getLogger("dragoman.serve"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
