@@ -32,7 +32,7 @@ def serve(
     max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
 ) -> None:
-    """Serve translations over HTTP, on this machine alone unless --host is given.
+    """Serve translations over HTTP, on this machine alone by default.
 
     Its own interface is under /v1, see /docs; programs that speak LibreTranslate use it unchanged.
     """

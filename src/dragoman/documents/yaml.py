@@ -98,7 +98,7 @@ def _bare(text: str, scalar: Scalar) -> str:
     if scalar.style == "'" and not re.search(r"[\x00-\x1f\x7f-\x9f\ufeff\u2028\u2029]", text):
         return "'" + text.replace("'", "''") + "'"
     is_bare = _BARE.fullmatch(text) and any(map(str.isalpha, text)) and not _NO_TEXT.fullmatch(text)
-    if not scalar.style and is_bare and not (scalar.in_flow and re.search(r"[,\[\]{}:]", text)):
+    if not scalar.style and is_bare and not (scalar.in_flow and re.search(r"[,\[\]{}:?]", text)):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
     return re.sub(r"[\x7f-\x9f\ufeff\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", quoted)
