@@ -250,6 +250,8 @@ class Network:
             return ctranslate2.Translator(
                 str(self.folder), device=kind, device_index=int(number or 0), inter_threads=threads, intra_threads=1
             )
+        except UnicodeDecodeError:  # a name within model.bin; it is a ValueError
+            raise ModelError(f"{self.folder}: CTranslate2 cannot load it: damaged; export the model again") from None
         except ValueError as error:
             raise ResourceError(f"{self.folder}: {error}; use --device cpu, or the torch engine") from None
         except RuntimeError as error:
