@@ -207,4 +207,6 @@ def test_a_bundled_model_translates_our_own(path: Path, tmp_path: Path) -> None:
     translator = Translator.load("en-ko")
     result = run_documents(DocumentTask((path,), tmp_path / path.name), lambda texts: translator)
     assert result.failures == ()
-    assert re.search(r"[가-힣]|\\u[abcd]", (tmp_path / path.name).read_text(encoding="utf-8"))
+    content = (tmp_path / path.name).read_bytes()
+    text = content.decode("utf-16" if content.startswith(b"\xff\xfe") else "utf-8")
+    assert re.search(r"[가-힣]|\\u[abcd]", text)
