@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from dragoman import __version__
 from dragoman.errors import DragomanError
-from dragoman.serve import deepl, libretranslate, native
+from dragoman.serve import assist_api, deepl, libretranslate, native
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
 from dragoman.serve.problems import Problem, malformed, problem_of
@@ -41,6 +41,7 @@ def make_app(
     )
     app.state.service = service
     app.include_router(native.router)
+    app.include_router(assist_api.router)
     app.include_router(libretranslate.router)
     app.include_router(deepl.router)
     _add_errors(app)

@@ -6,14 +6,14 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from dragoman.serve.body import json_object, validated
+from dragoman.serve.described import PROBLEMS, takes
 from dragoman.serve.detect import detect
 from dragoman.serve.http import departure_of, sender_of, service_of
 from dragoman.serve.languages import language_name
-from dragoman.serve.problems import MEDIA_TYPE, malformed, problem_of
+from dragoman.serve.problems import malformed, problem_of
 from dragoman.serve.schema import (
     DetectAnswer,
     DetectBody,
@@ -24,7 +24,6 @@ from dragoman.serve.schema import (
     ModelOf,
     ModelsAnswer,
     PairOf,
-    ProblemBody,
     Sentence,
     StreamEnd,
     TermUse,
@@ -38,19 +37,12 @@ from dragoman.serve.stream import StreamedSentence
 from dragoman.serve.text import TextAnswer, TextRequest, choose
 from dragoman.translation import Flag
 
-_PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
-PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
 EVENTS = "text/event-stream"
 
 router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
 
 
-def _takes(model: type[BaseModel]) -> dict[str, Any]:
-    """The body of a request, for OpenAPI: it is read here, so that its errors are ours."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
-
-
-@router.post("/translate", openapi_extra=_takes(TranslateBody), response_model=TranslateAnswer)
+@router.post("/translate", openapi_extra=takes(TranslateBody), response_model=TranslateAnswer)
 async def translate(request: Request) -> Response | TranslateAnswer:
     """Translate a text or several; with `Accept: text/event-stream` as `/v1/translate/stream`."""
     asked = _asked(await json_object(request))
@@ -62,7 +54,7 @@ async def translate(request: Request) -> Response | TranslateAnswer:
     return TranslateAnswer(translations=[_translated(one) for one in answers])
 
 
-@router.post("/translate/stream", openapi_extra=_takes(TranslateBody), response_class=StreamingResponse)
+@router.post("/translate/stream", openapi_extra=takes(TranslateBody), response_class=StreamingResponse)
 async def translate_stream(request: Request) -> Response:
     """Translate one plain text; each sentence is an event `sentence`, the whole an event `done`.
 
@@ -71,7 +63,7 @@ async def translate_stream(request: Request) -> Response:
     return _events(request, _asked(await json_object(request)))
 
 
-@router.post("/detect", openapi_extra=_takes(DetectBody))
+@router.post("/detect", openapi_extra=takes(DetectBody))
 async def detect_language(request: Request) -> DetectAnswer:
     """The language of a text, among the source languages that are served."""
     text = validated(DetectBody, await json_object(request)).text

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.errors import ConfigError, DataError, ResourceError
-from dragoman.serve.models import UnknownModel
+from dragoman.serve.models import UnknownLanguage, UnknownModel
 from dragoman.serve.service import TooLarge
 from dragoman.serve.ticket import Cancelled, Expired, QueueFull
 
@@ -61,7 +61,8 @@ def problem_of(error: Exception) -> Problem:
         (TooLarge, 413, "too-large", "The request is too large"),
         (Expired, 504, "expired", "The request took too long"),
         (Cancelled, 499, "cancelled", "The client is gone"),
-        (ConfigError, 400, "unknown-language", "The request cannot be served"),
+        (UnknownLanguage, 400, "unknown-language", "The language is not served"),
+        (ConfigError, 400, "refused", "The request cannot be served"),
         (DataError, 400, "malformed", "The request is malformed"),
         (ResourceError, 507, "too-large-to-search", "The request does not fit into memory"),
     ):

@@ -70,8 +70,7 @@ class Service:
 
         Raises QueueFull, Expired, Cancelled, and what `translate` of `serve.text` raises.
         """
-        with self._admitted(key) as ticket:
-            return await self._run(ticket, partial(translate, request, self.models, self._prepare(ticket)), gone)
+        return await self.ask(partial(translate, request, self.models), key, gone)
 
     async def stream(
         self, request: TextRequest, key: str, gone: Callable[[], "asyncio.Future[None]"]
@@ -82,6 +81,11 @@ class Service:
             while (several := await self._run(ticket, partial(next, sentences, None), gone)) is not None:
                 for one in several:
                     yield one
+
+    async def ask(self, work: Callable[[Prepare], T], key: str, gone: Callable[[], "asyncio.Future[None]"]) -> T:
+        """`work(prepare)` in a thread, as a request of the sender `key`; `prepare` gives a translator its engine."""
+        with self._admitted(key) as ticket:
+            return await self._run(ticket, partial(work, self._prepare(ticket)), gone)
 
     async def run(self, work: Callable[[], T]) -> T:
         """A short work in a thread, such as detecting a language."""

@@ -1,0 +1,53 @@
+"""What helps a person who translates, `/v1`: alternatives of a word."""
+
+from fastapi import APIRouter, Request
+
+from dragoman.serve.alternatives import NextWord, next_words
+from dragoman.serve.assist_schema import Alternative, AlternativesAnswer, AlternativesBody
+from dragoman.serve.body import json_object, validated
+from dragoman.serve.described import PROBLEMS, takes
+from dragoman.serve.http import departure_of, sender_of, service_of
+from dragoman.serve.problems import malformed
+from dragoman.serve.service import check_size
+from dragoman.serve.text import Prepare, TextRequest, choose
+from dragoman.text.normalise import is_text
+
+router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
+
+
+@router.post("/alternatives", openapi_extra=takes(AlternativesBody))
+async def alternatives(request: Request) -> AlternativesAnswer:
+    """The words that may come after the beginning of a translation, each with the best translation that has it.
+
+    A text that is found to be in the target language already has none.
+    """
+    given = validated(AlternativesBody, await json_object(request))
+    if len(given.text.splitlines()) > 1 or len(given.prefix.splitlines()) > 1:
+        raise malformed("text, prefix: line breaks; give one line, best a sentence of `/v1/translate/stream`")
+    if not is_text(given.prefix):
+        raise malformed("prefix: contains an unpaired surrogate (invalid Unicode); fix the encoding")
+    service = service_of(request)
+    check_size(TextRequest([given.text, given.prefix]), service.limits)
+    asked = TextRequest([given.text], _language(given.source), given.target, given.model)
+
+    def work(prepare: Prepare) -> AlternativesAnswer:
+        (chosen,) = choose(asked, service.models)
+        if chosen is None:
+            target = str(given.target)
+            return AlternativesAnswer(alternatives=[], source=target, target=target, model="")
+        translator = prepare(service.models.translator(chosen.model, chosen.pair))
+        found = next_words(translator, given.text, given.prefix, given.count)
+        pair = chosen.pair
+        return AlternativesAnswer(
+            alternatives=list(map(_alternative, found)), source=pair.source, target=pair.target, model=chosen.model.name
+        )
+
+    return await service.ask(work, sender_of(request), departure_of(request))
+
+
+def _language(given: str | None) -> str | None:
+    return None if given in (None, "", "auto") else given
+
+
+def _alternative(found: NextWord) -> Alternative:
+    return Alternative(word=found.word, text=found.text, score=found.score, log_prob=found.log_prob)

@@ -1,0 +1,16 @@
+"""What routers describe in OpenAPI: the body that a request takes, and its problems."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from dragoman.serve.problems import MEDIA_TYPE
+from dragoman.serve.schema import ProblemBody
+
+_PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
+
+
+def takes(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of a request, for OpenAPI: it is read by the route, so that its errors are ours."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
