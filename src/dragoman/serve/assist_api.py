@@ -1,13 +1,25 @@
-"""What helps a person who translates, `/v1`: alternatives of a word."""
+"""What helps a person who translates, `/v1`: alternatives of a word, scores of a translation."""
+
+from functools import partial
 
 from fastapi import APIRouter, Request
 
 from dragoman.serve.alternatives import NextWord, next_words
-from dragoman.serve.assist_schema import Alternative, AlternativesAnswer, AlternativesBody
+from dragoman.serve.assist_schema import (
+    Alternative,
+    AlternativesAnswer,
+    AlternativesBody,
+    ScoreAnswer,
+    ScoreBody,
+    ScoreOf,
+    TokenScore,
+)
 from dragoman.serve.body import json_object, validated
 from dragoman.serve.described import PROBLEMS, takes
 from dragoman.serve.http import departure_of, sender_of, service_of
 from dragoman.serve.problems import malformed
+from dragoman.serve.schema import Warned
+from dragoman.serve.score import Scored, score
 from dragoman.serve.service import check_size
 from dragoman.serve.text import Prepare, TextRequest, choose
 from dragoman.text.normalise import is_text
@@ -43,6 +55,45 @@ async def alternatives(request: Request) -> AlternativesAnswer:
         )
 
     return await service.ask(work, sender_of(request), departure_of(request))
+
+
+@router.post("/score", openapi_extra=takes(ScoreBody))
+async def score_translations(request: Request) -> ScoreAnswer:
+    """How probable given translations are, token by token; a line is scored as a whole, whatever its length."""
+    given = validated(ScoreBody, await json_object(request))
+    texts, translations = _listed(given.text), _listed(given.translation)
+    if len(texts) != len(translations):
+        raise malformed(f"{len(texts):,} texts and {len(translations):,} translations; give one translation of each")
+    for number, text in enumerate(translations, 1):
+        if not is_text(text):
+            raise malformed(f"translation {number}: contains an unpaired surrogate (invalid Unicode); fix the encoding")
+    service = service_of(request)
+    asked = TextRequest(texts, _language(given.source), given.target, given.model)
+    check_size(asked, service.limits)
+    check_size(TextRequest(translations), service.limits)
+    work = partial(score, asked, translations, service.models)
+    found = await service.ask(work, sender_of(request), departure_of(request))
+    return ScoreAnswer(scores=list(map(_score, found)))
+
+
+def _listed(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
+
+
+def _score(found: Scored) -> ScoreOf:
+    total, pair = sum(found.log_probs), found.choice.pair
+    tokens = zip(found.pieces, found.log_probs, strict=True)
+    return ScoreOf(
+        log_prob=total,
+        per_token=total / len(found.log_probs),
+        tokens=[TokenScore(piece=piece, log_prob=log_prob) for piece, log_prob in tokens],
+        confidence=found.confidence,
+        warnings=[Warned(kind=flag.kind, text=flag.text) for flag in found.warnings],
+        source=pair.source,
+        target=pair.target,
+        model=found.choice.model.name,
+        detected=found.choice.detected,
+    )
 
 
 def _language(given: str | None) -> str | None:

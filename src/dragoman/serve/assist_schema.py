@@ -1,10 +1,10 @@
-"""Requests and answers of what helps a person who translates: alternatives of a word."""
+"""Requests and answers of what helps a person who translates: alternatives of a word, scores of a translation."""
 
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from dragoman.serve.schema import Body
+from dragoman.serve.schema import Body, Warned
 
 
 class AlternativesBody(Body):
@@ -42,3 +42,49 @@ class AlternativesAnswer(BaseModel):
     source: str
     target: str
     model: str
+
+
+class ScoreBody(Body):
+    """Sources and their given translations."""
+
+    text: str | list[str]
+    """A line, or several."""
+    translation: str | list[str]
+    """The translation of the line, or of each line."""
+    source: str | None = None
+    """Source language, BCP-47; `auto` or none: detected."""
+    target: str | None = None
+    """Target language, BCP-47; may be left out where there is only one."""
+    model: str | None = None
+    """Name of a model of `/v1/models`."""
+
+
+class TokenScore(BaseModel):
+    """log P of one token in nats, given the source and the tokens before it."""
+
+    piece: str
+    log_prob: float
+
+
+class ScoreOf(BaseModel):
+    """The scores of one translation."""
+
+    log_prob: float
+    """The sum over its tokens and EOS."""
+    per_token: float
+    """The mean."""
+    tokens: list[TokenScore]
+    """The last one is EOS, the end of the sentence."""
+    confidence: float | None = None
+    """The probability that a person would accept it, if the model has learned that."""
+    warnings: list[Warned] = []
+    source: str
+    target: str
+    model: str
+    detected: float | None = None
+
+
+class ScoreAnswer(BaseModel):
+    """The scores, one for each line, in order."""
+
+    scores: list[ScoreOf]

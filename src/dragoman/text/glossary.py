@@ -73,10 +73,15 @@ class Glossary:
         """Read the file `path`. Raises DataError that names the line."""
         path = checked_path("glossary", path)
         try:
-            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+            content = path.read_bytes()
         except OSError as error:
             raise DataError(f"{path}: the glossary cannot be read: {error.strerror}; check the path") from None
-        return cls._of_rows(_rows(lines, str(path)), str(path))
+        return cls.parse(content, str(path))
+
+    @classmethod
+    def parse(cls, content: bytes, name: str = "glossary") -> Self:
+        """The same for the content of a file, of which errors say `name`. Raises DataError that names the line."""
+        return cls._of_rows(_rows(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), name), name)
 
     @classmethod
     def of(cls, terms: Terms, name: str = "glossary") -> Self:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 from xml.parsers import expat
 
 from dragoman.errors import DataError, checked_path
 from dragoman.text.glossary import Glossary
 from dragoman.text.language import primary_language
-from dragoman.text.words import is_abbreviation
+from dragoman.text.words import is_abbreviation, listed
 
 SUFFIX = ".tbx"
 _ENTRY, _LANGUAGE, _SECTION = {"termEntry", "conceptEntry"}, {"langSet", "langSec"}, {"tig", "ntig", "termSec"}
@@ -93,18 +94,24 @@ class TermBase:
     def read(cls, path: str | PathLike[str]) -> "TermBase":
         """Read the file. Raises DataError with the line if it is not well-formed, declares entities, or is no TBX."""
         path = checked_path("glossary", path)
-        handler = _Handler(path)
         try:
             with path.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    handler.parser.Parse(block, False)
-                handler.parser.Parse(b"", True)
+                return cls.parse(file, path)
+        except OSError as error:
+            raise DataError(f"{path}: the glossary cannot be read: {error.strerror}; check the path") from None
+
+    @classmethod
+    def parse(cls, file: BinaryIO, path: Path) -> "TermBase":
+        """The same for an open file, of which errors say `path`. Raises DataError."""
+        handler = _Handler(path)
+        try:
+            while block := file.read(_BLOCK):
+                handler.parser.Parse(block, False)
+            handler.parser.Parse(b"", True)
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code)
             where = f"{path}:{error.lineno}:{error.offset + 1}"
             raise DataError(f"{where}: not well-formed XML: {what}; repair it") from None
-        except OSError as error:
-            raise DataError(f"{path}: the glossary cannot be read: {error.strerror}; check the path") from None
         return cls(path, tuple(handler.concepts))
 
     def glossary(self, source: str, target: str) -> Glossary:
@@ -121,14 +128,9 @@ class TermBase:
 
     def _rows(self, source: str, target: str) -> Iterator[tuple[str, list[str]]]:
         for concept in self.concepts:
-            translations = [_as_listed(one) for one in concept.terms.get(target, ())]
+            translations = [listed(one) for one in concept.terms.get(target, ())]
             for term in concept.terms.get(source, ()) if translations else ():
-                yield _as_listed(term), translations
-
-
-def _as_listed(term: str) -> str:
-    """A term as a glossary lists it: a star at its end is its own."""
-    return f"{term[:-1]}\\*" if term.endswith("*") else term
+                yield listed(term), translations
 
 
 def read_glossary(path: Path) -> Glossary | TermBase:

@@ -41,6 +41,11 @@ def spelled(term: str) -> str:
     return term.removesuffix(_STEM) if is_stem(term) else term
 
 
+def listed(text: str) -> str:
+    """A term as a glossary lists it, from its text: a star at its end is its own."""
+    return f"{text[:-1]}\\*" if text.endswith(_STEM) else text
+
+
 def forms(term: str) -> list[str]:
     """The written forms of a term as listed: as spelled, and as a plural if its last word has Latin letters only."""
     text = spelled(term)
