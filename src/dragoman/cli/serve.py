@@ -7,14 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.cli.console import say
+from dragoman.serve.memories import Memories
 from dragoman.serve.models import Models
 from dragoman.serve.run import Address, serve
 from dragoman.serve.service import Limits, Service
 
 
-def run_serve(models: Sequence[Path], address: Address, limits: Limits, threads: int | None, exact: bool) -> None:
+def run_serve(
+    models: Sequence[Path],
+    address: Address,
+    limits: Limits,
+    threads: int | None,
+    exact: bool,
+    memory: Path | None = None,
+) -> None:
     """Serve until a signal stops it."""
     served = Models(models, threads, exact)
+    memories = Memories(memory, served.pairs) if memory else None
     names = ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in served.models.values())
 
     def announce(url: str) -> None:
@@ -22,7 +31,7 @@ def run_serve(models: Sequence[Path], address: Address, limits: Limits, threads:
         say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
 
     with _logged():
-        serve(Service(served, limits), address, announce)
+        serve(Service(served, limits, memories=memories), address, announce)
     say("stopped; every accepted request was answered")
 
 

@@ -28,6 +28,9 @@ def serve(
     exact: Annotated[
         bool, typer.Option("--exact", help="Bit-identical in any batch, but slower: decode.exact.")
     ] = False,
+    memory: Annotated[
+        Path | None, typer.Option(help="Translation memory, asked first: .db, .tmx, .tsv, .po or .xliff.")
+    ] = None,
     max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256,
     max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
@@ -41,4 +44,4 @@ def serve(
     from dragoman.serve.service import Limits
 
     limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
-    run_serve(models or [], Address(host, port, allow_host or [], no_auth), limits, threads, exact)
+    run_serve(models or [], Address(host, port, allow_host or [], no_auth), limits, threads, exact, memory)

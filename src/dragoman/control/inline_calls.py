@@ -36,7 +36,7 @@ class InlineCalls(Directed, ABC):
 
         Raises ConfigError for a memory of languages that the model does not translate.
         """
-        if memory and not any(_languages(pair) == memory.pair for pair in self.pairs.pairs):
+        if memory is not None and not any(_languages(pair) == memory.pair for pair in self.pairs.pairs):
             names = " → ".join(memory.pair)
             raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {self.pairs.names}")
         other = object.__new__(type(self))
@@ -46,14 +46,16 @@ class InlineCalls(Directed, ABC):
     @property
     def _known(self) -> Memory | None:
         """The memory, if it is one of the pair that calls are for."""
-        return self.memory if self.memory and self.pair and _languages(self.pair) == self.memory.pair else None
+        if self.memory is None or self.pair is None:  # `not self.memory` would count its units
+            return None
+        return self.memory if _languages(self.pair) == self.memory.pair else None
 
     def _recalled(
         self, lines: Sequence[str], prefix: str, options: DecodeConfig, glossary: Glossary | None
     ) -> list[Translation]:
         """The translations of lines: those in the memory, the others by the engine."""
         memory = None if prefix else self._known
-        known = [recall_line(memory, line, options) if memory else None for line in lines]
+        known = [recall_line(memory, line, options) if memory is not None else None for line in lines]
         rest = [line for line, found in zip(lines, known, strict=True) if found is None]
         translated = iter(self._translate(rest, prefix, options, glossary) if rest else ())
         return [found or next(translated) for found in known]
@@ -142,7 +144,9 @@ class InlineCalls(Directed, ABC):
             split,
             lambda pairs: by_attention(self.marked_engine, self.tokenizer, pairs),
             options,
-            lambda item: recall_text(memory, item.text, item.patterns, item.max_length, options) if memory else None,
+            lambda item: (
+                None if memory is None else recall_text(memory, item.text, item.patterns, item.max_length, options)
+            ),
         )
         return translate_inline(items, means)
 

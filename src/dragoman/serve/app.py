@@ -13,7 +13,8 @@ from starlette.types import ASGIApp
 
 from dragoman import __version__
 from dragoman.errors import DragomanError
-from dragoman.serve import assist_api, deepl, libretranslate, native
+from dragoman.parsing import plain_cause
+from dragoman.serve import assist_api, deepl, libretranslate, memory_api, native
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
 from dragoman.serve.problems import Problem, malformed, problem_of
@@ -42,6 +43,7 @@ def make_app(
     app.state.service = service
     app.include_router(native.router)
     app.include_router(assist_api.router)
+    app.include_router(memory_api.router)
     app.include_router(libretranslate.router)
     app.include_router(deepl.router)
     _add_errors(app)
@@ -86,7 +88,8 @@ def _problem(request: Request, error: Exception) -> Problem:
         detail = {404: f"{what}: there is nothing here; see /docs", 405: f"{what}: another method is needed; see /docs"}
         return Problem(error.status_code, "http", str(error.detail), detail.get(error.status_code, str(error.detail)))
     if isinstance(error, RequestValidationError):
-        return malformed("the request is not as /docs describes it")
+        first = error.errors()[0]
+        return malformed(f"{str(first['loc'][-1])[:60]}: {plain_cause(first['msg'])}; see /docs")
     return problem_of(error)
 
 

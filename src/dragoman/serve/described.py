@@ -11,6 +11,11 @@ _PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": Probl
 PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
 
 
+def problem_of_status(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Problems that a route has and the others do not."""
+    return dict.fromkeys(statuses, _PROBLEM)
+
+
 def takes(model: type[BaseModel]) -> dict[str, Any]:
     """The body of a request, for OpenAPI: it is read by the route, so that its errors are ours."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}

@@ -107,7 +107,15 @@ def _asked(body: dict[str, Any]) -> TextRequest:
         raise malformed(f"format: alternatives and alignment are only for plain text, not for {given.format}")
     source = None if given.source in (None, "", "auto") else given.source
     return TextRequest(
-        texts, source, given.target, given.model, given.format, given.glossary, given.alternatives, given.alignment
+        texts,
+        source,
+        given.target,
+        given.model,
+        given.format,
+        given.glossary,
+        given.alternatives,
+        given.alignment,
+        given.memory,
     )
 
 
@@ -126,6 +134,7 @@ def _translated(answer: TextAnswer) -> Translated:
             for one in answer.alignment
         ],
         normalised=answer.normalised,
+        match=answer.match,
     )
 
 

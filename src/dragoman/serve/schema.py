@@ -30,6 +30,8 @@ class TranslateBody(Body):
     """Up to this many other translations of each text; only of plain text."""
     alignment: bool = False
     """Also which words come from which words of the source; only of plain text."""
+    memory: bool = True
+    """Ask the translation memory of the service first, if it has one."""
 
 
 class DetectBody(Body):
@@ -75,6 +77,8 @@ class Translated(BaseModel):
     alignment: list[LinkSpans] = []
     normalised: str | None = None
     """With an alignment: the source as its characters are counted."""
+    match: int | None = None
+    """100 if the translation is from the memory, 99 if only its numbers were adapted; none: the model's."""
 
 
 class TranslateAnswer(BaseModel):

@@ -20,6 +20,7 @@ from dragoman.errors import DragomanError
 from dragoman.parsing import parse_json
 from dragoman.serve.batcher import Batcher
 from dragoman.serve.engine import for_request
+from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.models import Models
 from dragoman.serve.stream import StreamedSentence, stream
@@ -52,8 +53,11 @@ class Limits:
 class Service:
     """The models, and one batcher for all of them. It is used from one event loop."""
 
-    def __init__(self, models: Models, limits: Limits | None = None, workers: int = 2) -> None:
+    def __init__(
+        self, models: Models, limits: Limits | None = None, workers: int = 2, memories: Memories | None = None
+    ) -> None:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
+        self.memories = memories
         self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
         self.translated_characters = 0
@@ -100,6 +104,8 @@ class Service:
         """End all threads; no request is open."""
         self._threads.shutdown()
         self.batcher.close()
+        if self.memories:
+            self.memories.close()
 
     def _golden(self) -> None:
         model = next(iter(self.models.models.values()))
@@ -110,7 +116,13 @@ class Service:
         for_request(translator, self.batcher, Ticket()).translate(text)
 
     def _prepare(self, ticket: Ticket) -> Prepare:
-        return lambda translator: for_request(translator, self.batcher, ticket)
+        """Gives a translator the engine of the request, and the memory of its pair."""
+
+        def prepare(translator: Translator) -> Translator:
+            found = for_request(translator, self.batcher, ticket)
+            return self.memories.joined(found) if self.memories else found
+
+        return prepare
 
     @contextmanager
     def _admitted(self, key: str) -> Iterator[Ticket]:

@@ -56,7 +56,7 @@ def stream(
         yield [StreamedSentence(text, text, "", "", pair, answer.detected, answer.warnings)]
         yield [StreamedSentence("", "", "", "", pair, answer.detected)]
         return
-    translator = prepare(models.translator(chosen.model, chosen.pair))
+    translator = request.asking(prepare(models.translator(chosen.model, chosen.pair)))
     lines = Lines.of(text)
     pieces = [
         piece

@@ -34,6 +34,12 @@ class TextRequest:
     glossary: GlossaryLike | None = None
     alternatives: int = 0
     alignment: bool = False
+    memory: bool = True
+    """Whether the memory of the service is asked first, if it has one."""
+
+    def asking(self, translator: Translator) -> Translator:
+        """The translator, without its memory if that is not to be asked."""
+        return translator if self.memory else translator.with_memory(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,8 @@ class TextAnswer:
     """Characters of `normalised` and of `text`."""
     normalised: str | None = None
     """The source as the alignment counts its characters."""
+    match: int | None = None
+    """If all of its lines are from the memory: the percentage of the least equal one, 99 or 100."""
 
 
 class Choice(NamedTuple):
@@ -99,7 +107,7 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
             answers[n] = unchanged(request.texts[n], str(request.target))
     for model, pair in dict.fromkeys((one.model, one.pair) for one in choices if one):
         members = [n for n, one in enumerate(choices) if one and (one.model, one.pair) == (model, pair)]
-        translator = prepare(models.translator(model, pair))
+        translator = request.asking(prepare(models.translator(model, pair)))
         blank = TextAnswer("", pair.source, pair.target, model.name)
         found = _translate([request.texts[n] for n in members], request, translator, blank)
         for n, answer in zip(members, found, strict=True):
@@ -132,6 +140,8 @@ def _translate(
         answer = replace(
             blank, text=best, warnings=_once(several), terms=tuple(t for one in several for t in one.terms)
         )
+        if several and all(one.match for one in several):
+            answer = replace(answer, match=min(one.match for one in several if one.match))
         if request.alignment:
             answer = replace(answer, alignment=own.links(several), normalised=own.joined(map(normalise, own.texts)))
         alternatives = [next(others) for _ in own.texts] if request.alternatives else []

@@ -154,7 +154,7 @@ def export_memory(
             raise ConfigError(f"{path}: has {known}; choose a pair with --from and --to")
         source, target = pairs[0]
     with closing(open_memory(path, source, target)) as opened, atomic_file(output) as file:
-        file.writelines(line.encode() for line in (_tmx(opened) if output.suffix == ".tmx" else _tsv(opened)))
+        file.writelines(line.encode() for line in memory_lines(opened, output.suffix))
         return MemoryChange(output, {str(path): len(opened)})
 
 
@@ -184,6 +184,11 @@ def _units(path: Path, source: str, target: str) -> Iterator[Unit]:
     else:
         raise ConfigError(f"{path}: not a memory; give a .db, .tmx, .tsv, .jsonl, .po or .xliff file")
     return (Unit(one, other, path.name) for one, other in pairs)
+
+
+def memory_lines(memory: Memory, suffix: str) -> Iterator[str]:
+    """The units of a memory as lines of a file `.tmx` or `.tsv`, newlines included."""
+    return _tmx(memory) if suffix == ".tmx" else _tsv(memory)
 
 
 def _tsv(memory: Memory) -> Iterator[str]:
