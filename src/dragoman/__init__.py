@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dragoman.translation import Translation
     from dragoman.translator import Translator
     from dragoman.workflows.clean import CleanResult, clean_data
+    from dragoman.workflows.compare import RunComparison, compare_runs
     from dragoman.workflows.confidence import ConfidenceResult, learn_model_confidence
     from dragoman.workflows.data import check_data, split_data
     from dragoman.workflows.distil import distill
@@ -79,6 +80,7 @@ _MODULES = {
     "translation": ("Translation",),
     "translator": ("Translator",),
     "workflows.clean": ("CleanResult", "clean_data"),
+    "workflows.compare": ("RunComparison", "compare_runs"),
     "workflows.confidence": ("ConfidenceResult", "learn_model_confidence"),
     "workflows.data": ("check_data", "split_data"),
     "workflows.distil": ("distill",),
@@ -127,6 +129,7 @@ __all__ = [
     "ResourceError",
     "ResumeError",
     "Robustness",
+    "RunComparison",
     "RunConfig",
     "TrainResult",
     "Translation",
@@ -135,6 +138,7 @@ __all__ = [
     "add_to_memory",
     "check_data",
     "clean_data",
+    "compare_runs",
     "distill",
     "evaluate",
     "evaluate_robustness",

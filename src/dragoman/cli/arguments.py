@@ -18,7 +18,7 @@ from dragoman.errors import ConfigError
 VERBS = {
     "Begin": ("demo", "doctor", "init", "import", "config"),
     "Train": ("data", "train", "distill"),
-    "Use a model": ("translate", "documents", "serve", "memory", "evaluate", "look", "export", "model"),
+    "Use a model": ("translate", "documents", "serve", "memory", "evaluate", "compare", "look", "export", "model"),
 }
 
 

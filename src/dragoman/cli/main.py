@@ -11,6 +11,7 @@ import typer
 
 from dragoman.cli import (  # noqa: F401 - they register themselves
     bundle_verbs,
+    compare_verb,
     data_verbs,
     document_verbs,
     import_verb,

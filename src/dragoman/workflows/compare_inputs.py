@@ -1,0 +1,111 @@
+"""What is to be compared: configurations and folders → the runs by name, and the one test set that they share."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from dragoman.config import RunConfig
+from dragoman.config.file import read_config, read_run_config
+from dragoman.errors import ConfigError, DataError, checked_path
+from dragoman.training.checkpoint import resumable_steps
+from dragoman.workflows.evaluate import TestSet
+from dragoman.workflows.held_out import held_out_by_pair
+from dragoman.workflows.run_folder import output_of
+
+MODEL = Path("model") / "bundle.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One system: its run, finished or not."""
+
+    name: str
+    folder: Path
+    """Of the run."""
+    config: RunConfig
+    given: Collection[str] = ()
+    """The dotted keys of a configuration file."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there is a model."""
+        return (self.folder / MODEL).exists()
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there is a checkpoint to resume from."""
+        return bool(resumable_steps(self.folder / "checkpoints"))
+
+
+def read_entries(runs: Sequence[str | PathLike[str]]) -> list[Entry]:
+    """The systems. Raises ConfigError for what is neither a configuration nor a run, for one alone, for one twice."""
+    entries = [entry for given in runs for entry in _entries(checked_path("run", given))]
+    if len(entries) < 2:
+        raise ConfigError("compare: one system; give two configurations or folders of runs, or a folder of several")
+    folders = [entry.folder.absolute() for entry in entries]
+    for entry, folder in zip(entries, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise ConfigError(f"{entry.folder}: two of the systems are this run; give each a train.output of its own")
+    names = _distinct(entries)
+    return [Entry(name, one.folder, one.config, one.given) for name, one in zip(names, entries, strict=True)]
+
+
+def shared_test_set(entries: Sequence[Entry]) -> TestSet:
+    """The test set of all, or where there is none their validation text.
+
+    Raises ConfigError if they differ, because scores on different text cannot be compared, and DataError if the text
+    of a run is gone.
+    """
+    first, *others = [(entry, _test_set(entry)) for entry in entries]
+    for entry, found in others:
+        if (found.sources, found.references) != (first[1].sources, first[1].references):
+            raise ConfigError(
+                f"{entry.name}: its test text ({found.name}) is not that of {first[0].name} ({first[1].name}); "
+                "compare needs one test set: give both the same data.test"
+            )
+    return first[1]
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    if path.is_file():
+        config, given = read_config(path)
+        yield Entry(config.project.name, output_of(config), config, given)
+    elif (path / "config.toml").exists():
+        yield _run(path)
+    elif path.is_dir():
+        runs = sorted(one for one in path.iterdir() if (one / MODEL).exists())
+        if not runs:
+            raise ConfigError(f"{path}: no finished run in this folder; train one, or give a configuration")
+        for one in runs:
+            yield _run(one)
+    else:
+        raise ConfigError(f"{path}: no such file or folder; give a configuration, or the folder of a run")
+
+
+def _run(folder: Path) -> Entry:
+    """A run by its folder, or by the folder of its model."""
+    if (folder / "bundle.json").exists():
+        folder = folder.absolute().parent
+    if not (folder / MODEL).exists():
+        raise ConfigError(f"{folder}: the run is not finished; give its configuration, then it is trained to the end")
+    return Entry(folder.name, folder, read_run_config(folder))
+
+
+def _test_set(entry: Entry) -> TestSet:
+    data = entry.config.data
+    corpora = data.test_corpora or data.valid_corpora
+    try:
+        text = held_out_by_pair(entry.config, corpora)[0]
+    except (DataError, OSError) as error:
+        raise DataError(f"{entry.name}: its test text cannot be read: {error}; put it back where it was") from None
+    name = " + ".join(path.name for path in corpora[0].files)
+    return TestSet(text.sources, text.references, name)
+
+
+def _distinct(entries: Sequence[Entry]) -> list[str]:
+    """The names, with the folder's where several projects have one name, and a number where that is not enough."""
+    names = [one.name for one in entries]
+    if len(set(names)) < len(names):
+        names = [one.folder.name for one in entries]
+    return [name if names.count(name) == 1 else f"{name} ({number})" for number, name in enumerate(names, 1)]

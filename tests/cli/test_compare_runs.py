@@ -1,0 +1,107 @@
+"""`dragoman compare`: runs side by side, equal budgets, the page, and runs that cannot be compared."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config.file import read_run_config
+from dragoman.evaluation import bleu
+from dragoman.training.flops import training_flops
+
+CHANGES = {"other": ("d_model = 32", "d_model = 16")}
+
+
+@pytest.fixture
+def pair(trained: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """The folder of a finished run, and the configuration of another on the same text."""
+    copied = Path(shutil.copytree(trained, tmp_path / "project"))
+    text = (copied / "run.toml").read_text(encoding="utf-8")
+    other = copied / "other.toml"
+    other.write_text(text.replace('name = "toy"', 'name = "other"').replace(*CHANGES["other"]), encoding="utf-8")
+    config = copied / "runs/toy/config.toml"  # its paths are those of where it was trained
+    config.write_text(config.read_text(encoding="utf-8").replace(str(trained), str(copied)), encoding="utf-8")
+    return copied / "runs/toy", other
+
+
+def test_a_run_and_a_configuration_are_compared_and_the_page_says_so(
+    dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    said = dragoman("compare", *pair, "-o", page, "--equal", "flops", "--json")
+    assert said.code == 0, said.err
+    report = json.loads(said.out)
+    first, second = report["runs"]
+
+    assert [first["name"], second["name"]] == ["toy", "other"]
+    assert second["cost"]["flops"] == pytest.approx(first["cost"]["flops"], rel=0.15)  # in whole updates
+    assert second["cost"]["steps"] > first["cost"]["steps"]  # the narrower network has more of them
+    assert report["tests"]["systems"]["toy"][0]["p_bootstrap"] is None
+    assert 0 <= report["tests"]["systems"]["other"][0]["p_bootstrap"] <= 1
+    html = page.read_text(encoding="utf-8")
+    assert "https://" not in re.sub(r"<pre>.*?</pre>", "", html, flags=re.S)
+    assert html.count('<svg class="map"') == 2
+    assert "모델 나란히 비교하기" in html
+    assert "Systems side by side" in html
+
+    again = dragoman("compare", pair[0].parent, "-o", page)  # both are finished now
+    assert again.code == 0, again.err
+    assert re.search(r"^toy +transformer", again.out, re.M)
+
+
+def test_counted_operations_are_those_of_the_equations(dragoman: Any, pair: tuple[Path, Path], tmp_path: Path) -> None:
+    from dragoman.bundle import open_bundle
+    from dragoman.workflows.compare_measures import chains_of, counted_updates
+
+    folder, _ = pair
+    bundle, config = open_bundle(folder / "model"), read_run_config(folder)
+    model = bundle.load_model()
+    per_token, peak = counted_updates(bundle, model, config)
+    # A pair of n tokens on both sides: padding adds up to a fifth in this corpus of short sentences.
+    vocab, length = len(bundle.tokenizer.target), 7
+    by_hand = training_flops(config.model, vocab, 1, length, length) / length
+    assert per_token == pytest.approx(by_hand, rel=0.35)
+    assert peak > 4 * model.parameter_count  # the gradients alone
+
+    chains = chains_of(model)
+    assert len({chain.encoder for chain in chains}) == 1  # a Transformer's depth does not grow with the sentence
+    assert all(chain.encoder < chain.forward for chain in chains)
+
+
+def test_lengths_add_up_to_the_test_set() -> None:
+    from dragoman.workflows.compare_measures import score_by_length
+    from dragoman.workflows.evaluate import TestSet
+
+    sources = tuple(" ".join(["a"] * length) for length in (3, 4, 5, 6, 7, 12, 13, 14, 15, 16, 80))
+    references = tuple(source.replace("a", "ein") for source in sources)
+    found = score_by_length(references, TestSet(sources, references))
+    assert [(part.low, part.high, part.sentences) for part in found] == [(1, 10, 5), (11, 20, 5)]  # one alone has none
+    assert found[1].bleu == pytest.approx(bleu(references[5:10], references[5:10]).value)
+
+
+def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Path, Path], tmp_path: Path) -> None:
+    run, config = pair
+    text = config.read_text(encoding="utf-8")
+
+    assert dragoman("compare", run).refused(2).startswith("compare: one system; give two")
+    assert "two of the systems are this run" in dragoman("compare", run, run).refused(2)
+    assert "no such file or folder" in dragoman("compare", run, tmp_path / "nowhere").refused(2)
+    assert "no finished run" in dragoman("compare", run, run.parent.parent / "data").refused(2)
+    assert "M parameters, the first system has" in dragoman("compare", run, config, "--equal", "parameters").refused(2)
+
+    config.write_text(text.replace("data/test.en", "data/valid.en").replace("data/test.de", "data/valid.de"), "utf-8")
+    complaint = dragoman("compare", run, config).refused(2)
+    assert complaint.startswith("other: its test text (valid.en + valid.de) is not that of toy (test.en + test.de)")
+    assert not (run.parent / "other").exists()  # refused before anything was trained
+
+    config.write_text(text, encoding="utf-8")
+    (run.parent.parent / "data/test.de").unlink()
+    assert dragoman("compare", run, config).refused(3).startswith("toy: its test text cannot be read: ")
+
+
+def test_a_page_replaces_nothing_but_a_page(dragoman: Any, pair: tuple[Path, Path]) -> None:
+    complaint = dragoman("compare", *pair, "-o", pair[1]).refused(2)
+    assert complaint.endswith("exists already and is no HTML page; choose another name for the page")
