@@ -8,9 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 VOCABULARY = ROOT / "docs/ko/vocabulary.md"
-PAGE_TEXTS = ROOT / "src/dragoman/inspection/web/texts.ko.json"
+PAGE_TEXTS = [ROOT / f"src/dragoman/{package}/web/texts.ko.json" for package in ("inspection", "serve")]
 PAGES = sorted([*(ROOT / "docs/ko").rglob("*.md"), ROOT / "README.ko.md"])
-FILES = [PAGE_TEXTS, *PAGES]
+FILES = [*PAGE_TEXTS, *PAGES]
 
 FENCE = re.compile(r"^(`{3,}|:{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\|(?P<english>[^|]*)\|(?P<korean>[^|]*)\|(?P<replaced>[^|]*)\|$", re.MULTILINE)
@@ -36,7 +36,7 @@ REPLACED = {form: term for term, forms in rows() for form in forms}
 def text_of(path: Path) -> str:
     """What a reader sees of a file; of the vocabulary, not its column of replaced forms."""
     text = path.read_text(encoding="utf-8")
-    if path == PAGE_TEXTS:
+    if path in PAGE_TEXTS:
         return "\n\n".join(json.loads(text).values())
     return ROW.sub(r"|\1|\2|", text) if path == VOCABULARY else text
 

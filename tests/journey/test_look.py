@@ -4,7 +4,6 @@ import json
 import os
 import random
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_tensors
 from dragoman.text.tokenizer import Tokenizer
+from headless import chromium, faults
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
 
@@ -80,14 +80,8 @@ def looked(
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    where = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not where:
-        pytest.skip("no Chromium on this machine: the page was not opened")
-    with playwright.sync_playwright() as driver:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        started = driver.chromium.launch(executable_path=where, args=arguments)
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
@@ -150,18 +144,6 @@ def use(tab: Any, view: str) -> None:
         playwright.expect(section.locator(".checkpoint")).to_have_count(2)
         assert "<b>not read</b>" in section.inner_text()
         assert "hund </script>␀\\u202e" in section.inner_text()
-
-
-def faults(tab: Any) -> list[str]:
-    """Serious and critical findings of axe-core."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
-    return [
-        f"{one['impact']} {one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("ko", "light")])

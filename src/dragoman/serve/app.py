@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from dragoman import __version__
 from dragoman.errors import DragomanError
 from dragoman.parsing import plain_cause
-from dragoman.serve import assist_api, deepl, libretranslate, memory_api, native
+from dragoman.serve import assist_api, deepl, libretranslate, memory_api, native, page
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
 from dragoman.serve.problems import Problem, malformed, problem_of
@@ -46,6 +46,7 @@ def make_app(
     app.include_router(memory_api.router)
     app.include_router(libretranslate.router)
     app.include_router(deepl.router)
+    app.include_router(page.router)
     _add_errors(app)
     _add_operations(app, service)
     return Guard(app, service.metrics, {name.lower() for name in hosts}, service.limits.body_bytes)

@@ -1,0 +1,133 @@
+"""The page for people, at `/`: one HTML file in the reader's language, and its scripts and styles, from `web/`.
+
+What the page needs is in the package; it asks no other server. The address of an asset has the hash of all of them, so
+a browser keeps it for ever, and the page itself is asked for again with an ETag.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+LANGUAGES = ("en", "ko")
+FIRST_PAINT = ("boot.js", "style.css")
+"""Assets that the page names itself; the other scripts are preloaded."""
+MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+ASSETS = "/page"
+FOR_EVER, ASK_AGAIN = "public, max-age=31536000, immutable", "no-cache"
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'"
+)
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent: plain, and compressed."""
+
+    media: str
+    body: bytes
+    packed: bytes
+
+
+@router.api_route("/", methods=["GET", "HEAD"])
+async def page(request: Request) -> Response:
+    """The page, in the language that the browser prefers."""
+    paths = tuple(sorted(path for path in request.app.openapi()["paths"] if path.startswith("/v1/")))
+    asset, tag = _page(preferred(request.headers.get("accept-language", "")), paths)
+    headers = {"Content-Security-Policy": CSP, "ETag": tag, "Vary": "Accept-Language"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
+    return _sent(request, asset, ASK_AGAIN, headers)
+
+
+@router.api_route(ASSETS + "/{version}/{name}", methods=["GET", "HEAD"])
+async def asset(request: Request, version: str, name: str) -> Response:
+    """A script, a style or a picture; one of another version of the package is not kept."""
+    found = assets().get(name)
+    if found is None:
+        raise HTTPException(404)
+    return _sent(request, found, FOR_EVER if version == _version() else ASK_AGAIN, {})
+
+
+def preferred(header: str) -> str:
+    """The language of the page for an `Accept-Language`: the first that is weighted most, else English."""
+    ranked = list[tuple[float, str]]()
+    for part in header.split(","):
+        tag, _, weight = part.strip().partition(";q=")
+        language = tag.strip().partition("-")[0].lower()
+        try:
+            ranked.append((float(weight or 1), language))
+        except ValueError:
+            continue
+    found = sorted((one for one in ranked if one[1] in LANGUAGES and one[0] > 0), key=lambda one: -one[0])
+    return found[0][1] if found else LANGUAGES[0]
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Every file of the page but its template and its texts."""
+    found = {}
+    for file in sorted(files(__package__).joinpath("web").iterdir(), key=lambda one: one.name):
+        media = MEDIA.get(file.name.rpartition(".")[2])
+        if media:
+            body = file.read_bytes()
+            found[file.name] = Asset(media, body, gzip.compress(body, mtime=0))
+    return found
+
+
+@cache
+def _version() -> str:
+    bodies = (name.encode() + one.body for name, one in assets().items())
+    return hashlib.sha256(b"\0".join(bodies)).hexdigest()[:16]
+
+
+@cache
+def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
+    """The page of a language for a service with these paths, and its ETag."""
+    web = files(__package__).joinpath("web")
+    texts = {one: json.loads(web.joinpath(f"texts.{one}.json").read_text(encoding="utf-8")) for one in LANGUAGES}
+    where = f"{ASSETS}/{_version()}"
+    scripts = [name for name in assets() if name.endswith(".js") and name not in FIRST_PAINT]
+    body = _filled(web.joinpath("index.html").read_text(encoding="utf-8"), texts[language])
+    for name, value in {
+        "language": language,
+        "features": escape(" ".join(paths)),
+        "assets": where,
+        "preloads": "\n".join(f'<link rel="modulepreload" href="{where}/{name}">' for name in scripts),
+        "texts": json.dumps(texts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }.items():
+        body = body.replace(f"{{{name}}}", value)
+    encoded = body.encode()
+    tag = f'W/"{hashlib.sha256(encoded).hexdigest()[:16]}"'
+    return Asset("text/html", encoded, gzip.compress(encoded, mtime=0)), tag
+
+
+def _filled(template: str, texts: dict[str, str]) -> str:
+    """The template with its texts, so that the first paint has them: `data-text`, `data-label` and `data-hint`."""
+    for name, written in (("label", 'aria-label="{0}" title="{0}"'), ("hint", 'placeholder="{0}"')):
+        template = re.sub(
+            rf'data-{name}="(\w+)"',
+            lambda match, written=written: f"{match[0]} {written.format(escape(texts[match[1]]))}",
+            template,
+        )
+    return re.sub(r'data-text="(\w+)"[^>]*>', lambda match: match[0] + escape(texts[match[1]]), template)
+
+
+def _sent(request: Request, asset: Asset, cached: str, headers: dict[str, str]) -> Response:
+    vary = ", ".join(filter(None, (headers.get("Vary"), "Accept-Encoding")))
+    headers = {**headers, "Cache-Control": cached, "Vary": vary}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(asset.packed, media_type=asset.media, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(asset.body, media_type=asset.media, headers=headers)

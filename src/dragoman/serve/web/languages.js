@@ -1,0 +1,83 @@
+// The choice of languages: from, to, swap, detection.
+
+import { call, persistently } from "./api.js";
+import { byId, el, languageName, store, t } from "./dom.js";
+
+const from = byId("from");
+const to = byId("to");
+const AUTO = "auto";
+
+let served = [];
+export const choice = { source: AUTO, target: "", found: null };
+
+const targetsOf = (code) => served.find((one) => one.code === code)?.targets ?? [];
+const everyTarget = () => [...new Set(served.flatMap((one) => one.targets))];
+const sourcesTo = (target) => served.filter((one) => one.targets.includes(target)).map((one) => one.code);
+
+function options(select, codes, chosen, auto) {
+  const first = auto ? [el("option", { value: AUTO }, autoName())] : [];
+  select.replaceChildren(...first, ...codes.map((code) => el("option", { value: code }, languageName(code))));
+  select.value = chosen;
+}
+
+function autoName() {
+  return choice.found ? t("auto_found", { language: languageName(choice.found) }) : t("auto");
+}
+
+function write() {
+  options(from, served.map((one) => one.code), choice.source, true);
+  const source = choice.source === AUTO ? null : choice.source;
+  options(to, source ? targetsOf(source) : everyTarget(), choice.target, false);
+}
+
+// Choose a pair; a target that the source does not have becomes one that it has.
+export function choose(source, target) {
+  choice.source = source === AUTO || targetsOf(source).length ? source : AUTO;
+  const targets = choice.source === AUTO ? everyTarget() : targetsOf(choice.source);
+  choice.target = targets.includes(target) ? target : (targets.find((one) => one !== choice.source) ?? "");
+  if (choice.source !== AUTO) choice.found = null;
+  store.set("languages", [choice.source, choice.target]);
+  write();
+}
+
+// The language that a text was found to be in; a text in the target language is translated into another one.
+export function foundLanguage(language) {
+  if (choice.found !== language) {
+    choice.found = language;
+    from.options[0].textContent = autoName();
+  }
+  if (!targetsOf(language).includes(choice.target)) {
+    choice.target = targetsOf(language)[0] ?? choice.target;
+    to.value = choice.target;
+    store.set("languages", [choice.source, choice.target]);
+  }
+}
+
+// The source language for a text without letters: the last one found, or any that the target has.
+export const likelySource = () =>
+  targetsOf(choice.found).includes(choice.target) ? choice.found : (sourcesTo(choice.target)[0] ?? null);
+
+// Swap the languages; false if there is no such pair.
+export function swapped() {
+  const source = choice.source === AUTO ? likelySource() : choice.source;
+  if (!source || !targetsOf(choice.target).includes(source)) return false;
+  choose(choice.target, source);
+  return true;
+}
+
+export async function loadLanguages(onChange) {
+  const answer = await persistently(() => call("/v1/languages"));
+  served = answer?.languages ?? [];
+  const [source, target] = store.get("languages", [AUTO, document.documentElement.lang]);
+  choose(source, target);
+  from.addEventListener("change", () => {
+    choose(from.value, from.value === choice.target ? (choice.found ?? choice.target) : choice.target);
+    onChange();
+  });
+  to.addEventListener("change", () => {
+    const fits = choice.source === AUTO || targetsOf(choice.source).includes(to.value);
+    choose(fits ? choice.source : AUTO, to.value);
+    onChange();
+  });
+  document.addEventListener("language", write);
+}

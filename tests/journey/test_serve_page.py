@@ -1,0 +1,268 @@
+"""The page of `dragoman serve` in a real browser: used as a person does, with no request but to the server."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.serve.models import Models
+from dragoman.serve.service import Service
+from headless import chromium, faults
+from live_server import live
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")
+
+DESKTOP, PHONE = {"width": 1200, "height": 760}, {"width": 390, "height": 844}
+# A loaded machine is slow; what never comes fails all the same.
+PATIENCE = 30_000
+TEXT = "The weather is nice today."
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(Models(threads=1, exact=True))
+
+
+@pytest.fixture(scope="module")
+def url(service: Service) -> Iterator[str]:
+    with live(service) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    chosen = os.environ.get("DRAGOMAN_ARTEFACTS")
+    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("page")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def opened(browser: Any, url: str) -> Iterator[Callable[..., Any]]:
+    """Opens the page in a context of its own; afterwards nothing was asked elsewhere, and nothing complained."""
+    told: list[str] = []
+    contexts = []
+
+    def open_page(**named: Any) -> Any:
+        context = browser.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", "locale": "en-US", **named})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        tab = context.new_page()
+        tab.on("console", lambda message: told.append(message.text) if message.type != "log" else None)
+        tab.on("pageerror", lambda error: told.append(str(error)))
+        tab.on("request", lambda request: None if request.url.startswith(f"{url}/") else told.append(request.url))
+        tab.goto(url)
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        return tab
+
+    open_page.told = told  # type: ignore[attr-defined]
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert told == []
+
+
+def translation(tab: Any) -> str:
+    """The translation, once nothing more is to come."""
+    tab.wait_for_selector(".pane.target[aria-busy=false] .word", state="attached")
+    return str(tab.locator("#output").inner_text())
+
+
+def eventually(holds: Callable[[], Any]) -> None:
+    """Wait until it holds; the policy of the page forbids what the browser's driver would wait with."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def fits(tab: Any) -> bool:
+    return bool(tab.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_what_is_typed_is_translated_as_offline(opened, service):
+    tab = opened()
+    tab.locator("#source").press_sequentially(TEXT)
+    playwright.expect(tab.locator("#from option").first).to_have_text("English (detected)")
+    playwright.expect(tab.locator("#output")).to_have_text(offline(service, TEXT), timeout=PATIENCE)
+    tab.locator("#clear").click()
+    playwright.expect(tab.locator("#output")).to_be_empty()
+
+
+def offline(service: Service, text: str, name: str = "en-ko") -> str:
+    model = service.models.named(name)
+    return str(service.models.translator(model, model.pairs[0]).translate(text).text)
+
+
+@pytest.mark.slow
+def test_a_text_in_the_target_language_turns_the_pair_around(opened, service):
+    tab = opened(locale="ko-KR")
+    assert tab.locator("#to").input_value() == "ko"
+    tab.fill("#source", "오늘은 날씨가 좋습니다.")
+    assert translation(tab) == offline(service, "오늘은 날씨가 좋습니다.", "ko-en")
+    assert tab.locator("#to").input_value() == "en"
+
+
+@pytest.mark.slow
+def test_swapped_the_translation_is_the_source(opened, service):
+    tab = opened()
+    tab.fill("#source", TEXT)
+    korean = translation(tab)
+    tab.keyboard.press("Alt+s")
+    playwright.expect(tab.locator("#source")).to_have_value(korean)
+    playwright.expect(tab.locator("#output")).to_have_text(offline(service, korean, "ko-en"), timeout=PATIENCE)
+    assert (tab.locator("#from").input_value(), tab.locator("#to").input_value()) == ("ko", "en")
+
+
+@pytest.mark.slow
+def test_a_word_shows_its_source_and_its_alternatives_by_keyboard(opened):
+    tab = opened()
+    tab.fill("#source", f"Hello!\n\n  {TEXT} Let us go to the park!")
+    translation(tab)
+    before = tab.locator(".line").all_inner_texts()
+    tab.wait_for_timeout(600)  # what aligns the words waits for a pause
+    tab.keyboard.press("Alt+w")
+    for _ in range(2):
+        tab.keyboard.press("ArrowRight")
+    playwright.expect(tab.locator("#mirror mark").first).to_have_text("weather")
+    word = tab.locator(".word.lit")
+    kept = before[2].partition(word.inner_text())[0]
+    tab.keyboard.press("Enter")
+    options = tab.locator("[role=option]")
+    playwright.expect(options.first).to_be_focused(timeout=PATIENCE)
+    assert faults(tab) == []
+    tab.keyboard.press("ArrowDown")
+    chosen = tab.locator("[role=option][aria-selected=true] b").inner_text()
+    tab.keyboard.press("Enter")
+    playwright.expect(tab.locator("#popup")).to_be_hidden()
+    after = tab.locator(".line").all_inner_texts()
+    assert after[:2] == before[:2]
+    assert after[2] != before[2]
+    assert after[2].startswith(kept + chosen)
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Escape")
+    assert tab.evaluate("document.activeElement.className") == "word lit"
+
+
+@pytest.mark.slow
+def test_a_long_text_comes_sentence_by_sentence_and_a_change_asks_for_its_line_only(opened, service):
+    tab = opened()
+    lines = [f"There are {number} dogs in the garden of my friend, and the sun is warm." for number in range(6)]
+    asked = []
+    tab.on("request", lambda request: asked.append(request.post_data_json) if request.method == "POST" else None)
+    tab.fill("#source", "\n".join(lines))
+    assert translation(tab).split("\n") == [offline(service, line) for line in lines]
+    asked.clear()
+    tab.locator("#source").press("End")
+    tab.fill("#source", "\n".join([*lines, TEXT]))
+    playwright.expect(tab.locator("#output .line").last).to_have_text(offline(service, TEXT), timeout=PATIENCE)
+    assert [body["text"] for body in asked if body and "target" in body and "alignment" not in body] == [[TEXT]]
+
+
+@pytest.mark.slow
+def test_korean_is_composed_without_being_disturbed(opened, service):
+    tab = opened(locale="ko-KR")
+    tab.locator("#source").focus()
+    devices = tab.context.new_cdp_session(tab)
+    for text in ("ㅎ", "하", "한", "한ㄱ", "한구", "한국"):
+        devices.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+        tab.wait_for_timeout(50)
+    assert tab.locator("#source").input_value() == "한국"
+    devices.send("Input.insertText", {"text": "한국"})
+    assert tab.locator("#source").input_value() == "한국"
+    playwright.expect(tab.locator("#output")).to_have_text(offline(service, "한국", "ko-en"), timeout=PATIENCE)
+
+
+@pytest.mark.slow
+def test_a_term_of_the_glossary_is_used_at_once(opened):
+    tab = opened()
+    tab.fill("#source", "Restart the server.")
+    translation(tab)
+    tab.keyboard.press("Alt+g")
+    tab.keyboard.type("server")
+    tab.keyboard.press("Tab")
+    tab.keyboard.type("전산기")
+    tab.keyboard.press("Enter")
+    playwright.expect(tab.locator("#output")).to_contain_text("전산기", timeout=PATIENCE)
+    assert faults(tab) == []
+    tab.locator("#glossary td button").click()
+    playwright.expect(tab.locator("#output")).not_to_contain_text("전산기", timeout=PATIENCE)
+
+
+@pytest.mark.slow
+def test_the_history_is_in_the_browser_and_can_be_cleared(opened):
+    tab = opened()
+    tab.fill("#source", TEXT)
+    translation(tab)
+    stored = "(localStorage.getItem('dragoman.history') ?? '').includes('weather')"
+    eventually(lambda: tab.evaluate(stored))
+    tab.reload()
+    tab.wait_for_selector("html[data-ready]", state="attached")
+    tab.click("#history-open")
+    assert faults(tab) == []
+    tab.click(".entry")
+    assert tab.locator("#source").input_value() == TEXT
+    translation(tab)
+    tab.locator("#history .row button").click()
+    assert tab.evaluate("localStorage.getItem('dragoman.history')") is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("desktop", {}),
+        ("desktop-dark-ko", {"locale": "ko-KR", "color_scheme": "dark"}),
+        ("phone", {"viewport": PHONE, "has_touch": True}),
+        ("phone-dark-ko", {"viewport": PHONE, "locale": "ko-KR", "color_scheme": "dark"}),
+        ("narrow", {"viewport": {"width": 320, "height": 640}}),
+    ],
+)
+def test_every_view_fits_and_is_free_of_faults(opened, artefacts, name, settings):
+    tab = opened(**settings)
+    assert faults(tab) == []
+    tab.fill("#source", f"{TEXT}\nWhere is the library?")
+    translation(tab)
+    for view in tab.locator("#tabs a:visible").all():
+        view.click()
+        tab.wait_for_selector(f"#view-{view.get_attribute('href')[1:]}:visible h1", state="attached")
+        assert fits(tab)
+        assert faults(tab) == []
+        tab.screenshot(path=artefacts / f"{name}-{view.get_attribute('href')[1:]}.png")
+
+
+@pytest.mark.slow
+def test_language_and_theme_are_switched_and_kept(opened):
+    tab = opened()
+    tab.fill("#source", TEXT)
+    tab.click("#language")
+    tab.wait_for_selector("html[lang=ko]", state="attached")
+    assert "번역" in tab.title()
+    tab.click("#theme")
+    theme = tab.locator("html").get_attribute("data-theme")
+    tab.reload()
+    tab.wait_for_selector("html[lang=ko][data-ready]", state="attached")
+    assert tab.locator("html").get_attribute("data-theme") == theme
+    assert tab.locator("#language").inner_text() == "English"
+
+
+@pytest.mark.slow
+def test_without_an_answer_it_says_so_and_tries_again(opened):
+    tab = opened()
+    tab.context.route("**/v1/detect", lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}, body="{}"))
+    tab.fill("#source", TEXT)
+    playwright.expect(tab.locator("#status")).to_contain_text("busy", timeout=PATIENCE)
+    tab.context.unroute("**/v1/detect")
+    assert translation(tab)
+    playwright.expect(tab.locator("#status")).to_be_empty(timeout=PATIENCE)
+    assert all("503" in one for one in opened.told)  # the browser's own message about each
+    opened.told.clear()
