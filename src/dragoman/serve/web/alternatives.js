@@ -12,9 +12,10 @@ export function closeAlternatives(focus = false) {
   popup.hidden = true;
   opened.controller.abort();
   opened.word.classList.remove("open");
-  if (focus) opened.word.focus();
+  const { word } = opened;
   opened = null;
   document.dispatchEvent(new Event("closed"));
+  if (focus) word.focus();
 }
 
 // Below the word, or above it where there is no space; always within the window.

@@ -173,10 +173,12 @@ function choose(word) {
   const { asked, lines } = shown;
   const result = resultOf(lines[index]);
   if (!result || result.partial) return;
+  const at = [...output.children[index].querySelectorAll(".word")].indexOf(word);
   openAlternatives(word, { asked, line: lines[index], result }, (chosen) => {
     keep(asked, lines[index], { ...result, ...chosen, alignment: [], chosen: true });
     show();
-    output.children[index].querySelector(".word")?.focus();
+    const words = output.children[index].querySelectorAll(".word");
+    moveTo(words[Math.min(at, words.length - 1)]);
   });
 }
 
