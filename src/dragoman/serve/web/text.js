@@ -248,7 +248,7 @@ export function startText() {
     output.addEventListener(begin, (event) => highlight(event.target.closest(".word")));
     output.addEventListener(end, () => highlight(output.querySelector(".word.open")));
   }
-  document.addEventListener("closed", () => highlight(null));
+  document.addEventListener("closed", () => highlight(document.activeElement.closest(".word")));
   document.addEventListener("glossary", () => changed());
   document.addEventListener("language", () => {
     output.replaceChildren();
