@@ -116,12 +116,16 @@ def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
 
 def _filled(template: str, texts: dict[str, str]) -> str:
     """The template with its texts, so that the first paint has them: `data-text`, `data-label` and `data-hint`."""
-    for name, written in (("label", 'aria-label="{0}" title="{0}"'), ("hint", 'placeholder="{0}"')):
-        template = re.sub(
-            rf'data-{name}="(\w+)"',
-            lambda match, written=written: f"{match[0]} {written.format(escape(texts[match[1]]))}",
-            template,
-        )
+
+    def labelled(match: re.Match[str]) -> str:
+        text = escape(texts[match[1]])
+        return f'{match[0]} aria-label="{text}" title="{text}"'
+
+    def hinted(match: re.Match[str]) -> str:
+        return f'{match[0]} placeholder="{escape(texts[match[1]])}"'
+
+    template = re.sub(r'data-label="(\w+)"', labelled, template)
+    template = re.sub(r'data-hint="(\w+)"', hinted, template)
     return re.sub(r'data-text="(\w+)"[^>]*>', lambda match: match[0] + escape(texts[match[1]]), template)
 
 
