@@ -76,6 +76,9 @@ Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all unles
 To = Annotated[str | None, typer.Option("--to", help="Target language, for a model of several pairs, e.g. ko.")]
 From = Annotated[str | None, typer.Option("--from", help="Source language, where --to leaves several, e.g. en.")]
 
+STATE_HELP = "Folder in which the service keeps its keys and files; $DRAGOMAN_HOME/serve unless given."
+DATABASE_HELP = "A PostgreSQL server, postgresql://…, instead of a file in --state."
+
 GLOSSARY_HELP = "Terms and their translations: .tsv, or .tbx."
 
 # A dotted key: a path or a sentence does not look like this.

@@ -38,7 +38,8 @@ SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
 EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping"), "train") | {"ray": "ray"}
 EXTRAS |= dict.fromkeys(
-    ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart", "multipart"), "serve"
+    ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart", "multipart", "sqlalchemy", "argon2"),
+    "serve",
 )
 
 

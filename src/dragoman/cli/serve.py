@@ -11,6 +11,7 @@ from dragoman.serve.memories import Memories
 from dragoman.serve.models import Models
 from dragoman.serve.run import Address, serve
 from dragoman.serve.service import Limits, Service
+from dragoman.serve.state import State, state_folder
 
 
 def run_serve(
@@ -20,9 +21,12 @@ def run_serve(
     threads: int | None,
     exact: bool,
     memory: Path | None = None,
+    state: Path | None = None,
+    database: str | None = None,
 ) -> None:
     """Serve until a signal stops it."""
     served = Models(models, threads, exact)
+    kept = State(state or state_folder(), database)
     memories = Memories(memory, served.pairs) if memory else None
     names = ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in served.models.values())
 
@@ -31,7 +35,7 @@ def run_serve(
         say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
 
     with _logged():
-        serve(Service(served, limits, memories=memories), address, announce)
+        serve(Service(served, limits, memories=memories, state=kept), address, announce)
     say("stopped; every accepted request was answered")
 
 

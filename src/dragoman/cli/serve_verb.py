@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.arguments import MODEL_HELP, Threads, app
+from dragoman.cli.arguments import DATABASE_HELP, MODEL_HELP, STATE_HELP, Threads, app
 
 
 @app.command()
@@ -31,6 +31,8 @@ def serve(
     memory: Annotated[
         Path | None, typer.Option(help="Translation memory, asked first: .db, .tmx, .tsv, .po or .xliff.")
     ] = None,
+    state: Annotated[Path | None, typer.Option(help=STATE_HELP)] = None,
+    database: Annotated[str | None, typer.Option(metavar="URL", help=DATABASE_HELP)] = None,
     max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256,
     max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
@@ -44,4 +46,6 @@ def serve(
     from dragoman.serve.service import Limits
 
     limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
-    run_serve(models or [], Address(host, port, allow_host or [], no_auth), limits, threads, exact, memory)
+    run_serve(
+        models or [], Address(host, port, allow_host or [], no_auth), limits, threads, exact, memory, state, database
+    )

@@ -5,7 +5,7 @@ UnknownModel                           404   names the models that there are
 UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
 a body or a text that is too large     413
-QueueFull                              503   with Retry-After
+QueueFull, DatabaseGone                503   with Retry-After
 Expired                                504
 ResourceError                          507
 ModelError, anything unexpected        500   the log has the request's id
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.errors import ConfigError, DataError, ResourceError
+from dragoman.serve.database import DatabaseGone
 from dragoman.serve.models import UnknownLanguage, UnknownModel
 from dragoman.serve.service import TooLarge
 from dragoman.serve.ticket import Cancelled, Expired, QueueFull
@@ -68,6 +69,8 @@ def problem_of(error: Exception) -> Problem:
     ):
         if isinstance(error, kinds):
             return Problem(status, kind, title, text)
+    if isinstance(error, DatabaseGone):
+        return Problem(503, "database", "The database does not answer", text, 5)
     if isinstance(error, QueueFull):
         return Problem(503, "queue-full", "The service is busy", text, error.retry_after)
     if isinstance(error, Problem):

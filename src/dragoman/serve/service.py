@@ -23,6 +23,7 @@ from dragoman.serve.engine import for_request
 from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.models import Models
+from dragoman.serve.state import State
 from dragoman.serve.stream import StreamedSentence, stream
 from dragoman.serve.text import TextAnswer, TextRequest, translate
 from dragoman.serve.ticket import QueueFull, Ticket
@@ -54,10 +55,15 @@ class Service:
     """The models, and one batcher for all of them. It is used from one event loop."""
 
     def __init__(
-        self, models: Models, limits: Limits | None = None, workers: int = 2, memories: Memories | None = None
+        self,
+        models: Models,
+        limits: Limits | None = None,
+        workers: int = 2,
+        memories: Memories | None = None,
+        state: State | None = None,
     ) -> None:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
-        self.memories = memories
+        self.memories, self.state = memories, state or State()
         self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
         self.translated_characters = 0
@@ -106,6 +112,7 @@ class Service:
         self.batcher.close()
         if self.memories:
             self.memories.close()
+        self.state.close()
 
     def _golden(self) -> None:
         model = next(iter(self.models.models.values()))
