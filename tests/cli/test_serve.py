@@ -22,7 +22,20 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command where torch cannot be imported, and its URL."""
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n", encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2] / "src")])
-    command = [sys.executable, "-m", "dragoman", "serve", "-m", "en-ko", "--port", "0", "--threads", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "dragoman",
+        "serve",
+        "-m",
+        "en-ko",
+        "--port",
+        "0",
+        "--threads",
+        "1",
+        "--log",
+        "json",
+    ]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     url = ""
@@ -56,8 +69,8 @@ def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     assert found[0].json()["translations"][0]["text"].count("\n") == 99
     assert process.wait(60) == 0
     reader.join()
-    logged = [json.loads(line.partition(" INFO ")[2]) for line in lines if " INFO " in line]
-    assert any(one["path"] == "/v1/translate" and one["status"] == 200 for one in logged)
+    logged = [json.loads(line) for line in lines if line.startswith("{")]
+    assert any(one["path"] == "/v1/translate" and one["status"] == 200 and one["tokens"] > 1000 for one in logged)
     assert lines[-1].startswith("stopped")
     assert not any("dogs" in line for line in lines)
 

@@ -41,6 +41,7 @@ EXTRAS |= dict.fromkeys(
     ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart", "multipart", "sqlalchemy", "argon2"),
     "serve",
 )
+EXTRAS["opentelemetry"] = "otel"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """`dragoman serve`: its arguments and help. Heavy imports happen inside it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -33,6 +33,10 @@ def serve(
     ] = None,
     state: Annotated[Path | None, typer.Option(help=STATE_HELP)] = None,
     database: Annotated[str | None, typer.Option(metavar="URL", help=DATABASE_HELP)] = None,
+    log: Annotated[Literal["plain", "json"], typer.Option(help="Log on stderr: lines for people, or JSON.")] = "plain",
+    otlp: Annotated[
+        str | None, typer.Option(metavar="URL", help="Send traces to this OpenTelemetry collector.")
+    ] = None,
     max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256,
     max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
@@ -46,6 +50,5 @@ def serve(
     from dragoman.serve.service import Limits
 
     limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
-    run_serve(
-        models or [], Address(host, port, allow_host or [], no_auth), limits, threads, exact, memory, state, database
-    )
+    address = Address(host, port, allow_host or [], no_auth)
+    run_serve(models or [], address, limits, threads, exact, memory, state, database, style=log, otlp=otlp)

@@ -38,7 +38,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(service, on_failure),
-        telemetry={"auto_configure": False, "logs": False},
+        telemetry={"auto_configure": False, "logs": False, "tracing": False, "metrics": False},  # see serve.tracing
     )
     app.state.service = service
     app.include_router(native.router)
@@ -49,7 +49,7 @@ def make_app(
     app.include_router(page.router)
     _add_errors(app)
     _add_operations(app, service)
-    return Guard(app, service.metrics, {name.lower() for name in hosts}, service.limits.body_bytes)
+    return Guard(app, service.on_request, {name.lower() for name in hosts}, service.limits.body_bytes)
 
 
 def _lifespan(

@@ -8,7 +8,8 @@ of its calls is searched alone, and only those at fault fail.
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ class BatchReport:
     tokens: int
     calls: int
     seconds: float
+    shares: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Tokens by model and key."""
 
 
 @dataclass(eq=False)
@@ -136,11 +139,14 @@ class Batcher:
             now = time.monotonic()
             for part in parts:
                 if part.begin == 0:
-                    self.on_queued(now - self._waiting[part.call].added)
+                    added = self._waiting[part.call].added
+                    self.on_queued(now - added)
+                    part.call.ticket.record.add("queue", added, part.call.waiting)
             return parts
 
     def _search(self, parts: Sequence[Part]) -> None:
         jobs = [job for part in parts for job in part.call.jobs[part.begin : part.end]]
+        started = time.monotonic()
         try:
             results = list(parts[0].call.work(jobs))
             assert len(results) == len(jobs), "an engine returned another number of results"
@@ -154,11 +160,12 @@ class Batcher:
         begin = 0
         for part in parts:
             size = part.end - part.begin
-            self._finish(part, results[begin : begin + size])
+            self._finish(part, results[begin : begin + size], started)
             begin += size
 
-    def _finish(self, part: Part, results: Sequence[Any]) -> None:
+    def _finish(self, part: Part, results: Sequence[Any], started: float) -> None:
         with self._changed:
+            part.call.ticket.record.add("search", started, sum(part.call.sizes[part.begin : part.end]))
             if waiting := self._waiting.get(part.call):
                 waiting.results[part.begin : part.end] = results
                 waiting.left -= len(results)
@@ -173,11 +180,15 @@ class Batcher:
                 waiting.done.set()
 
     def _report(self, parts: Sequence[Part], started: float) -> None:
-        tokens = sum(sum(part.call.sizes[part.begin : part.end]) for part in parts)
+        shares = Counter[tuple[str, str]]()
+        for part in parts:
+            record = part.call.ticket.record
+            shares[record.model, record.key] += sum(part.call.sizes[part.begin : part.end])
+        tokens = shares.total()
         seconds = time.monotonic() - started
         rate = self._workers * tokens / max(seconds, 1e-6)
         with self._changed:
             self._running -= 1
             self.tokens_per_second += SMOOTHING * (rate - self.tokens_per_second)
         sentences = sum(part.end - part.begin for part in parts)
-        self.on_batch(BatchReport(sentences, tokens, len({part.call for part in parts}), seconds))
+        self.on_batch(BatchReport(sentences, tokens, len({part.call for part in parts}), seconds, shares))

@@ -83,6 +83,8 @@ def _attend(engine: Engine, jobs: Sequence[_Pair]) -> list[Attention | None]:
 
 def for_request(translator: Translator, batcher: Batcher, ticket: Ticket) -> Translator:
     """The translator, with the engine of one request."""
+    if translator.bundle:
+        ticket.record.model = translator.bundle.folder.name
     other = object.__new__(Translator)
     other.__dict__.update(translator.__dict__, engine=SharedEngine(translator.engine, batcher, ticket))
     return other

@@ -1,22 +1,20 @@
 """What every request passes first: its host, its size, an id; what every answer gets: headers, a line of log, a count.
 
-Plain ASGI. The log has no text, no query and no address: method, path, status, milliseconds, the request's id.
+Plain ASGI. The log has no text, no query and no address: what `Record.fields` has of a request.
 """
 
 import ipaddress
-import json
 import logging
-import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serve.answers import dialect_of, error_response
-from dragoman.serve.metrics import Metrics
 from dragoman.serve.problems import Problem, problem_of, too_large
+from dragoman.serve.record import OnRequest, Record, recorded
 
 log = logging.getLogger("dragoman.serve")
 
@@ -36,10 +34,13 @@ class _TooLarge(Exception):
 
 
 class Guard:
-    """The application behind the guard. `hosts` are the names that a request may be for, in lower case."""
+    """The application behind the guard. `hosts` are the names that a request may be for, in lower case.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Collection[str], body_bytes: int) -> None:
-        self.app, self.metrics, self.hosts, self.body_bytes = app, metrics, hosts, body_bytes
+    Each of `on_request` receives the record of a request when it was answered.
+    """
+
+    def __init__(self, app: ASGIApp, on_request: Sequence[OnRequest], hosts: Collection[str], body_bytes: int) -> None:
+        self.app, self.on_request, self.hosts, self.body_bytes = app, on_request, hosts, body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -47,26 +48,27 @@ class Guard:
             await self.app(scope, receive, send)
             return
         exchange = _Exchange(scope, receive, send, self.body_bytes)
-        scope.setdefault("state", {})["request_id"] = exchange.id
+        record = exchange.record
+        scope.setdefault("state", {}).update(request_id=record.id, record=record)
         refusal = self._refusal(Headers(scope=scope))
         try:
             if refusal:
                 await exchange.answer(refusal)
             else:
-                await self.app(scope, exchange.receive, exchange.send)
+                with recorded(record):
+                    await self.app(scope, exchange.receive, exchange.send)
         except Exception as error:
             if not exchange.too_large:
-                log.error("%s", json.dumps({"id": exchange.id, "error": type(error).__name__}), exc_info=_cause(error))
+                fields = {"id": record.id, "error": type(error).__name__}
+                log.error("%(id)s failed: %(error)s", fields, exc_info=_cause(error), extra={"fields": fields})
             await exchange.answer(too_large(self._limit()) if exchange.too_large else problem_of(error))
         finally:
             if exchange.too_large:
                 await exchange.answer(too_large(self._limit()))
-            seconds = time.monotonic() - exchange.started
-            dialect = dialect_of(scope["path"])
-            self.metrics.requests.labels(dialect, str(exchange.status)).inc()
-            self.metrics.request_seconds.labels(dialect).observe(seconds)
-            line = {"id": exchange.id, "method": scope["method"], "path": scope["path"][:200]}
-            log.info("%s", json.dumps({**line, "status": exchange.status, "ms": round(1000 * seconds, 1)}))
+            record.status, record.seconds = exchange.status, time.monotonic() - record.started
+            for report in self.on_request:
+                report(record)
+            log.info("%s", record.line(), extra={"fields": record.fields()})
 
     def _refusal(self, headers: Headers) -> Problem | None:
         host = headers.get("host", "")
@@ -87,7 +89,9 @@ class _Exchange:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
         self.scope, self._receive, self._send, self._left = scope, receive, send, most
-        self.id, self.started, self.status, self.too_large = secrets.token_hex(8), time.monotonic(), 0, False
+        self.status, self.too_large = 0, False
+        trace = Headers(scope=scope).get("traceparent", "")
+        self.record = Record(scope["method"], scope["path"], dialect_of(scope["path"]), trace)
 
     async def receive(self) -> Message:
         """The next part of the request. Raises `_TooLarge` where there is more than accepted."""
@@ -107,7 +111,7 @@ class _Exchange:
     async def answer(self, problem: Problem) -> None:
         """Answer with a problem, unless an answer was started."""
         if not self.status:
-            response: Response = error_response(self.scope["path"], problem, self.id)
+            response: Response = error_response(self.scope["path"], problem, self.record.id)
             if problem.status in (413, 503):
                 response.headers["Connection"] = "close"
             await response(self.scope, self._receive, self._forward)
@@ -118,7 +122,7 @@ class _Exchange:
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
-            headers["X-Request-Id"] = self.id
+            headers["X-Request-Id"] = self.record.id
         await self._send(message)
 
 

@@ -1,12 +1,19 @@
-"""What Prometheus is shown: times, sizes and counts, never a text. One registry per service."""
+"""What Prometheus is shown: times, sizes and counts, never a text. One registry per service.
+
+Labels are bounded: names of served models, and at most MOST_KEYS ids of keys; all others are counted as `other`.
+"""
 
 from collections.abc import Callable
+from threading import Lock
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from dragoman.serve.batcher import BatchReport
+from dragoman.serve.record import Record
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+MOST_KEYS = 500
 
 
 class Metrics:
@@ -14,21 +21,26 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = own = CollectorRegistry()
-        self.requests = Counter("dragoman_requests", "Requests answered", ["dialect", "code"], registry=own)
-        self.request_seconds = Histogram(
-            "dragoman_request_seconds", "From the request to its answer", ["dialect"], buckets=_SECONDS, registry=own
+        self._keys, self._lock = set[str](), Lock()
+
+        def seconds(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
+            return Histogram(name, text, labels, buckets=_SECONDS, registry=own)
+
+        self.requests = Counter(
+            "dragoman_requests", "Requests answered", ["dialect", "code", "model", "key"], registry=own
         )
-        self.queue_seconds = Histogram(
-            "dragoman_queue_seconds",
-            "From a call to the first batch with a sentence of it",
-            buckets=_SECONDS,
-            registry=own,
+        self.request_seconds = seconds(
+            "dragoman_request_seconds", "From the request to its answer", ("dialect", "model")
         )
-        self.batch_seconds = Histogram("dragoman_batch_seconds", "Search of a batch", buckets=_SECONDS, registry=own)
+        self.queue_seconds = seconds("dragoman_queue_seconds", "From a call to the first batch with a sentence of it")
+        self.batch_seconds = seconds("dragoman_batch_seconds", "Search of a batch")
         self.batch_sentences = Histogram(
-            "dragoman_batch_sentences", "Sentences per batch", buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=own
+            "dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES, registry=own
         )
-        self.tokens = Counter("dragoman_tokens", "Source tokens searched", registry=own)
+        self.batch_tokens = Histogram(
+            "dragoman_batch_tokens", "Tokens per batch", buckets=[16 * size for size in _SIZES], registry=own
+        )
+        self.tokens = Counter("dragoman_tokens", "Source tokens searched", ["model", "key"], registry=own)
         self.queue_tokens = Gauge("dragoman_queue_tokens", "Source tokens that wait", registry=own)
         self.rate = Gauge(
             "dragoman_tokens_per_second", "Source tokens searched per second of work, lately", registry=own
@@ -45,8 +57,24 @@ class Metrics:
         """Count a batch."""
         self.batch_seconds.observe(report.seconds)
         self.batch_sentences.observe(report.sentences)
-        self.tokens.inc(report.tokens)
+        self.batch_tokens.observe(report.tokens)
+        for (model, key), tokens in report.shares.items():
+            self.tokens.labels(model, self._bounded(key)).inc(tokens)
+
+    def on_request(self, record: Record) -> None:
+        """Count a request that was answered."""
+        labels = (record.dialect, str(record.status), record.model, self._bounded(record.key))
+        self.requests.labels(*labels).inc()
+        self.request_seconds.labels(record.dialect, record.model).observe(record.seconds)
 
     def text(self) -> bytes:
         """All of them, in the text format of Prometheus."""
         return generate_latest(self.registry)
+
+    def _bounded(self, key: str) -> str:
+        with self._lock:
+            if key and key not in self._keys:
+                if len(self._keys) >= MOST_KEYS:
+                    return "other"
+                self._keys.add(key)
+        return key

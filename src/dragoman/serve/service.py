@@ -23,6 +23,7 @@ from dragoman.serve.engine import for_request
 from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.models import Models
+from dragoman.serve.record import OnRequest, current_record
 from dragoman.serve.state import State
 from dragoman.serve.stream import StreamedSentence, stream
 from dragoman.serve.text import TextAnswer, TextRequest, translate
@@ -64,6 +65,8 @@ class Service:
     ) -> None:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
         self.memories, self.state = memories, state or State()
+        self.on_request: list[OnRequest] = [self.metrics.on_request]
+        """What is called with each request that was answered."""
         self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
         self.translated_characters = 0
@@ -143,7 +146,7 @@ class Service:
             raise QueueFull("the service has as much work as it accepts; try again later", seconds)
         self._open[key] += 1
         try:
-            yield Ticket(key, time.monotonic() + limits.seconds)
+            yield Ticket(key, time.monotonic() + limits.seconds, current_record())
         finally:
             self._open[key] -= 1
             if not self._open[key]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from dragoman.errors import DragomanError
+from dragoman.serve.record import Record
 
 
 class QueueFull(DragomanError):
@@ -29,8 +30,8 @@ class Cancelled(DragomanError):
 class Ticket:
     """One request: the `key` of its sender, by whom turns are taken, and its `deadline` on the monotonic clock."""
 
-    def __init__(self, key: str = "", deadline: float | None = None) -> None:
-        self.key, self.deadline = key, deadline
+    def __init__(self, key: str = "", deadline: float | None = None, record: Record | None = None) -> None:
+        self.key, self.deadline, self.record = key, deadline, record or Record()
         self.served = 0.0
         """Tokens searched for it so far, from where the others were when it came; see `serve.fair`."""
         self.is_cancelled = False
