@@ -1,4 +1,4 @@
-"""The log of the service on stderr: lines for people, or JSON for programs. It has times, sizes and ids, never a text."""
+"""The log of the service on stderr: lines for people, or JSON for programs. Times, sizes and ids, never a text."""
 
 import json
 import logging
