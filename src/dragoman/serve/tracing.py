@@ -57,7 +57,7 @@ def trace_to(url: str) -> Tracing:
 
 
 def _attributes(record: Record) -> dict[str, str | int]:
-    found = {
+    found: dict[str, str | int] = {
         "http.request.method": record.method,
         "url.path": record.path[:200],
         "http.response.status_code": record.status,
