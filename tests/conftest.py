@@ -5,17 +5,20 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import settings
 from torch import Tensor
 
-from dragoman.config import CorpusConfig, ModelConfig, RunConfig, TokenizerConfig
+from architectures import TRANSFORMERS, tiny
+from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus import sample_pairs
 from dragoman.data.directions import Direction
 from dragoman.data.stream import BatchStream, validation_batches
+from dragoman.model.build import build_network
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.training.loop import Trainer
@@ -49,10 +52,9 @@ def dtype() -> torch.dtype:
 def build(dtype: torch.dtype) -> Build:
     """A tiny model in eval mode; keys of the configuration as arguments."""
 
-    def make(vocab: int = 13, seed: int = 0, **keys: object) -> Transformer:
+    def make(vocab: int = 13, seed: int = 0, **keys: object) -> Any:
         torch.manual_seed(seed)
-        shape = {"layers": 2, "d_model": 16, "d_ff": 24, "heads": 4, "dropout": 0.0, **keys}
-        model = Transformer(ModelConfig.model_validate(shape), vocab, vocab)
+        model = build_network(tiny(**keys), vocab, vocab)
         with torch.no_grad():  # larger than at birth, so that predictions differ clearly
             for parameter in model.parameters():
                 if parameter.dim() > 1:
@@ -64,21 +66,7 @@ def build(dtype: torch.dtype) -> Build:
     return make
 
 
-TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
-
-
-MARIAN = {
-    "norm_order": "post",
-    "feed_forward": "silu",
-    "output_bias": True,
-    "position_base": 1234.5,
-    "first_position": 2,
-}
-
-
-@pytest.fixture(
-    params=[{"norm_order": "post"}, {"norm_order": "pre"}, TODAY, MARIAN], ids=["post", "pre", "today", "marian"]
-)
+@pytest.fixture(params=TRANSFORMERS.values(), ids=TRANSFORMERS)
 def model(request: pytest.FixtureRequest, build: Build) -> Transformer:
     """The paper's order of normalisation, the other one, all of today's departures, and those of imported models."""
     return build(**request.param)
@@ -111,9 +99,10 @@ def toy_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
-    """The configuration of a toy run; keys of [train] as arguments."""
+    """The configuration of a toy run; keys of [train] as arguments, `model` is all of [model]."""
 
-    def make(**train: object) -> RunConfig:
+    def make(model: dict[str, object] | None = None, **train: object) -> RunConfig:
+        shape = {"layers": 1, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.2} if model is None else model
         tree = {
             "project": {"name": "toy", "source": "en", "target": "de"},
             "data": {
@@ -122,7 +111,7 @@ def toy_run(toy_corpus: Path) -> Callable[..., RunConfig]:
                 "shuffle_buffer": 90,
             },
             "tokenizer": {"vocab_size": 285},
-            "model": {"layers": 1, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.2},
+            "model": shape,
             "train": {
                 "precision": "float32",
                 "batch_tokens": 150,
@@ -151,7 +140,7 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
 
     def make(config: RunConfig, folder: Path, device: str = "cpu") -> Trainer:
         torch.manual_seed(config.train.seed)
-        model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
+        model = build_network(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
         stream = BatchStream(config.data, toy_tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
         valid, _ = validation_batches(
             [*map(Direction, config.data.valid_corpora)], toy_tokenizer, max_length=50, batch_tokens=200

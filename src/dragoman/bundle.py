@@ -36,7 +36,7 @@ from dragoman.storage import atomic_folder, fingerprint, restore, sha256
 from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from dragoman.model.transformer import Transformer
+    from dragoman.model.network import EncoderDecoder
 
 FORMAT = 1
 WEIGHTS = "model.safetensors"
@@ -78,7 +78,7 @@ class Bundle:
         weights = self.folder / WEIGHTS
         raise ModelError(f"{weights}: not in this bundle, which is an export; use the bundle it was exported from")
 
-    def load_model(self) -> "Transformer":
+    def load_model(self) -> "EncoderDecoder":
         """The network with its weights, on the CPU, in evaluation mode. Raises ModelError."""
         self.require_weights()
         if self.base:
@@ -88,16 +88,16 @@ class Bundle:
         try:
             import torch
 
-            from dragoman.model.transformer import Transformer
+            from dragoman.model.build import build_network
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
         self._refuse_larger_shape(weights)
         with torch.device("meta"):  # initial weights, which are replaced, would take memory, time and random numbers
-            model = Transformer(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
+            model = build_network(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()
 
-    def _merged_with(self, model: "Transformer") -> "Transformer":
+    def _merged_with(self, model: "EncoderDecoder") -> "EncoderDecoder":
         from dragoman.model.lora import load_merged, read_adapter
 
         path = self.folder / ADAPTER
@@ -152,7 +152,7 @@ def write_bundle(
     *,
     config: RunConfig,
     tokenizer: Tokenizer,
-    model: "Transformer | None",
+    model: "EncoderDecoder | None",
     card: str,
     facts: Mapping[str, Any],
     golden: str = "",
@@ -188,7 +188,7 @@ def write_bundle(
             "name": config.project.name,
             "languages": {"source": config.project.source, "target": config.project.target},
             **({"pairs": [pair.name for pair in config.project.pairs]} if config.project.pairs else {}),
-            "architecture": "transformer" if model else CTRANSLATE2,
+            "architecture": config.model.architecture if model else CTRANSLATE2,
             **({"parameters": model.parameter_count} if model else {}),
             **(adapter.facts(folder) if adapter else {}),
             **facts,

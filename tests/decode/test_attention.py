@@ -1,13 +1,21 @@
 """Forced attention: of the layer that is named, the mean of its heads, for each target token that is predicted."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
-from dragoman.config import ModelConfig
+from architectures import OTHERS
+from dragoman.config import DecodeConfig, ModelConfig
 from dragoman.decode.attention import aligning_layer, cross_attention, forced_attention
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError
 from dragoman.model.attention import padding_mask
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD
+
+RECURRENT = {name: keys for name, keys in OTHERS.items() if keys["attention"] != "none"}
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +53,27 @@ def test_padded_equals_alone(model: Transformer) -> None:
     both = forced_attention(model, src, tgt)
     alone = forced_attention(model, src[1:, :2], tgt[1:, :2])
     torch.testing.assert_close(both[1:, :2, :2], alone)
+
+
+@pytest.mark.parametrize("shape", RECURRENT.values(), ids=RECURRENT)
+def test_a_recurrent_network_aligns_every_position_as_one_after_the_other(
+    build: Callable[..., EncoderDecoder], shape: dict[str, object]
+) -> None:
+    model = build(**shape)
+    src, tgt = torch.tensor([[5, 6, 7, EOS], [8, EOS, PAD, PAD]]), torch.tensor([[BOS, 8, 9], [BOS, 4, 5]])
+    whole = forced_attention(model, src, tgt)
+    torch.testing.assert_close(whole.sum(2), torch.ones(2, 3))
+    assert whole[1, :, 2:].abs().max() == 0
+    with torch.inference_mode(), cross_attention(model, {0}) as weights:
+        state = model.encode(src, padding_mask(src, PAD))
+        for place, token in enumerate(tgt.split(1, dim=1)):
+            _, state = model.decode(token, state)
+            torch.testing.assert_close(weights[0][:, 0], whole[:, place])
+
+
+def test_a_network_without_attention_says_so(build: Callable[..., EncoderDecoder]) -> None:
+    model = build(architecture="rnn", attention="none")
+    with pytest.raises(ConfigError, match="alignment: needs encoder-decoder attention"):
+        forced_attention(model, torch.tensor([[5, EOS]]), torch.tensor([[BOS, 8]]))
+    with pytest.raises(ConfigError, match="coverage_penalty"):
+        TorchEngine(model, torch.device("cpu")).translate([[5]], DecodeConfig(coverage_penalty=0.2))

@@ -8,20 +8,28 @@ import pytest
 import torch
 from torch import Tensor
 
+from architectures import ALL
 from dragoman.data.batch import pad
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import DecoderState, Transformer
+from dragoman.model.network import EncoderDecoder, State
+from dragoman.model.transformer import DecoderState
 from dragoman.text.tokenizer import EOS, PAD
 from numerics import assert_same
 
 Draw = Callable[..., list[list[int]]]
-Known = tuple[DecoderState, list[list[list[int]]], list[int]]  # a state, its hypotheses' tokens, its sentences
+Known = tuple[State, list[list[list[int]]], list[int]]  # a state, its hypotheses' tokens, its sentences
 
 
 @pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
 def dtype(request: pytest.FixtureRequest) -> torch.dtype:
     """Also float64: what rounding could hide in float32 shows there."""
     return request.param
+
+
+@pytest.fixture(params=ALL.values(), ids=ALL)
+def model(request: pytest.FixtureRequest, build: Callable[..., EncoderDecoder]) -> EncoderDecoder:
+    """Every architecture."""
+    return build(**request.param)
 
 
 def forked(known: Known, rng: random.Random) -> Known:
@@ -35,7 +43,7 @@ def forked(known: Known, rng: random.Random) -> Known:
     return state.select(torch.tensor(rows), torch.tensor(kept)), histories, [numbers[place] for place in kept]
 
 
-def full(model: Transformer, sources: list[list[int]], known: Known) -> Tensor:
+def full(model: EncoderDecoder, sources: list[list[int]], known: Known) -> Tensor:
     """The last logits, everything computed anew, each hypothesis with a copy of its sentence."""
     _, said, numbers = known
     src = pad([[*sources[number], EOS] for number, some in zip(numbers, said, strict=True) for _ in some])
@@ -45,7 +53,7 @@ def full(model: Transformer, sources: list[list[int]], known: Known) -> Tensor:
 @pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, nullcontext])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
-    model: Transformer, sentences: Draw, mode: Callable[[], object], seed: int
+    model: EncoderDecoder, sentences: Draw, mode: Callable[[], object], seed: int
 ) -> None:
     rng, sources = random.Random(seed), sentences([5, 2, 7])
     with mode():
@@ -61,11 +69,12 @@ def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
             new = torch.tensor([tokens[-length:] for some in longer for tokens in some])
             logits, after = model.decode(new, state)
             states.append((after, longer, numbers))
-            assert after.position == len(longer[0][0])
+            if isinstance(after, DecoderState):
+                assert after.position == len(longer[0][0])
             assert_same(logits[:, -1], full(model, sources, states[-1]))
 
 
-def test_a_state_of_inference_goes_on_outside_of_it(model: Transformer, sentences: Draw) -> None:
+def test_a_state_of_inference_goes_on_outside_of_it(model: EncoderDecoder, sentences: Draw) -> None:
     src, tokens = torch.tensor([[*sentences([4])[0], EOS]]), torch.tensor([[5, 6, 7, 8]])
     model.requires_grad_(False)
     with torch.inference_mode():

@@ -7,9 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from architectures import ALL
 from dragoman.data.batch import Batch, Example, collate, split
 from dragoman.model.device import autocast
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.loss import CHUNK as CHUNKS
 from dragoman.training.loss import projected_loss, smoothed_cross_entropy
 from dragoman.training.objective import batch_loss
@@ -17,6 +18,12 @@ from numerics import assert_same, assert_same_gradients
 
 CHUNK = CHUNKS["cpu"]
 Draw = Callable[..., list[list[int]]]
+
+
+@pytest.fixture(params=ALL.values(), ids=ALL)
+def model(request: pytest.FixtureRequest, build: Callable[..., EncoderDecoder]) -> EncoderDecoder:
+    """Every architecture."""
+    return build(**request.param)
 
 
 @pytest.mark.parametrize("r_drop", [0.0, 5.0])
@@ -135,7 +142,7 @@ def test_very_large_logits_do_not_overflow() -> None:
     assert_close(features.grad, torch.tensor([[1.0, -1.0]]))
 
 
-def test_micro_batches_of_unequal_size_sum_to_the_gradient_of_one_batch(model: Transformer, sentences: Draw) -> None:
+def test_micro_batches_of_unequal_size_sum_to_the_gradient_of_one_batch(model: EncoderDecoder, sentences: Draw) -> None:
     sources, targets = sentences([3, 8, 5, 2]), sentences([9, 2, 4, 6], seed=2)
     examples = [Example(s, t, "") for s, t in zip(sources, targets, strict=True)]
     tokens = sum(len(target) + 1 for target in targets)
@@ -151,7 +158,7 @@ def test_micro_batches_of_unequal_size_sum_to_the_gradient_of_one_batch(model: T
         assert_same_gradients(gradients(parts), whole)
 
 
-def test_rows_without_an_example_change_no_gradient(model: Transformer, sentences: Draw) -> None:
+def test_rows_without_an_example_change_no_gradient(model: EncoderDecoder, sentences: Draw) -> None:
     examples = [Example(s, t, "") for s, t in zip(sentences([3, 8]), sentences([9, 2], seed=2), strict=True)]
     tokens = collate(examples).target_tokens
 
@@ -169,7 +176,7 @@ def test_rows_without_an_example_change_no_gradient(model: Transformer, sentence
         assert_same_gradients(gradients, alone[1])
 
 
-def test_padding_costs_nothing(model: Transformer, sentences: Draw) -> None:
+def test_padding_costs_nothing(model: EncoderDecoder, sentences: Draw) -> None:
     examples = [Example(s, t, "") for s, t in zip(sentences([3, 8]), sentences([9, 2], seed=2), strict=True)]
     together = batch_loss(model, collate(examples), 0.1)
     apart = sum(batch_loss(model, collate([example]), 0.1) for example in examples)

@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from architectures import ALL, OTHERS
 from dragoman.data.batch import pad
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.tokenizer import BOS, EOS, PAD
 from numerics import assert_same
 
@@ -19,6 +20,12 @@ Draw = Callable[..., list[list[int]]]
 def dtype(request: pytest.FixtureRequest) -> torch.dtype:
     """Also float64: what rounding could hide in float32 shows there."""
     return request.param
+
+
+@pytest.fixture(params=ALL.values(), ids=ALL)
+def model(request: pytest.FixtureRequest, build: Callable[..., EncoderDecoder]) -> EncoderDecoder:
+    """Every architecture."""
+    return build(**request.param)
 
 
 def source(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
@@ -33,7 +40,7 @@ def source(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
 )
 @pytest.mark.parametrize("order", ["post", "pre"])
 def test_one_position_at_a_time_equals_all_at_once(
-    build: Callable[..., Transformer], sentences: Draw, order: str, keys: dict[str, object]
+    build: Callable[..., EncoderDecoder], sentences: Draw, order: str, keys: dict[str, object]
 ) -> None:
     model = build(norm_order=order, **keys)
     src, mask = source(sentences([5, 2, 7]))
@@ -46,8 +53,22 @@ def test_one_position_at_a_time_equals_all_at_once(
     assert_same(torch.cat(steps, dim=1), model(src, mask, tgt))
 
 
+@pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
+def test_in_other_architectures_too(
+    build: Callable[..., EncoderDecoder], sentences: Draw, shape: dict[str, object]
+) -> None:
+    model = build(**shape)
+    src, mask = source(sentences([5, 2, 7]))
+    tgt = torch.tensor(sentences([6, 6, 6], seed=2))
+    state, steps = model.encode(src, mask), []
+    for token in tgt.split(1, dim=1):
+        logits, state = model.decode(token, state)
+        steps.append(logits)
+    assert_same(torch.cat(steps, dim=1), model(src, mask, tgt))
+
+
 @pytest.mark.parametrize("cut", [1, 3, 5])
-def test_some_positions_after_others_equal_all_at_once(model: Transformer, sentences: Draw, cut: int) -> None:
+def test_some_positions_after_others_equal_all_at_once(model: EncoderDecoder, sentences: Draw, cut: int) -> None:
     src, mask = source(sentences([4, 6]))
     tgt = torch.tensor(sentences([6, 6], seed=2))
     first, state = model.decode(tgt[:, :cut], model.encode(src, mask))
@@ -55,7 +76,7 @@ def test_some_positions_after_others_equal_all_at_once(model: Transformer, sente
     assert_same(torch.cat((first, rest), dim=1), model(src, mask, tgt))
 
 
-def test_a_padded_sentence_equals_the_sentence_alone(model: Transformer, sentences: Draw) -> None:
+def test_a_padded_sentence_equals_the_sentence_alone(model: EncoderDecoder, sentences: Draw) -> None:
     rows, targets = sentences([2, 9, 5]), sentences([4, 3, 8], seed=2)
     src, mask = source(rows)
     together = model(src, mask, pad([[BOS, *target] for target in targets]))
@@ -64,13 +85,13 @@ def test_a_padded_sentence_equals_the_sentence_alone(model: Transformer, sentenc
         assert_same(together[number, : len(target) + 1], alone[0])
 
 
-def test_what_comes_later_does_not_change_what_came_before(model: Transformer, sentences: Draw) -> None:
+def test_what_comes_later_does_not_change_what_came_before(model: EncoderDecoder, sentences: Draw) -> None:
     src, mask = source(sentences([5]))
     one, other = torch.tensor([[2, 5, 6, 7, 8]]), torch.tensor([[2, 5, 6, 9, 4]])
     assert_same(model(src, mask, one)[:, :3], model(src, mask, other)[:, :3])
 
 
-def test_hypotheses_of_one_sentence_equal_copies_of_the_sentence(model: Transformer, sentences: Draw) -> None:
+def test_hypotheses_of_one_sentence_equal_copies_of_the_sentence(model: EncoderDecoder, sentences: Draw) -> None:
     rows = sentences([3, 6])
     shared = model.encode(*source(rows)).select(torch.tensor([0, 0, 0, 1, 1, 1]))
     copied = model.encode(*source([row for row in rows for _ in range(3)]))
@@ -80,7 +101,7 @@ def test_hypotheses_of_one_sentence_equal_copies_of_the_sentence(model: Transfor
         assert_same(logits, expected)
 
 
-def test_a_selected_state_goes_on_as_the_sentences_it_names(model: Transformer, sentences: Draw) -> None:
+def test_a_selected_state_goes_on_as_the_sentences_it_names(model: EncoderDecoder, sentences: Draw) -> None:
     rows, targets = sentences([3, 6, 2]), sentences([3, 3, 3], seed=2)
     _, state = model.decode(torch.tensor(targets), model.encode(*source(rows)))
     kept = torch.tensor([2, 0])
@@ -91,7 +112,7 @@ def test_a_selected_state_goes_on_as_the_sentences_it_names(model: Transformer, 
         assert_same(logits[number, 0], model(*source([rows[index]]), whole)[0, -1])
 
 
-def test_two_states_of_one_model_do_not_know_of_each_other(model: Transformer, sentences: Draw) -> None:
+def test_two_states_of_one_model_do_not_know_of_each_other(model: EncoderDecoder, sentences: Draw) -> None:
     one, other = sentences([5]), sentences([5], seed=9)
     token = torch.tensor([[BOS]])
     state_one = model.encode(*source(one))

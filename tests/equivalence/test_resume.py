@@ -3,11 +3,13 @@
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
+from architectures import OTHERS
 from dragoman.config import RunConfig
 from dragoman.data.stream import BatchStream
 from dragoman.errors import Interrupted
@@ -70,6 +72,21 @@ def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     assert same_bits(whole, part)
     assert (again.averaged, again.loss) == (outcome.averaged, outcome.loss)
     assert part.tracker == whole.tracker
+
+
+@pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
+def test_so_does_a_run_of_another_architecture(
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, shape: dict[str, object]
+) -> None:
+    run = partial(toy_run, model={"layers": 1, "d_model": 16, "dropout": 0.2, **shape})
+    whole = toy_trainer(run(), tmp_path / "whole")
+    outcome = whole.fit()
+    toy_trainer(run(max_steps=4), tmp_path / "parts").fit()
+    torch.manual_seed(99)
+    resumed = toy_trainer(run(), tmp_path / "parts")
+    resumed.resume()
+    assert resumed.fit().loss == outcome.loss
+    assert same_bits(whole, resumed)
 
 
 def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(

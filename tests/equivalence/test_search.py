@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 import torch
 
+from architectures import ALL, OTHERS
 from dragoman.config import DecodeConfig
 from dragoman.data.batch import pad
 from dragoman.decode.constraints import Constraints
@@ -16,15 +17,21 @@ from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
-Build = Callable[..., Transformer]
+Build = Callable[..., EncoderDecoder]
 Draw = Callable[..., list[list[int]]]
 CPU = torch.device("cpu")
 
 
-def log_probs(model: Transformer, source: list[int], prefix: list[int]) -> list[float]:
+@pytest.fixture(params=ALL.values(), ids=ALL)
+def model(request: pytest.FixtureRequest, build: Build) -> EncoderDecoder:
+    """Every architecture."""
+    return build(**request.param)
+
+
+def log_probs(model: EncoderDecoder, source: list[int], prefix: list[int]) -> list[float]:
     """Of the token after `prefix`, everything computed anew; what is never said has none."""
     src = torch.tensor([[*source, EOS]])
     with torch.inference_mode():
@@ -34,7 +41,7 @@ def log_probs(model: Transformer, source: list[int], prefix: list[int]) -> list[
     return [value - total for value in said]
 
 
-def greedy(model: Transformer, source: list[int], max_length: int) -> list[int]:
+def greedy(model: EncoderDecoder, source: list[int], max_length: int) -> list[int]:
     said: list[int] = []
     while len(said) < max_length:
         following = log_probs(model, source, said)
@@ -45,7 +52,9 @@ def greedy(model: Transformer, source: list[int], max_length: int) -> list[int]:
     return said
 
 
-def search(model: Transformer, sources: list[list[int]], beam: int, alpha: float, extra: int) -> list[list[Hypothesis]]:
+def search(
+    model: EncoderDecoder, sources: list[list[int]], beam: int, alpha: float, extra: int
+) -> list[list[Hypothesis]]:
     src = pad([[*source, EOS] for source in sources])
     limits = [len(source) + extra for source in sources]
     return beam_search(Ensemble([model]), src, Constraints(limits), beam=beam, alpha=alpha)
@@ -56,6 +65,15 @@ def search(model: Transformer, sources: list[list[int]], beam: int, alpha: float
 def test_a_beam_of_one_is_greedy_search(build: Build, sentences: Draw, order: str, seed: int) -> None:
     model = build(norm_order=order, seed=seed)
     sources = sentences([1, 4, 7], seed=seed)
+    for source, [best] in zip(sources, search(model, sources, beam=1, alpha=0.6, extra=4), strict=True):
+        assert list(best.tokens) == greedy(model, source, len(source) + 4)
+
+
+@pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
+def test_a_beam_of_one_is_greedy_search_in_other_architectures(
+    build: Build, sentences: Draw, shape: dict[str, object]
+) -> None:
+    model, sources = build(**shape), sentences([1, 4, 7], seed=2)
     for source, [best] in zip(sources, search(model, sources, beam=1, alpha=0.6, extra=4), strict=True):
         assert list(best.tokens) == greedy(model, source, len(source) + 4)
 
@@ -84,7 +102,7 @@ def test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words(
 @pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("batch_tokens", [1, 12, 40, 1000])
 def test_a_sentence_translates_the_same_in_any_batch(
-    model: Transformer, sentences: Draw, beam: int, batch_tokens: int
+    model: EncoderDecoder, sentences: Draw, beam: int, batch_tokens: int
 ) -> None:
     sources = sentences([1, 9, 3, 3, 5, 12, 2, 7, 7, 1, 4])
     options = DecodeConfig(beam=beam, n_best=beam, extra_length=6, batch_tokens=batch_tokens)
@@ -97,7 +115,7 @@ def test_a_sentence_translates_the_same_in_any_batch(
 
 
 def test_the_log_probability_of_a_hypothesis_is_that_of_its_tokens_given_all_at_once(
-    model: Transformer, sentences: Draw
+    model: EncoderDecoder, sentences: Draw
 ) -> None:
     sources = sentences([3, 6])
     for source, hypotheses in zip(sources, search(model, sources, beam=3, alpha=0.6, extra=5), strict=True):
@@ -110,7 +128,9 @@ def test_the_log_probability_of_a_hypothesis_is_that_of_its_tokens_given_all_at_
 
 
 @pytest.mark.parametrize("extra", [1, 3])
-def test_no_hypothesis_is_longer_than_allowed_or_says_a_mark(model: Transformer, sentences: Draw, extra: int) -> None:
+def test_no_hypothesis_is_longer_than_allowed_or_says_a_mark(
+    model: EncoderDecoder, sentences: Draw, extra: int
+) -> None:
     sources = sentences([1, 5, 2])
     for source, hypotheses in zip(sources, search(model, sources, beam=4, alpha=0.0, extra=extra), strict=True):
         assert 0 < len(hypotheses) <= 4
@@ -120,7 +140,7 @@ def test_no_hypothesis_is_longer_than_allowed_or_says_a_mark(model: Transformer,
             assert not {*FORBIDDEN_IDS, EOS} & set(hypothesis.tokens)
 
 
-def test_a_length_penalty_never_prefers_shorter_translations(model: Transformer, sentences: Draw) -> None:
+def test_a_length_penalty_never_prefers_shorter_translations(model: EncoderDecoder, sentences: Draw) -> None:
     sources = sentences([4, 5, 6])
     short = search(model, sources, beam=8, alpha=0.0, extra=6)
     long = search(model, sources, beam=8, alpha=2.0, extra=6)

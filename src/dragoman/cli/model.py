@@ -7,6 +7,7 @@ from typing import Any
 from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
 from dragoman.cli.console import print_json, program, say
 from dragoman.config import PairConfig
+from dragoman.config.architectures.known import NAMES, summary
 from dragoman.errors import ModelError, counted
 from dragoman.installed import changeable_model
 from dragoman.installed.opening import open_models
@@ -57,10 +58,9 @@ def _lines(bundle: Bundle) -> list[str]:
     rows = {
         "name": manifest["name"],
         "languages": ", ".join(f"{pair.source} → {pair.target}" for pair in pairs),
-        "architecture": f"Transformer, {manifest['parameters']:,} parameters, {_runs_on(bundle)}",
+        "architecture": f"{NAMES[model.architecture]}, {manifest['parameters']:,} parameters, {_runs_on(bundle)}",
         **_adapter(bundle),
-        "layers": f"{model.encoder_layers} encoder, {model.decoder_layers} decoder, {model.norm_order}-LN",
-        "widths": f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}",
+        **summary(model),
         "pieces": f"{pieces} ({bundle.config.tokenizer.kind})",
         "search": f"beam {bundle.config.decode.beam}, length penalty {bundle.config.decode.length_penalty:g}",
         "data": "; ".join(

@@ -5,6 +5,8 @@ an unknown key is an error and never ignored. The names of [model] are those of 
 al. 2017), section 3 and table 3.
 """
 
+from dragoman.config.architectures.known import AnyModel
+from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.base import Section
 from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.decode import DecodeConfig
@@ -15,6 +17,7 @@ from dragoman.config.tokenizer import TokenizerConfig
 from dragoman.config.train import TrainConfig
 
 __all__ = [
+    "AnyModel",
     "AugmentConfig",
     "CleanConfig",
     "CorpusConfig",
@@ -25,6 +28,7 @@ __all__ = [
     "ModelConfig",
     "PairConfig",
     "ProjectConfig",
+    "RnnConfig",
     "RunConfig",
     "Section",
     "TokenizerConfig",

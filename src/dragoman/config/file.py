@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
+from dragoman.config.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
 from dragoman.config.data import ONE, SEVERAL
 from dragoman.errors import ConfigError, checked_path
 from dragoman.parsing import Malformed, parse_toml, plain_cause
@@ -114,6 +115,9 @@ def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
     found: list[str] = []
     for name in type(old).model_fields:
         a, b = getattr(old, name), getattr(new, name)
+        if name == "model" and type(a) is not type(b):  # another architecture: what differs from its own defaults
+            a = type(b).model_validate({})
+            found.append("model.architecture")
         if isinstance(a, BaseModel) and isinstance(b, BaseModel) and not isinstance(a, CorpusConfig):
             found += differences(a, b, f"{prefix}{name}.")
         elif a != b:
@@ -188,9 +192,12 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
 def _explain(error: ValidationError, root: type[BaseModel] = RunConfig) -> str:
     """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one."""
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+    architecture, first = _without_architecture(first)
     key = _dotted([part for part in first["loc"] if part not in (CHOICE, ONE, SEVERAL)])
     if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key{_did_you_mean(first['loc'], root)}"
+        return f"{key}: unknown key{_did_you_mean(first['loc'], root, architecture)}"
+    if first["type"] == UNKNOWN:
+        return f"{key}.architecture: {first['msg']}, not {architecture_of(first['input'])!r}"
     if first["type"] == "missing":
         remedy = (
             "give it, or a model.preset, or with train.start_from no shape at all"
@@ -202,6 +209,14 @@ def _explain(error: ValidationError, root: type[BaseModel] = RunConfig) -> str:
         cause = first["msg"].removeprefix("Value error, ")
         return f"{key}.{cause}" if key else cause
     return f"{key}: {_cause(first)}, not {first['input']!r}"
+
+
+def _without_architecture(mistake: ErrorDetails) -> tuple[str, ErrorDetails]:
+    """The architecture that pydantic names between `model` and a key, and the mistake without it."""
+    section, *rest = mistake["loc"] or ("",)
+    if section != "model" or not rest or rest[0] not in ARCHITECTURES:
+        return "transformer", mistake
+    return str(rest[0]), {**mistake, "loc": (section, *rest[1:])}
 
 
 def _cause(mistake: ErrorDetails) -> str:
@@ -223,10 +238,16 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return key.removeprefix(".")
 
 
-def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel]) -> str:
+def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture: str) -> str:
     section = root
     for part in loc[:-1]:
-        if isinstance(part, str) and part not in (ONE, SEVERAL):
+        if part == "model" and root is RunConfig:
+            section = ARCHITECTURES[architecture]
+            if owners := owners_of(str(loc[-1])):
+                return f" of architecture {architecture}; {' and '.join(owners)} has it: remove the key, or set " + (
+                    f'model.architecture = "{owners[0]}"'
+                )
+        elif isinstance(part, str) and part not in (ONE, SEVERAL):
             section = _section_of(section.model_fields[part].annotation) or section
     known = list(section.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), known, n=1)

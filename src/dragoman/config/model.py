@@ -17,6 +17,9 @@ SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads
 class ModelConfig(Section):
     """The shape of the Transformer, section 3. `preset` gives the values of keys that are not set."""
 
+    architecture: Literal["transformer"] = "transformer"
+    """The kind of network: `transformer`, Vaswani et al. 2017, or one of those it is compared with: `rnn`, recurrent,
+    Bahdanau et al. 2015 and others. Each has keys of its own."""
     preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big", "auto"] | None = None
     """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations.
     `auto` chooses among these by the amount of text and whether there is a GPU, and a higher `dropout` for little

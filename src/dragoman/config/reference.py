@@ -7,7 +7,7 @@ Output: `keys()`, in the order of the sections, and `find(name)` for one key or 
 import difflib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -17,6 +17,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, PairConfig, RunConfig, Section
+from dragoman.config.architectures.base import OtherModel
+from dragoman.config.architectures.known import ARCHITECTURES, owners_of
 from dragoman.config.base import INT32_MAX, REQUIRED
 from dragoman.errors import ConfigError
 
@@ -64,11 +66,30 @@ def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
         inner = next((kind for kind in _kinds(field.annotation) if _is_section(kind)), None)
         if section is MixedCorpus and name in CorpusConfig.model_fields:
             continue  # as under data.train
+        if inner is ModelConfig:
+            yield from _keys_of_architectures(f"{prefix}{name}.")
+            continue
         if inner is None or issubclass(inner, CorpusConfig | PairConfig):
             doc = " ".join((field.description or "").split())
             yield Key(prefix + name, _describe(field.annotation, field.metadata), _default(section, field), doc)
         if inner is not None and (inner is not CorpusConfig or name == "train"):
             yield from _keys_of(inner, f"{prefix}{name}.")
+
+
+def _keys_of_architectures(prefix: str) -> Iterator[Key]:
+    """The keys of the Transformer, then those that only other architectures have, each with their names."""
+    seen = set[str]()
+    for section in ARCHITECTURES.values():
+        for key in _keys_of(section, prefix):
+            short = key.name.removeprefix(prefix)
+            if short == "architecture":
+                values = " | ".join(json.dumps(name) for name in ARCHITECTURES)
+                key = replace(key, values=values)
+            if short not in seen:
+                owners = owners_of(short)
+                only = "" if "transformer" in owners else f"Only {' and '.join(f'`{one}`' for one in owners)}. "
+                yield replace(key, doc=only + key.doc)
+            seen.add(short)
 
 
 def _is_section(kind: Any) -> bool:
@@ -133,7 +154,7 @@ def _default(section: type[Section], field: FieldInfo) -> str:
     if REQUIRED in field.metadata:
         return "required"
     if field.default is PydanticUndefined:
-        return "by `preset`" if section is ModelConfig else "required"
+        return "by `preset`" if issubclass(section, ModelConfig | OtherModel) else "required"
     if field.default is None:
         return "not set"
     return f"`{_toml(field.default)}`"

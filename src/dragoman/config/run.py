@@ -4,6 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from dragoman.config.architectures.known import ModelSection
 from dragoman.config.base import Section
 from dragoman.config.data import CorpusConfig, DataConfig
 from dragoman.config.decode import DecodeConfig
@@ -24,8 +25,8 @@ class RunConfig(Section):
     """Corpora for training, validation and test."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """The SentencePiece tokenizer."""
-    model: ModelConfig = Field(default_factory=lambda: ModelConfig.model_validate({}))
-    """The shape of the Transformer."""
+    model: ModelSection = Field(default_factory=lambda: ModelConfig.model_validate({}))
+    """The shape of the network: of a Transformer, or of another architecture."""
     train: TrainConfig = TrainConfig()
     """Training."""
     decode: DecodeConfig = DecodeConfig()
@@ -37,6 +38,13 @@ class RunConfig(Section):
             return self
         if self.model.tie == "all" and not (self.tokenizer.joint or self.tokenizer.shared):
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
+        return self
+
+    @model_validator(mode="after")
+    def _layers_alone(self) -> Self:
+        for key in ("compile", "recompute"):
+            if getattr(self.train, key) and self.model.architecture == "rnn":
+                raise ValueError(f"train.{key}: an rnn has no layers that are run one by one; leave it out")
         return self
 
     @model_validator(mode="after")

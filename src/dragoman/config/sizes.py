@@ -6,7 +6,7 @@ A run replaces `auto` before it trains and stores the numbers in its `config.tom
 import math
 from collections.abc import Collection
 
-from dragoman.config.model import ModelConfig
+from dragoman.config.architectures.known import AnyModel
 from dragoman.config.run import RunConfig
 from dragoman.config.train import TrainConfig
 
@@ -62,14 +62,14 @@ def validation_interval_for(steps: int, tuning: bool = False) -> int:
     return max(1, min(1000, steps // 30))
 
 
-def chosen_model(model: ModelConfig, given: Collection[str], pairs: int, gpu: bool) -> ModelConfig:
+def chosen_model(model: AnyModel, given: Collection[str], pairs: int, gpu: bool) -> AnyModel:
     """`model` with the shape that `auto` chooses; keys of [model] that were `given` keep their values."""
     if model.preset != "auto":
         return model
     own = {key: getattr(model, key) for key in type(model).model_fields if f"model.{key}" in given and key != "preset"}
     dropout = next((rate for limit, rate in DROPOUTS.items() if pairs <= limit), None)
     by_size = {} if dropout is None else {"dropout": dropout}
-    return ModelConfig.model_validate(by_size | own | {"preset": preset_for(pairs, gpu)})
+    return type(model).model_validate(by_size | own | {"preset": preset_for(pairs, gpu)})
 
 
 def chosen_train(train: TrainConfig, pairs: float, steps_per_epoch: float) -> TrainConfig:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import cast
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from dragoman.decode.attention import require_attention
 from dragoman.model.hooks import AttentionCall, watch_attention
-from dragoman.model.layers import DecoderLayer
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 
 
 class StepAttention:
@@ -31,13 +30,13 @@ class StepAttention:
 
 
 @contextmanager
-def cross_attention(models: Iterable[Transformer], beta: float) -> Iterator[StepAttention | None]:
+def cross_attention(models: Iterable[EncoderDecoder], beta: float) -> Iterator[StepAttention | None]:
     """The cross-attention of each model's last decoder layer while a search runs; None where `beta` is 0."""
     if beta == 0:
         yield None
         return
     attention = StepAttention()
-    layers = [cast("DecoderLayer", model.decoder[-1]).cross_attention for model in models]
+    layers = [require_attention(model, "decode.coverage_penalty")[-1] for model in models]
     with watch_attention(dict(enumerate(layers)), attention.add):
         yield attention
 

@@ -11,17 +11,17 @@ from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.model.transformer import DecoderState, Transformer
+from dragoman.model.network import EncoderDecoder, State
 
 
 @dataclass(frozen=True, slots=True)
 class EnsembleState:
     """The decoder state of each model, for the same sentences and hypotheses."""
 
-    states: tuple[DecoderState, ...]
+    states: tuple[State, ...]
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "EnsembleState":
-        """`DecoderState.select` in every model."""
+        """`State.select` in every model."""
         return EnsembleState(tuple(state.select(rows, sentences) for state in self.states))
 
 
@@ -32,12 +32,12 @@ Projection = tuple[Tensor, Tensor | None]
 class Ensemble:
     """Models with the same source and target vocabulary; their shapes may differ."""
 
-    def __init__(self, models: Iterable[Transformer]) -> None:
+    def __init__(self, models: Iterable[EncoderDecoder]) -> None:
         self.models = tuple(models)
         assert len({model.projection.size(0) for model in self.models}) == 1, "the caller refuses other vocabularies"
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> EnsembleState:
-        """`Transformer.encode` in every model."""
+        """`encode` in every model."""
         return EnsembleState(tuple(model.encode(src, src_mask) for model in self.models))
 
     def projections(self, vocabulary: CandidateVocabulary) -> list[Projection]:
@@ -67,7 +67,7 @@ class Ensemble:
         return log_mean(log_probs), EnsembleState(tuple(states))
 
 
-def _onto(ids: Int[Tensor, "U"] | None, model: Transformer) -> Projection:
+def _onto(ids: Int[Tensor, "U"] | None, model: EncoderDecoder) -> Projection:
     matrix, bias = model.projection, model.projection_bias
     if ids is None:
         return matrix, bias

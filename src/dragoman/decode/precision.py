@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from dragoman.config.decode import Precision
-from dragoman.model.transformer import Transformer
+from dragoman.model.build import build_network
+from dragoman.model.network import EncoderDecoder
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:
@@ -16,7 +17,7 @@ def resolve_precision(precision: Precision, device: torch.device) -> Literal["fl
     return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
 
 
-def to_bfloat16(model: Transformer) -> Transformer:
+def to_bfloat16(model: EncoderDecoder) -> EncoderDecoder:
     """The same model with its matrices already in bfloat16; autocast would convert them at every call.
 
     Embeddings and norms stay float32 and are shared with the given model, which is not changed.
@@ -26,8 +27,8 @@ def to_bfloat16(model: Transformer) -> Transformer:
     weights = model.state_dict()
     converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
     with torch.device("meta"):
-        vocabularies = model.source_embedding.weight.size(0), model.target_embedding.weight.size(0)
-        same = Transformer(model.config, *vocabularies)
+        vocabularies = model.source_embedding.weight.size(0), model.projection.size(0)
+        same = build_network(model.config, *vocabularies)
     same.load_state_dict(converted, assign=True)
     return same.eval()
 

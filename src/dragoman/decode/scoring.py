@@ -6,7 +6,7 @@ from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.tokenizer import PAD
 
 # Positions projected onto the vocabulary at a time: enough to keep a processor busy, few enough for any memory.
@@ -15,7 +15,7 @@ POSITIONS_PER_PROJECTION = 512
 
 @torch.inference_mode()
 def log_probabilities(
-    model: Transformer, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], tgt_out: Int[Tensor, "B T"]
+    model: EncoderDecoder, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], tgt_out: Int[Tensor, "B T"]
 ) -> Float[Tensor, "B T"]:
     """log P of each token of `tgt_out` given the source and the tokens before it; 0 at padding.
 

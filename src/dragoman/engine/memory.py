@@ -6,7 +6,7 @@ estimated before they are allocated. An estimate is a lower bound: what it refus
 
 from dataclasses import dataclass
 
-from dragoman.config import DecodeConfig, ModelConfig
+from dragoman.config import AnyModel, DecodeConfig, ModelConfig
 from dragoman.errors import ResourceError
 
 REMEDY = "lower decode.beam, decode.n_best or decode.samples"
@@ -29,8 +29,13 @@ class SearchSize:
         return rows * (6 * self.vocabulary + positions * (2 * self.cached_numbers + forks))
 
 
-def cached_numbers(shape: ModelConfig) -> int:
-    """Numbers that the key/value cache holds for each target position of a hypothesis: layers × h × (d_k + d_v)."""
+def cached_numbers(shape: AnyModel) -> int:
+    """Numbers that the key/value cache holds for each target position of a hypothesis: layers × h × (d_k + d_v).
+
+    0 for the other architectures, whose state is of one size whatever the length.
+    """
+    if not isinstance(shape, ModelConfig):
+        return 0
     return shape.decoder_layers * shape.heads * (shape.d_k + shape.d_v)
 
 

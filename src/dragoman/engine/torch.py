@@ -29,7 +29,7 @@ from dragoman.engine.process import refuse_fork
 from dragoman.errors import ResourceError, counted
 from dragoman.machine import available_memory
 from dragoman.model.device import autocast, torch_threads, within_memory
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import BOS, EOS, PAD
 
@@ -49,14 +49,14 @@ class TorchEngine:
 
     def __init__(
         self,
-        model: Transformer | Sequence[Transformer],
+        model: EncoderDecoder | Sequence[EncoderDecoder],
         device: torch.device,
         *,
         precision: Precision = "auto",
         threads: int | None = None,
         shortlist: Callable[[Ids], Ids] | None = None,
     ) -> None:
-        models = [model] if isinstance(model, Transformer) else model
+        models = [model] if isinstance(model, EncoderDecoder) else model
         models = [one.to(device).eval() for one in models]
         self._process, self._turn = os.getpid(), Lock()
         self.device, self.precision = device, resolve_precision(precision, device)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.config import RunConfig
+from dragoman.config import ModelConfig, RunConfig
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.ct2_folder import CT2Folder, read_ct2_folder
 from dragoman.importing.ct2_rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
@@ -94,6 +94,7 @@ def _trainable(
         from dragoman.importing.ct2_weights import weights_of
     except ImportError:
         raise ModelError(f'{folder.path}: --weights needs `pip install "dragoman[train]"`') from None
+    assert isinstance(config.model, ModelConfig), "CTranslate2 runs Transformers alone"
     shape, tensors = weights_of(folder, config.model, source, target)
     if quantization(folder.model) != "float32":
         origin = replace(origin, changes=(*origin.changes, DEQUANTISED))

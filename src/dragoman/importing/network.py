@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
 from dragoman.importing.foreign import Foreign
 from dragoman.model.transformer import Transformer
@@ -16,8 +17,10 @@ def network_of(foreign: Foreign) -> Transformer:
     """
     tensors = foreign.tensors
     assert tensors is not None
+    shape = foreign.config.model
+    assert isinstance(shape, ModelConfig), "every kind that is imported is a Transformer"
     with torch.device("meta"):
-        model = Transformer(foreign.config.model, len(foreign.tokenizer.source), len(foreign.tokenizer.target))
+        model = Transformer(shape, len(foreign.tokenizer.source), len(foreign.tokenizer.target))
     parameters = dict(model.named_parameters())
     where = foreign.origin.name
     if odd := sorted(tensors.keys() ^ parameters.keys()):

@@ -17,6 +17,7 @@ from dragoman.control.pairs import Pairs
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
 from dragoman.installed.opening import open_model
+from dragoman.model.build import build_network, require_transformer
 from dragoman.model.initialise import evenly_spaced
 from dragoman.model.lora import load_merged, read_adapter
 from dragoman.model.transformer import Transformer
@@ -68,7 +69,8 @@ def across_checkpoints(
         raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
     config = _config(folder)
     tokenizer = Tokenizer.load(folder / "tokenizer", config.tokenizer.shared)
-    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
+    network = build_network(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
+    model = require_transformer(network, "look")
     named, scale = config.train.start_from, config.train.lora_rank and config.train.lora_scale
     base = open_model(named).load_model() if named and scale else None  # then the checkpoints hold A and B only
     pair = Pairs.of(config.project, tokenizer).choose(to, None, [text])

@@ -17,7 +17,8 @@ from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.installed.opening import open_model
-from dragoman.model.transformer import Transformer
+from dragoman.model.build import require_transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.symbols import Symbols
 from dragoman.translator import Translator
 
@@ -76,13 +77,14 @@ def inspect(
 
 
 def inspect_bundle(
-    bundle: Bundle, network: Transformer, text: str, target: str | None, options: DecodeConfig, to: str | None = None
+    bundle: Bundle, network: EncoderDecoder, text: str, target: str | None, options: DecodeConfig, to: str | None = None
 ) -> BundleInspection:
     """The same as `inspect`, for a bundle whose network is loaded already."""
+    transformer = require_transformer(network, "look")
     name, pairs = bundle.config.project.name, Pairs.of(bundle.config.project, bundle.tokenizer)
     pair = pairs.choose(to, None, [text])
     symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
-    found = inspect_model(network, bundle.tokenizer, text, target, options, pair.marks, symbols)
+    found = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
     values = {field.name: getattr(found, field.name) for field in fields(found)}
     return BundleInspection(**values, name=name, languages=(pair.source, pair.target or "und"), options=options)
 

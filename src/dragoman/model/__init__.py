@@ -1,5 +1,7 @@
 """Model: tensors → logits. The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in its words.
 
+The other architectures, behind the same functions (`model.network`), are in `model.recurrent`.
+
 Where to find the paper's equations and sections:
 
     Eq. (1)   scaled dot-product attention        model.attention.attention_weights, ScaledDotProduct
@@ -30,4 +32,6 @@ Axes, in the signatures of this and of every other package; a 2 after an axis is
     N   nodes of a sentence's past              Q   new nodes of a sentence, M · T
     C   capacity of a buffer, in nodes          E   best extensions of hypotheses in a search
     U   candidate tokens, a subset of V         L   target tokens of a batch without padding
+    I   width of a recurrent layer's input      Z   width of its state
+    G   its gates, side by side
 """

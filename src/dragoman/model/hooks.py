@@ -9,7 +9,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from dragoman.model.attention import MultiHeadAttention, attention_weights
+from dragoman.model.attention import attention_weights
+from dragoman.model.network import Attending
+from dragoman.model.scores import ScoredAttention
 
 Key = TypeVar("Key")
 
@@ -24,11 +26,15 @@ class AttentionCall:
     mask: Bool[Tensor, "#B 1 #T S"] | None
     """True: may be seen; None: everything may."""
     output: Float[Tensor, "B H T W"]
+    module: nn.Module
+    """What was called: `ScaledDotProduct`, or another attention, which then has a method `weights` of its own."""
 
     @property
     def weights(self) -> Float[Tensor, "B H T S"]:
         """softmax(Q Kᵀ / √d_k) in float32. The fused kernel does not return them, so they are computed again."""
         mask = self.mask
+        if isinstance(self.module, ScoredAttention):
+            return self.module.weights(self.q.float(), self.k.float(), mask)
         if mask is None:
             mask = torch.ones(1, 1, 1, self.k.size(2), dtype=torch.bool, device=self.k.device)
         return attention_weights(self.q.float(), self.k.float(), mask)
@@ -36,13 +42,13 @@ class AttentionCall:
 
 @contextmanager
 def watch_attention(
-    attentions: Mapping[Key, MultiHeadAttention], report: Callable[[Key, AttentionCall], None]
+    attentions: Mapping[Key, Attending], report: Callable[[Key, AttentionCall], None]
 ) -> Iterator[None]:
     """Within the context, `report(key, call)` runs after every call of each attention, in the order of the calls."""
 
     def hook(key: Key) -> Callable[..., None]:
-        def see(_: nn.Module, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None], output: Tensor) -> None:
-            report(key, AttentionCall(*inputs, output))
+        def see(module: nn.Module, inputs: tuple[Tensor, Tensor, Tensor, Tensor | None], output: Tensor) -> None:
+            report(key, AttentionCall(*inputs, output, module))
 
         return see
 

@@ -10,7 +10,8 @@ from typing import cast
 import torch
 from torch import nn
 
-from dragoman.config import ModelConfig
+from dragoman.config import AnyModel, ModelConfig
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 
 DEPTHS = {"encoder_layers", "decoder_layers"}
@@ -18,8 +19,10 @@ DEPTHS = {"encoder_layers", "decoder_layers"}
 IGNORED_FIELDS = DEPTHS | {"layers", "dropout", "preset"}
 
 
-def can_initialise_from(student: ModelConfig, teacher: ModelConfig) -> bool:
-    """Whether the student differs from the teacher only in depth, and is nowhere deeper."""
+def can_initialise_from(student: AnyModel, teacher: AnyModel) -> bool:
+    """Whether both are Transformers, and the student differs from the teacher only in depth, and is nowhere deeper."""
+    if not (isinstance(student, ModelConfig) and isinstance(teacher, ModelConfig)):
+        return False
     same = student.model_dump(exclude=IGNORED_FIELDS) == teacher.model_dump(exclude=IGNORED_FIELDS)
     return same and all(getattr(student, depth) <= getattr(teacher, depth) for depth in DEPTHS)
 
@@ -44,7 +47,7 @@ def initialise_from_teacher(student: Transformer, teacher: Transformer) -> None:
 
 @torch.no_grad()
 def initialise_from_base(
-    model: Transformer, base: Transformer, replaced: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+    model: EncoderDecoder, base: EncoderDecoder, replaced: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
 ) -> None:
     """Copy the weights of a base with fewer pieces; the rows of a new piece are the means of those that it replaces.
 

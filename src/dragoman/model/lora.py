@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from dragoman.config import TrainConfig
 from dragoman.errors import ModelError
 from dragoman.model.dropout import Dropout
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.weights import load_tensors
 
 # Groups of matrices, by the names of MultiHeadAttention, FeedForward and GatedFeedForward.
@@ -54,7 +54,7 @@ def adapted_matrices(model: nn.Module, matrices: Iterable[str]) -> list[str]:
     ]
 
 
-def attach(model: Transformer, train: TrainConfig) -> None:
+def attach(model: EncoderDecoder, train: TrainConfig) -> None:
     """Replace the matrices of `train.lora_matrices` by LowRankLinear, whose A and B become the only parameters.
 
     A is drawn from U(−1/√in, 1/√in) by the run's seed, on the CPU: the same on every device.
@@ -89,7 +89,7 @@ def merged_weights(base: Mapping[str, Tensor], adapter: Mapping[str, Tensor], sc
     return merged
 
 
-def load_merged(model: Transformer, base: Transformer, adapter: Mapping[str, Tensor], scale: float) -> None:
+def load_merged(model: EncoderDecoder, base: EncoderDecoder, adapter: Mapping[str, Tensor], scale: float) -> None:
     """Make the weights of the plain `model` those of `base`, plain or adapted, merged with `adapter`."""
     tensors = {**dict(base.named_parameters()), **dict(base.named_buffers())}
     merged = merged_weights(tensors, adapter, scale)

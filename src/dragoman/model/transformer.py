@@ -4,19 +4,20 @@ Training decodes all positions at once from an empty past; translation decodes o
 value: decoding takes one and returns a new one, and no module stores any.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
+from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.cache import Lineage, Past, extend_lineage, step_mask
 from dragoman.model.embedding import Embedding
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.norm import norm
 
 
@@ -50,13 +51,13 @@ class DecoderState:
         return DecoderState(memory, mask, past, lineage, self.position)
 
 
-class Transformer(nn.Module):
+class Transformer(EncoderDecoder):
     """Figure 1, for vocabularies of the given sizes."""
 
     def __init__(self, config: ModelConfig, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
         assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
-        self.config = config
+        self.config: ModelConfig = config
         positions = (config.positions == "sinusoidal", config.position_base, config.first_position)
         self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, *positions)
         self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, *positions)
@@ -89,11 +90,6 @@ class Transformer(nn.Module):
         decoder = cast("Iterable[DecoderLayer]", self.decoder)
         return DecoderState(tuple(layer.project_memory(memory) for layer in decoder), src_mask)
 
-    def decode(self, tokens: Int[Tensor, "R T"], state: DecoderState) -> tuple[Float[Tensor, "R T V"], DecoderState]:
-        """Logits of the next token after each of T further tokens of R hypotheses, and the state after them."""
-        x, state = self.decode_features(tokens, state)
-        return self.project(x), state
-
     def decode_features(
         self, tokens: Int[Tensor, "R T"], state: DecoderState
     ) -> tuple[Float[Tensor, "R T D"], DecoderState]:
@@ -111,17 +107,10 @@ class Transformer(nn.Module):
         position = state.position + length
         return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past), lineage, position)
 
-    def project(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any V"]:
-        """Decoder output → logits, section 3.4: the pre-softmax linear transformation."""
-        return F.linear(x, self.projection, self.projection_bias)
+    def layers(self) -> Sequence[nn.Module]:
+        """The encoder's layers, then the decoder's."""
+        return [*self.encoder, *self.decoder]
 
-    def forward(
-        self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"], tgt: Int[Tensor, "B T"]
-    ) -> Float[Tensor, "B T V"]:
-        """Logits at every target position at once, each computed from that position and those before it."""
-        return self.decode(tgt, self.encode(src, src_mask))[0]
-
-    @property
-    def parameter_count(self) -> int:
-        """The number of trained parameters, tied matrices counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())
+    def cross_attentions(self) -> Sequence[MultiHeadAttention]:
+        """The encoder-decoder attention of each decoder layer."""
+        return [layer.cross_attention for layer in cast("Iterable[DecoderLayer]", self.decoder)]

@@ -10,7 +10,7 @@ from dragoman.errors import ModelError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dragoman.model.transformer import Transformer
+    from dragoman.model.network import EncoderDecoder
 
 
 # The names of dtypes in safetensors.
@@ -80,7 +80,7 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
 
 
-def read_weights(model: "Transformer", path: Path) -> dict[str, "Tensor"]:
+def read_weights(model: "EncoderDecoder", path: Path) -> dict[str, "Tensor"]:
     """The weights in `path` for `model`. Raises ModelError if a tensor is missing, unexpected, not finite or of
     another shape or type."""
     tensors = load_tensors(path)
@@ -106,7 +106,7 @@ def is_finite(tensor: "Tensor") -> bool:
     return not tensor.numel() or all(limit.isfinite().item() for limit in tensor.aminmax())
 
 
-def load_weights(model: "Transformer", path: Path) -> None:
+def load_weights(model: "EncoderDecoder", path: Path) -> None:
     """Make the weights in `path` those of `model`, which may be on the device `meta`, where it takes no memory.
 
     Raises ModelError as `read_weights` does.

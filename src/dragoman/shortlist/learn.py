@@ -20,9 +20,9 @@ from torch import Tensor
 
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.data.batching import pack
-from dragoman.decode.attention import cross_attention
+from dragoman.decode.attention import cross_attention, require_attention
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
@@ -76,7 +76,7 @@ class Counts:
 
 
 def learn_shortlist(
-    model: Transformer,
+    model: EncoderDecoder,
     tokenizer: Tokenizer,
     examples: Sequence[Example],
     device: torch.device,
@@ -94,7 +94,10 @@ def learn_shortlist(
     `per_piece` others that it was aligned with most, and itself where it is a target piece too, as in a name.
     """
     model = model.to(device).eval()
-    choices = [AttentionChoice(*choice) for choice in product(range(len(model.decoder)), (False, True))]
+    choices = [
+        AttentionChoice(*choice)
+        for choice in product(range(len(require_attention(model, "a shortlist"))), (False, True))
+    ]
     width = len(tokenizer.target)
     probed = count(model, examples[:PROBE], device, choices, width, positions=1, progress=progress)
     best = max(choices, key=lambda choice: probed[choice].information())
@@ -112,7 +115,7 @@ def always_allowed(tokenizer: Tokenizer, examples: Sequence[Example], frequent: 
 
 
 def count(
-    model: Transformer,
+    model: EncoderDecoder,
     examples: Sequence[Example],
     device: torch.device,
     choices: Sequence[AttentionChoice],

@@ -31,7 +31,7 @@ from torch.distributed.checkpoint.state_dict_saver import save as save_parts
 
 from dragoman.data.stream import Position
 from dragoman.errors import ModelError
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.weights import load_tensors, read_weights, save_tensors
 from dragoman.storage import atomic_folder, fingerprint, partial_folder, restore, storage_error
 from dragoman.training.distributed import ProcessGroup, gather_full_state, is_sharded, load_parameters
@@ -80,7 +80,7 @@ class Progress:
 def save_checkpoint(
     folder: Path,
     progress: Progress,
-    model: Transformer,
+    model: EncoderDecoder,
     optimizer: torch.optim.Optimizer,
     keep: Collection[int],
     group: ProcessGroup,
@@ -156,12 +156,12 @@ def _tidy(folder: Path, latest: int, keep: Collection[int]) -> None:
         raise storage_error(folder, error) from None
 
 
-def evaluation_weights(model: Transformer, mean: MovingAverage | None) -> dict[str, Tensor]:
+def evaluation_weights(model: EncoderDecoder, mean: MovingAverage | None) -> dict[str, Tensor]:
     """The weights to validate and to put into the bundle: the model's own, or their moving average."""
     return mean.weights if mean else {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def _trained(model: Transformer) -> dict[str, Tensor]:
+def _trained(model: EncoderDecoder) -> dict[str, Tensor]:
     return {name + TRAINED: parameter.detach() for name, parameter in model.named_parameters()}
 
 
@@ -214,7 +214,7 @@ def newest_intact(folder: Path) -> tuple[int, list[str]]:
 def load_checkpoint(
     folder: Path,
     step: int,
-    model: Transformer,
+    model: EncoderDecoder,
     optimizer: torch.optim.Optimizer,
     group: ProcessGroup,
     mean: MovingAverage | None = None,

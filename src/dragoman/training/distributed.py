@@ -23,7 +23,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from dragoman.errors import ConfigError, DistributedError
-from dragoman.model.transformer import Transformer
+from dragoman.model.layers import DecoderLayer
+from dragoman.model.network import EncoderDecoder
 
 # One of these is in the message of every failed collective operation.
 COLLECTIVE = ("gloo", "NCCL", "nccl", "ProcessGroup", "TCPStore", "Connection")
@@ -140,7 +141,7 @@ def leave_process_group() -> None:
 
 
 def parallelize(
-    module: nn.Module, model: Transformer, group: ProcessGroup, how: Literal["ddp", "fsdp"], device: torch.device
+    module: nn.Module, model: EncoderDecoder, group: ProcessGroup, how: Literal["ddp", "fsdp"], device: torch.device
 ) -> nn.Module:
     """Wrap `module`, which contains `model` and returns the loss, so that gradients are averaged over the group."""
     if group.size == 1:
@@ -150,10 +151,10 @@ def parallelize(
         # The only buffers are weights that an adapter leaves as they are: equal in all processes, never exchanged.
         return DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True, broadcast_buffers=False)
     mesh = init_device_mesh(device.type, (group.size,))
-    for layer in [*model.encoder, *model.decoder]:
+    for layer in model.layers():
         fully_shard(layer, mesh=mesh)
-    for layer in model.decoder:
-        register_fsdp_forward_method(layer, "project_memory")
+        if isinstance(layer, DecoderLayer):
+            register_fsdp_forward_method(layer, "project_memory")
     fully_shard(module, mesh=mesh)
     return module
 

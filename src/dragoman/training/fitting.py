@@ -14,7 +14,7 @@ from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.device import autocast, within_memory
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.layers import recomputed
 from dragoman.training.objective import SummedLoss
 from dragoman.training.precision import Precision
@@ -43,12 +43,12 @@ def find_micro_batch(update_tokens: int, processes: int, fits: Callable[[int], b
     raise ResourceError("out of memory on a batch of a single sentence; choose a smaller model.preset")
 
 
-def fits_predicate(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
+def fits_predicate(model: EncoderDecoder, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
     """Whether a micro-batch of a number of tokens fits: on a CPU into its caches, elsewhere into memory."""
     return (lambda tokens: tokens <= CPU_TOKENS) if device.type == "cpu" else fits_by_trial(model, train, device)
 
 
-def fits_by_trial(model: Transformer, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
+def fits_by_trial(model: EncoderDecoder, train: TrainConfig, device: torch.device) -> Callable[[int], bool]:
     """Whether a number of tokens, with headroom, passes forward and backward as in training."""
     precision: Precision = "float32" if train.precision == "float32" else "bfloat16"
     summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)

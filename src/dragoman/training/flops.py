@@ -14,12 +14,13 @@ forward, and twice that backward, because each product has two gradients of the 
 ReLU, dropout, residual sums, embeddings, the loss beyond its logits, and the optimizer are not counted: they take a few
 operations per number, the products hundreds. Positions that the look-ahead mask hides are counted, because their
 products are computed too. What a kernel computes again in its backward pass is not counted, because it is not part of
-the model (Chowdhery et al. 2022, appendix B).
+the model (Chowdhery et al. 2022, appendix B). The other architectures are in `dragoman.training.other_flops`.
 """
 
 import re
 
-from dragoman.config import ModelConfig
+from dragoman.config import AnyModel, ModelConfig, RnnConfig
+from dragoman.training.other_flops import rnn_flops
 
 # Operations per second of dense matrix products in bfloat16 with sums in float32, from the vendors' data sheets (where
 # those say "with sparsity", half of it); V100 and T4 have no bfloat16, theirs is float16. The first name that fits
@@ -44,7 +45,7 @@ PEAK_FLOPS: dict[str, float | None] = {
 }
 
 
-def training_flops(model: ModelConfig, vocab: int, sentences: int, source: int, target: int) -> int:
+def training_flops(model: AnyModel, vocab: int, sentences: int, source: int, target: int) -> int:
     """Operations of one update, forward and backward.
 
     `sentences` of `source` and `target` positions each, EOS and padding counted; `vocab` pieces on the target
@@ -54,8 +55,10 @@ def training_flops(model: ModelConfig, vocab: int, sentences: int, source: int, 
     return 3 * forward_flops(model, vocab, sentences, source, target)
 
 
-def forward_flops(model: ModelConfig, vocab: int, sentences: int, source: int, target: int) -> int:
+def forward_flops(model: AnyModel, vocab: int, sentences: int, source: int, target: int) -> int:
     """Operations of the forward pass alone, logits of every target position included."""
+    if isinstance(model, RnnConfig):
+        return sentences * (rnn_flops(model, source, target) + 2 * target * model.d_model * vocab)
     encoder = model.encoder_layers * encoder_layer_flops(model, source)
     decoder = model.decoder_layers * decoder_layer_flops(model, source, target)
     return sentences * (encoder + decoder + 2 * target * model.d_model * vocab)

@@ -16,7 +16,7 @@ from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch, split
 from dragoman.errors import ResourceError, counted
 from dragoman.model.device import autocast, within_memory
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.distributed import ProcessGroup, no_sync, parallelize
 from dragoman.training.layers import COMPILED_SHAPES, compile_layers, recompute_layers
 from dragoman.training.objective import SummedLoss
@@ -35,7 +35,7 @@ class _OutOfMemoryElsewhere(ResourceError):
 class GradientAccumulator:
     """Accumulates the gradient of an update in a model's parameters, averaged over the processes of a group."""
 
-    def __init__(self, model: Transformer, train: TrainConfig, group: ProcessGroup, device: torch.device) -> None:
+    def __init__(self, model: EncoderDecoder, train: TrainConfig, group: ProcessGroup, device: torch.device) -> None:
         self.train, self.group, self.device = train, group, device
         if train.compile:
             compile_layers(model)
@@ -55,11 +55,11 @@ class GradientAccumulator:
         self.in_threads = group.size == 1 and device.type == "cpu" and not (train.recompute or train.compile)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.sharded = group.size > 1 and train.parallel == "fsdp"
-        self.remedy = self._remedy()
+        self.remedy = self._remedy(model)
 
-    def _remedy(self) -> str:
+    def _remedy(self, model: EncoderDecoder) -> str:
         possible = {
-            "train.recompute=true": not self.train.recompute,
+            "train.recompute=true": not self.train.recompute and bool(model.layers()),
             "train.parallel=fsdp": self.group.size > 1 and not self.sharded,
         }
         keys = " and ".join(key for key, is_possible in possible.items() if is_possible)

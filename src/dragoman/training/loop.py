@@ -20,7 +20,7 @@ from dragoman.data.stream import BatchStream, Update
 from dragoman.errors import DivergenceError, Interrupted
 from dragoman.model.device import emulation_notice
 from dragoman.model.lora import attach, load_merged
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.averaging import best_average, unusable_weights
 from dragoman.training.checkpoint import (
     Progress,
@@ -51,13 +51,13 @@ class Trainer:
     def __init__(
         self,
         config: RunConfig,
-        model: Transformer,
+        model: EncoderDecoder,
         stream: BatchStream,
         valid: Sequence[Batch],
         *,
         folder: Path,
         device: torch.device,
-        translate: Callable[[Transformer], TranslationScores] | None = None,
+        translate: Callable[[EncoderDecoder], TranslationScores] | None = None,
         group: ProcessGroup = ProcessGroup(),  # noqa: B008 - a frozen value
     ) -> None:
         train = config.train

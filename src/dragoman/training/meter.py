@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from dragoman.config import ModelConfig
+from dragoman.config import AnyModel
 from dragoman.data.batch import Batch
 from dragoman.training.flops import peak_flops, training_flops
 from dragoman.training.reports import StepReport
@@ -16,7 +16,7 @@ class Meter:
     `passes` is how often each pair goes through the model in a step: twice with R-Drop.
     """
 
-    def __init__(self, model: ModelConfig, vocab: int, device: torch.device, passes: int = 1) -> None:
+    def __init__(self, model: AnyModel, vocab: int, device: torch.device, passes: int = 1) -> None:
         self.model, self.vocab, self.passes = model, vocab, passes
         self.peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
         self.start(0.0)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.tokenizer import PAD
 from dragoman.training.loss import projected_loss
 
@@ -16,7 +16,7 @@ from dragoman.training.loss import projected_loss
 class SummedLoss(nn.Module):
     """A model's summed loss as a module, so that it can be parallelized and hooked as one."""
 
-    def __init__(self, model: Transformer, smoothing: float, r_drop: float = 0.0) -> None:
+    def __init__(self, model: EncoderDecoder, smoothing: float, r_drop: float = 0.0) -> None:
         super().__init__()
         self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
 
@@ -35,13 +35,13 @@ class SummedLoss(nn.Module):
         return projected_loss(features, projection, gold, self.smoothing, self.r_drop, bias) / 2
 
 
-def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
     """The summed loss of a batch. Padded positions are never projected onto the vocabulary."""
     features, gold = features_and_gold(model, batch)
     return projected_loss(features, model.projection, gold, smoothing, bias=model.projection_bias)
 
 
-def features_and_gold(model: Transformer, batch: Batch) -> tuple[Float[Tensor, "L D"], Int[Tensor, "L"]]:
+def features_and_gold(model: EncoderDecoder, batch: Batch) -> tuple[Float[Tensor, "L D"], Int[Tensor, "L"]]:
     """The decoder's output at the L target positions that are not padding, and the reference token of each."""
     state = model.encode(batch.src, padding_mask(batch.src, PAD))
     features, _ = model.decode_features(batch.tgt_in, state)

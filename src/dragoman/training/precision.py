@@ -14,7 +14,7 @@ import torch
 
 from dragoman.data.batch import Batch, split
 from dragoman.model.device import FAR_SLOWER, PROBE, autocast, product_seconds
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.flops import training_flops
 from dragoman.training.objective import batch_loss
 
@@ -27,7 +27,7 @@ WORTH = 1.1
 
 
 def choose_precision(
-    model: Transformer, batches: Sequence[Batch], device: torch.device, smoothing: float
+    model: EncoderDecoder, batches: Sequence[Batch], device: torch.device, smoothing: float
 ) -> tuple[Precision, str]:
     """The faster of the two by a few forward and backward passes, and why in one line.
 
@@ -56,7 +56,7 @@ def _positions(batch: Batch) -> int:
     return batch.src.numel() + batch.tgt_out.numel()
 
 
-def _part(batch: Batch, model: Transformer, product: float) -> Batch:
+def _part(batch: Batch, model: EncoderDecoder, product: float) -> Batch:
     """A quarter of the rows of `batch`, or as many as pass within a quarter of BUDGET.
 
     `product` is how many seconds a product of the size PROBE takes in float32 on one thread.
@@ -67,7 +67,7 @@ def _part(batch: Batch, model: Transformer, product: float) -> Batch:
     return split(batch, max(4, math.ceil(4 * expected / BUDGET)))[0]
 
 
-def _pass(model: Transformer, batch: Batch, precision: Precision, device: torch.device, smoothing: float) -> float:
+def _pass(model: EncoderDecoder, batch: Batch, precision: Precision, device: torch.device, smoothing: float) -> float:
     """Seconds of a forward and backward pass."""
     before = time.perf_counter()
     with autocast(precision, device):

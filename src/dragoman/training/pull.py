@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.errors import ModelError
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.weights import read_weights, save_tensors
 from dragoman.storage import atomic_folder
 from dragoman.training.distributed import shard_like
@@ -49,7 +49,7 @@ def save_start(folder: Path, weights: Mapping[str, Tensor]) -> None:
         write_note(partial, {})
 
 
-def read_start(folder: Path, model: Transformer) -> dict[str, Tensor]:
+def read_start(folder: Path, model: EncoderDecoder) -> dict[str, Tensor]:
     """What `save_start` wrote. Raises ModelError if it is damaged."""
     where = folder / START
     if fault := fault_in(where):

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from dragoman.config import ModelConfig, TrainConfig
+from dragoman.config import AnyModel, TrainConfig
 from dragoman.data.batch import Batch, Example, collate, split
 from dragoman.data.workload import Workload, shape_of
 from dragoman.errors import ResourceError
 from dragoman.machine import resident_memory
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.flops import training_flops
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.training.optimizer import build_optimizer, clip_grad_norm
@@ -39,7 +39,7 @@ class Trial:
 
 
 def time_updates(
-    gradient: GradientAccumulator, model: Transformer, workload: Workload, budget: float = BUDGET
+    gradient: GradientAccumulator, model: EncoderDecoder, workload: Workload, budget: float = BUDGET
 ) -> Trial | None:
     """The mean time of an update of `workload`, from some of its batches. None if a batch needs too much memory."""
     device, vocab, splits = gradient.device, model.projection.size(0), gradient.splits
@@ -84,7 +84,7 @@ def synthetic(lengths: tuple[tuple[int, int], ...], vocab: int) -> Batch:
     return collate([Example(sentence(source), sentence(target), "") for source, target in lengths])
 
 
-def flops_of(model: ModelConfig, vocab: int, batch: tuple[tuple[int, int], ...]) -> int:
+def flops_of(model: AnyModel, vocab: int, batch: tuple[tuple[int, int], ...]) -> int:
     """Operations of a batch."""
     rows, source, target = shape_of(batch)
     return training_flops(model, vocab, rows, source, target)

@@ -9,7 +9,7 @@ import torch
 
 from dragoman.config import TrainConfig
 from dragoman.data.batch import Batch
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.objective import batch_loss
 
 
@@ -48,7 +48,7 @@ class BestTracker:
 
 
 @torch.inference_mode()
-def validation_loss(model: Transformer, batches: Sequence[Batch], device: torch.device) -> float:
+def validation_loss(model: EncoderDecoder, batches: Sequence[Batch], device: torch.device) -> float:
     """Mean negative log-likelihood in nats per target token, without label smoothing. `model` is in eval mode."""
     total, tokens = 0.0, 0
     for batch in batches:

@@ -7,10 +7,10 @@ import torch
 
 from dragoman.adapter import Adapter
 from dragoman.bundle import Bundle
-from dragoman.config import RunConfig
+from dragoman.config import ModelConfig, RunConfig
 from dragoman.errors import ConfigError
+from dragoman.model.build import build_network
 from dragoman.model.lora import adapted_matrices
-from dragoman.model.transformer import Transformer
 from dragoman.training.averaging import average_weights
 from dragoman.training.freezing import freeze
 from dragoman.workflows.trainer import Run
@@ -18,13 +18,19 @@ from dragoman.workflows.trainer import Run
 
 def check_adaptable(config: RunConfig) -> None:
     """Raise ConfigError, before any text is read, if no matrix would get an adapter, or one of no use."""
-    train, width = config.train, min(config.model.d_model, config.model.d_ff)
+    train, shape = config.train, config.model
+    if not isinstance(shape, ModelConfig):
+        raise ConfigError(
+            f'train.lora_rank: needs a Transformer, and this model is of architecture "{shape.architecture}"; '
+            "set it to 0"
+        )
+    width = min(shape.d_model, shape.d_ff)
     if train.lora_rank > width:
         raise ConfigError(
             f"train.lora_rank: {train.lora_rank} is more than the rank {width} of the matrices themselves; set it lower"
         )
     with torch.device("meta"):
-        model = Transformer(config.model, 1, 1)
+        model = build_network(config.model, 1, 1)
     freeze(model, train.freeze)
     if not adapted_matrices(model, train.lora_matrices):
         names = ", ".join(train.lora_matrices)

@@ -15,7 +15,7 @@ from dragoman.data.report import CorpusReport
 from dragoman.data.workload import SAMPLE, Workload, workload_of
 from dragoman.errors import ResourceError
 from dragoman.machine import available_memory
-from dragoman.model.transformer import Transformer
+from dragoman.model.build import build_network
 from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.distributed import ProcessGroup
@@ -45,7 +45,7 @@ def refuse_beyond_memory(config: RunConfig, device: torch.device, group: Process
     """
     vocab = pieces or config.tokenizer.vocab_size or FEWEST_PIECES
     with torch.device("meta"):
-        parameters = Transformer(config.model, vocab, vocab).parameter_count
+        parameters = build_network(config.model, vocab, vocab).parameter_count
     each = PER_PARAMETER_THAT_STAYS if config.train.lora_rank else PER_PARAMETER
     needed = parameters * each // (group.size if config.train.parallel == "fsdp" else 1)
     available = memory_of(device)

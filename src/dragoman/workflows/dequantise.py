@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import WEIGHTS, Bundle, add_files, open_bundle, update_bundle
+from dragoman.config import ModelConfig
 from dragoman.config.file import dump_config, portable
 from dragoman.engine.load import load_engine
 from dragoman.engine.marked import with_marks
@@ -48,6 +49,7 @@ def write_dequantised(bundle: Bundle, output: Path) -> Bundle:
     except ImportError:
         raise ModelError(f'{bundle.folder}: training from it needs `pip install "dragoman[train]"`') from None
     source, target = _rows(folder, bundle.tokenizer, "source"), _rows(folder, bundle.tokenizer, "target")
+    assert isinstance(bundle.config.model, ModelConfig), "CTranslate2 runs Transformers alone"
     shape, tensors = weights_of(folder, bundle.config.model, source, target)
     changed = {key: getattr(shape, key) for key in FOUND}
     with folder_next_to(output) as temporary:

@@ -16,7 +16,7 @@ from dragoman.control.symbols import mask_lines
 from dragoman.engine import Engine, Ids
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.marked import with_marks
-from dragoman.errors import ConfigError, QualityError, checked_path, counted
+from dragoman.errors import ConfigError, ModelError, QualityError, checked_path, counted
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
@@ -87,13 +87,20 @@ def export(
     _refuse_existing(bundle, target, name, separate, force)
     corpus = corpus_of(source, reference).model_copy(update={"languages": languages}) if source else None
     texts = _verification_text(bundle, corpus, lines)
-    network = bundle.load_model()  # its error names what is missing
+    if (architecture := bundle.config.model.architecture) != "transformer":
+        raise ModelError(
+            f"{bundle.folder}: CTranslate2 runs Transformers alone, and this model is of architecture "
+            f'"{architecture}"; translate with it as it is, by the engine torch'
+        )
+    loaded = bundle.load_model()  # its error names what is missing
 
     import torch
 
     from dragoman.engine.torch import TorchEngine
     from dragoman.exporting.ctranslate2 import convert
+    from dragoman.model.build import require_transformer
 
+    network = require_transformer(loaded, "export")
     shortlist = Shortlist.of_bundle(bundle)
     candidates = shortlist.candidates if shortlist else None
     exact = TorchEngine(network, torch.device("cpu"), shortlist=candidates)

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle
-from dragoman.config import DataConfig, ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
+from dragoman.config import AnyModel, DataConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.project import pair_name
 from dragoman.errors import ConfigError, ModelError
-from dragoman.model.transformer import Transformer
+from dragoman.model.build import build_network
 from dragoman.training.freezing import frozen_names
 from dragoman.workflows.adapter import check_adaptable, refuse_adapter_of_adapter
 from dragoman.workflows.base_model import open_base_model
@@ -74,7 +74,7 @@ def _check_frozen(config: RunConfig) -> None:
     """Raises ConfigError, before any text is read, for a `train.freeze` that cannot be."""
     if config.train.freeze:
         with torch.device("meta"):
-            frozen_names(Transformer(config.model, 1, 1), config.train.freeze)
+            frozen_names(build_network(config.model, 1, 1), config.train.freeze)
 
 
 def other_pair_warning(config: RunConfig, base: Bundle) -> str | None:
@@ -111,7 +111,7 @@ def _with_protection(data: DataConfig, origin: DataConfig, given: Collection[str
 
 
 def _explicit_fields(
-    section: ModelConfig | TokenizerConfig, given: Collection[str], name: str
+    section: AnyModel | TokenizerConfig, given: Collection[str], name: str
 ) -> dict[str, tuple[str, object]]:
     """The fields that the user gave, each with the key that set it (`layers`, `preset` set several) and its value."""
     keys = {field: field for field in type(section).model_fields if f"{name}.{field}" in given}
@@ -124,7 +124,7 @@ def _explicit_fields(
 
 
 def _check_agreement(
-    explicit: dict[str, tuple[str, object]], kept: ModelConfig | TokenizerConfig, name: str, folder: Path
+    explicit: dict[str, tuple[str, object]], kept: AnyModel | TokenizerConfig, name: str, folder: Path
 ) -> None:
     for field, (key, value) in explicit.items():
         if field not in FREE and value != getattr(kept, field):

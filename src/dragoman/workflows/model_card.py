@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from dragoman import __version__
 from dragoman.config import RunConfig
+from dragoman.config.architectures.known import title
 from dragoman.data.report import CorpusReport
 from dragoman.errors import counted
 from dragoman.training.reports import Outcome
@@ -38,7 +39,7 @@ pipeline_tag: translation
 
 # {project.name}: {", ".join(f"{pair.source} → {pair.target}" for pair in project.all_pairs)}
 
-A Transformer ("Attention Is All You Need") trained by Dragoman {__version__}:
+{title(config.model)} trained by Dragoman {__version__}:
 {parameters:,} parameters, {config.model.encoder_layers} + {config.model.decoder_layers} layers of width \
 {config.model.d_model}, {_vocabularies(config)} of \
 {pieces:,} pieces ({config.tokenizer.kind}).

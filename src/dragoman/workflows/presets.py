@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from dragoman.config import ModelConfig, RunConfig
+from dragoman.config import AnyModel, RunConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sizes import chosen_model, chosen_train
 from dragoman.data.directions import directions, sample_directions
@@ -17,8 +17,8 @@ from dragoman.data.report import CorpusReport
 from dragoman.data.workload import Workload
 from dragoman.errors import ConfigError, DataError
 from dragoman.machine import usable_processors
+from dragoman.model.build import build_network
 from dragoman.model.device import pick_device
-from dragoman.model.transformer import Transformer
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.text.tokenizer import Tokenizer, usual_size
 from dragoman.training.distributed import ProcessGroup
@@ -66,7 +66,10 @@ def estimate_presets(
         raise DataError("the training text has no pair within data.max_length; raise it or add text")
     config = config.model_copy(update={"train": chosen_train(config.train, pairs, workload.steps_per_epoch)})
     own = chosen_model(config.model, given, round(pairs), device.type == "cuda")
-    shapes = {name: ModelConfig.model_validate({"preset": name, "dropout": own.dropout}) for name in PRESETS}
+    shapes: dict[str, AnyModel] = {
+        name: type(own).model_validate({"architecture": own.architecture, "preset": name, "dropout": own.dropout})
+        for name in PRESETS
+    }
     named = next((name for name, shape in shapes.items() if _same_shape(shape, own)), THIS_RUN)
     shapes[named] = own
     held_out = sum(report.pairs for report in reports if report.name.startswith("valid"))
@@ -107,13 +110,13 @@ def _learned(sample: Sequence[tuple[str, str]], config: RunConfig, size: int | N
     return learn_from(sample, config.model_copy(update={"tokenizer": keys}))
 
 
-def _same_shape(one: ModelConfig, other: ModelConfig) -> bool:
-    fields = ("encoder_layers", "decoder_layers", "d_model", "d_ff", "heads", "feed_forward")
-    return all(getattr(one, field) == getattr(other, field) for field in fields)
+def _same_shape(one: AnyModel, other: AnyModel) -> bool:
+    fields = ("architecture", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads", "feed_forward", "hidden")
+    return all(getattr(one, field, None) == getattr(other, field, None) for field in fields)
 
 
 def _trials(
-    config: RunConfig, shapes: dict[str, ModelConfig], workload: Workload, vocab: int, device: torch.device
+    config: RunConfig, shapes: dict[str, AnyModel], workload: Workload, vocab: int, device: torch.device
 ) -> dict[str, tuple[int, Trial, bool]]:
     """Parameters of each shape, what a step takes, and whether that was computed from another shape."""
     found: dict[str, tuple[int, Trial, bool]] = {}
@@ -134,9 +137,9 @@ def _trials(
     return found
 
 
-def _trial(config: RunConfig, shape: ModelConfig, workload: Workload, vocab: int, device: torch.device) -> Trial | None:
+def _trial(config: RunConfig, shape: AnyModel, workload: Workload, vocab: int, device: torch.device) -> Trial | None:
     torch.manual_seed(config.train.seed)
-    model = Transformer(shape, vocab, vocab).to(device).train()
+    model = build_network(shape, vocab, vocab).to(device).train()
     train = config.train.model_copy(update={"compile": False})
     gradient = GradientAccumulator(model, train, ProcessGroup(), device)
     if train.precision == "auto":
@@ -151,13 +154,13 @@ def _computed(name: str, timed: str, trial: Trial, flops: dict[str, float], para
     return Trial(trial.step_seconds * flops[name] / flops[timed], memory)
 
 
-def _flops(shape: ModelConfig, workload: Workload, vocab: int) -> float:
+def _flops(shape: AnyModel, workload: Workload, vocab: int) -> float:
     return sum(flops_of(shape, vocab, batch) for batch in workload.batches) / len(workload.batches)
 
 
-def _parameters(shape: ModelConfig, vocab: int) -> int:
+def _parameters(shape: AnyModel, vocab: int) -> int:
     with torch.device("meta"):
-        return Transformer(shape, vocab, vocab).parameter_count
+        return build_network(shape, vocab, vocab).parameter_count
 
 
 def _estimate(

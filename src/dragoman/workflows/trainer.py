@@ -16,7 +16,9 @@ from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import counted
 from dragoman.evaluation import bleu, chrf
+from dragoman.model.build import build_network, require_transformer
 from dragoman.model.initialise import can_initialise_from, initialise_from_base, initialise_from_teacher
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 from dragoman.text.extension import Ids
 from dragoman.text.symbols import Symbols
@@ -108,7 +110,7 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
     return trainer
 
 
-def _start_of(run: Run, model: Transformer) -> dict[str, Tensor]:
+def _start_of(run: Run, model: EncoderDecoder) -> dict[str, Tensor]:
     """The weights at the start of the run, which its folder holds; `model` has them in a new run."""
     if run.resume:
         return read_start(run.folder, model)
@@ -118,16 +120,16 @@ def _start_of(run: Run, model: Transformer) -> dict[str, Tensor]:
     return start
 
 
-def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
+def _initial_model(run: Run, tokenizer: Tokenizer) -> EncoderDecoder:
     """A model with random weights, or with those of the base model, or with layers of the teacher."""
     config, teacher = run.config, run.teacher
     torch.manual_seed(config.train.seed)
-    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    model = build_network(config.model, len(tokenizer.source), len(tokenizer.target))
     if run.base:
         initialise_from_base(model, run.base.load_model(), run.replaced)
     alike = teacher and teacher.has_weights and can_initialise_from(config.model, teacher.config.model)
-    if teacher and alike and not run.resume:
-        initialise_from_teacher(model, teacher.load_model())
+    if teacher and alike and not run.resume and isinstance(model, Transformer):
+        initialise_from_teacher(model, require_transformer(teacher.load_model(), "distil"))
         run.listener.notice(f"the student is initialised with layers of {teacher.folder}")
     freeze(model, config.train.freeze)
     return model
@@ -135,7 +137,7 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> Transformer:
 
 def validator(
     tokenizer: Tokenizer, config: RunConfig, device: torch.device
-) -> Callable[[Transformer], TranslationScores] | None:
+) -> Callable[[EncoderDecoder], TranslationScores] | None:
     """Greedy translation of the first `train.translate_lines` validation sentences, scored; None for no lines.
 
     The scores of several pairs of languages are the mean of those of each.
@@ -146,7 +148,7 @@ def validator(
     symbols = Symbols.of(config, tokenizer.symbols)
     greedy = DecodeConfig(beam=1)  # not [decode]: scores of runs with different searches stay comparable
 
-    def translate(model: Transformer) -> TranslationScores:
+    def translate(model: EncoderDecoder) -> TranslationScores:
         engine, found, by_pair = TorchEngine(model, device), list[list[str]](), dict[str, dict[str, float]]()
         for text in texts:
             translator = text.translator(tokenizer, engine, greedy, symbols=symbols)
@@ -166,7 +168,7 @@ def validator(
     return translate
 
 
-def _micro_batches(run: Run, model: Transformer) -> tuple[int, int]:
+def _micro_batches(run: Run, model: EncoderDecoder) -> tuple[int, int]:
     """Tokens of a micro-batch, and how many of them each process accumulates into an update."""
     train, group = run.config.train, run.group
     if train.batch_tokens != "auto":

@@ -1,0 +1,60 @@
+"""Every architecture of [model], and which of them a section describes."""
+
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag
+
+from dragoman.config.architectures.rnn import RnnConfig
+from dragoman.config.model import ModelConfig
+
+AnyModel = ModelConfig | RnnConfig
+
+ARCHITECTURES: dict[str, type[AnyModel]] = {
+    "transformer": ModelConfig,
+    "rnn": RnnConfig,
+}
+NAMES = {"transformer": "Transformer", "rnn": "RNN"}
+# The type of pydantic's error for an architecture that is none of these.
+UNKNOWN = "architecture"
+
+
+def architecture_of(given: Any) -> Any:
+    """The architecture of a section that is given as a dictionary, or is one already."""
+    if isinstance(given, dict):
+        return str(given.get("architecture", "transformer"))
+    return getattr(given, "architecture", "transformer")
+
+
+ModelSection = Annotated[
+    Annotated[ModelConfig, Tag("transformer")] | Annotated[RnnConfig, Tag("rnn")],
+    Discriminator(
+        architecture_of,
+        custom_error_type=UNKNOWN,
+        custom_error_message=f"input should be {', '.join(map(repr, ARCHITECTURES))}",
+    ),
+]
+
+
+def owners_of(key: str) -> list[str]:
+    """The architectures that have this key."""
+    return [name for name, section in ARCHITECTURES.items() if key in section.model_fields]
+
+
+def summary(model: AnyModel) -> dict[str, str]:
+    """The shape in two lines, as `dragoman model show` prints it."""
+    depths = f"{model.encoder_layers} encoder, {model.decoder_layers} decoder"
+    if isinstance(model, ModelConfig):
+        widths = f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}"
+        return {"layers": f"{depths}, {model.norm_order}-LN", "widths": widths}
+    attention = "no attention" if model.attention == "none" else f"{model.attention} attention"
+    return {
+        "layers": f"{depths}, {model.cell.upper()}, {attention}",
+        "widths": f"d_model {model.d_model}, hidden {model.hidden}",
+    }
+
+
+def title(model: AnyModel) -> str:
+    """What a card calls the network."""
+    if isinstance(model, ModelConfig):
+        return 'A Transformer ("Attention Is All You Need")'
+    return f"A recurrent network ({model.cell.upper()}, attention: {model.attention})"

@@ -1,0 +1,24 @@
+"""A configuration → the network that it describes, with random weights."""
+
+from dragoman.config import AnyModel, ModelConfig
+from dragoman.errors import ConfigError
+from dragoman.model.network import EncoderDecoder
+from dragoman.model.transformer import Transformer
+
+
+def build_network(config: AnyModel, source_vocab: int, target_vocab: int) -> EncoderDecoder:
+    """The network for vocabularies of these sizes."""
+    if isinstance(config, ModelConfig):
+        return Transformer(config, source_vocab, target_vocab)
+    from dragoman.model.recurrent import Recurrent
+
+    return Recurrent(config, source_vocab, target_vocab)
+
+
+def require_transformer(network: EncoderDecoder, what: str) -> Transformer:
+    """`network`, for `what` works with Transformers alone. Raises ConfigError for another architecture."""
+    if not isinstance(network, Transformer):
+        raise ConfigError(
+            f'{what}: needs a Transformer, and this model is of architecture "{network.config.architecture}"'
+        )
+    return network

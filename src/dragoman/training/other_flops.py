@@ -1,0 +1,52 @@
+"""The forward pass of other architectures than the Transformer in floating-point operations, logits left out.
+
+Counted as in `dragoman.training.flops`: matrix products, one sentence of S source and T target positions. With N the
+width of a state, I that of an input, C that of the encoder's output and A that of additive attention:
+
+    LSTM                     8 N (I + N) per position, of each direction
+    GRU                      6 N (I + N)
+    attention                2 (K + C) per pair of positions, where keys are K wide; additive scores cost 2 A, not 2 K
+    its linear maps          general 2 N C per target position; additive, concat 2 N A, and 2 C A per source position
+    h~ = tanh(W_c [c; s])    2 D (N + C) per target position; maxout 4 D (N + D + C)
+"""
+
+from dragoman.config import RnnConfig
+
+
+def rnn_flops(model: RnnConfig, source: int, target: int) -> int:
+    """A recurrent network, one sentence."""
+    memory, d_model = model.encoder_hidden, model.d_model
+    encoder = 0
+    for number in range(model.encoder_layers):
+        both = model.directions == "both" or (model.directions == "first" and number == 0)
+        inputs, width = (memory if number else d_model), (memory // 2 if both else memory)
+        encoder += (2 if both else 1) * source * recurrence_flops(model, inputs, width)
+    context = memory if model.attention == "additive" else 0
+    first = d_model + context + (d_model if model.input_feeding else 0)
+    widths = [first] + [model.hidden + context] * (model.decoder_layers - 1)
+    decoder = target * sum(recurrence_flops(model, inputs, model.hidden) for inputs in widths)
+    return encoder + decoder + _attention_flops(model, source, target) + target * _readout_flops(model)
+
+
+def recurrence_flops(model: RnnConfig, inputs: int, width: int) -> int:
+    """One position of a layer of one direction."""
+    return (8 if model.cell == "lstm" else 6) * width * (inputs + width)
+
+
+def _attention_flops(model: RnnConfig, source: int, target: int) -> int:
+    hidden, memory, width = model.hidden, model.encoder_hidden, model.attention_width
+    if model.attention == "none":
+        return 0
+    if model.attention in ("additive", "concat"):
+        return 2 * (source * memory * width + target * hidden * width + source * target * (width + memory))
+    queries = 2 * target * hidden * memory if model.attention == "general" else 0
+    return queries + 4 * source * target * memory
+
+
+def _readout_flops(model: RnnConfig) -> int:
+    hidden, memory, d_model = model.hidden, model.encoder_hidden, model.d_model
+    if model.attention == "additive":
+        return 4 * d_model * (hidden + d_model + memory)
+    if model.attention == "none":
+        return 2 * hidden * d_model if hidden != d_model else 0
+    return 2 * d_model * (hidden + memory)

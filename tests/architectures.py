@@ -1,0 +1,38 @@
+"""Tiny shapes of every architecture, by name: the keys of [model] for `build`, for tests of what holds for all."""
+
+from typing import Any
+
+from dragoman.config import ModelConfig, RnnConfig
+
+TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
+MARIAN = {
+    "norm_order": "post",
+    "feed_forward": "silu",
+    "output_bias": True,
+    "position_base": 1234.5,
+    "first_position": 2,
+}
+TRANSFORMERS: dict[str, dict[str, Any]] = {
+    "post": {"norm_order": "post"},
+    "pre": {"norm_order": "pre"},
+    "today": TODAY,
+    "marian": MARIAN,
+}
+RNN = {"architecture": "rnn"}
+OTHERS: dict[str, dict[str, Any]] = {
+    "rnn additive": {**RNN, "attention": "additive", "cell": "gru", "layers": 1, "hidden": 12, "encoder_hidden": 20},
+    "rnn general": {**RNN, "attention": "general", "layers": 3},
+    "rnn concat": {**RNN, "attention": "concat", "input_feeding": False, "directions": "first", "start": "bridge"},
+    "rnn scaled": {**RNN, "attention": "scaled", "cell": "gru", "directions": "backward"},
+    "rnn none": {**RNN, "attention": "none", "directions": "backward"},
+}
+ALL = TRANSFORMERS | OTHERS
+WITH_ATTENTION = {name: keys for name, keys in ALL.items() if keys.get("attention") != "none"}
+
+
+def tiny(**keys: Any) -> ModelConfig | RnnConfig:
+    """The configuration of a tiny network; `keys` are added to what its architecture needs."""
+    if keys.get("architecture", "transformer") == "transformer":
+        return ModelConfig.model_validate({"layers": 2, "d_model": 16, "d_ff": 24, "heads": 4, "dropout": 0.0, **keys})
+    shape = {"layers": 2, "d_model": 16, "dropout": 0.0, **keys}
+    return RnnConfig.model_validate(shape)

@@ -1,0 +1,83 @@
+"""[model] of each architecture: old files load unchanged, each has its own keys, and a stranger's key is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.config import ModelConfig, RnnConfig, RunConfig
+from dragoman.config.architectures.known import ARCHITECTURES, summary, title
+from dragoman.config.file import build_config, changed_keys, dump_config
+from dragoman.errors import ConfigError
+from dragoman.parsing import parse_toml
+
+RNN = {"architecture": "rnn"}
+
+
+def run(model: dict[str, Any], **train: Any) -> RunConfig:
+    project = {"name": "x", "source": "en", "target": "de"}
+    tree = {"project": project, "data": {"train": ["a.tsv"], "valid": "b.tsv"}, "train": train, "model": model}
+    return build_config(tree, "run.toml", Path("/x"))
+
+
+def test_without_an_architecture_it_is_a_transformer() -> None:
+    assert isinstance(run({}).model, ModelConfig)
+    assert run({"layers": 2, "d_model": 8, "d_ff": 8, "heads": 2}).model.architecture == "transformer"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("preset", ["tiny", "small", "base", "big", "auto"])
+def test_every_architecture_has_every_preset_and_survives_the_file(architecture: str, preset: str) -> None:
+    config = run({"architecture": architecture, "preset": preset})
+    again = build_config(parse_toml(dump_config(config).encode()), "config.toml", Path("/x"))
+    assert again.model == config.model
+    assert summary(config.model)["layers"].startswith(f"{config.model.encoder_layers} encoder")
+    assert title(config.model)
+
+
+def test_widths_follow_from_the_others_unless_they_are_given() -> None:
+    small = RnnConfig.model_validate({"d_model": 8})
+    assert (small.hidden, small.encoder_hidden, small.attention_width) == (8, 8, 8)
+    wide = RnnConfig.model_validate({"d_model": 8, "hidden": 12, "encoder_hidden": 20, "layers": 3})
+    assert (wide.hidden, wide.encoder_hidden, wide.decoder_layers) == (12, 20, 3)
+    assert [RnnConfig.model_validate({"attention": name}).input_feeding for name in ("general", "additive")] == [
+        True,
+        False,
+    ]
+    assert [RnnConfig.model_validate({"attention": name}).start for name in ("general", "none")] == ["bridge", "copy"]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            {"cell": "gru"},
+            "model.cell: unknown key of architecture transformer; rnn has it: remove the key, or set model.",
+        ),
+        ({**RNN, "heads": 4}, "model.heads: unknown key of architecture rnn; transformer has it"),
+        ({**RNN, "atention": "dot"}, "model.atention: unknown key; did you mean model.attention?"),
+        ({"architecture": "rnm"}, "model.architecture: input should be 'transformer', 'rnn'"),
+        ({"architecture": 3}, "not '3'"),
+        ({**RNN, "attention": "full"}, "model.attention: input should be 'additive'"),
+        ({**RNN, "layers": "x"}, "model.layers: "),
+        ({**RNN, "encoder_hidden": 9}, "model.encoder_hidden: 9 is two directions of one width"),
+        ({**RNN, "attention": "dot", "encoder_hidden": 8}, "model.attention: 'dot' needs encoder_hidden = hidden"),
+        ({**RNN, "attention": "none", "input_feeding": True}, "model.input_feeding: attention = 'none' has no output"),
+        ({**RNN, "attention": "none", "directions": "first"}, 'model.start: "copy" needs as many'),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_key_and_the_remedy(model: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        run(model)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith("run.toml: model.")
+
+
+def test_what_needs_layers_run_one_by_one_is_refused_for_an_rnn() -> None:
+    with pytest.raises(ConfigError, match=r"train\.recompute: an rnn has no layers"):
+        run({"architecture": "rnn"}, recompute=True)
+
+
+def test_the_keys_that_differ_from_the_defaults_are_those_of_the_architecture() -> None:
+    keys = {key for key in changed_keys(run({"architecture": "rnn", "cell": "gru"})) if key.startswith("model.")}
+    assert keys == {"model.architecture", "model.cell"}
