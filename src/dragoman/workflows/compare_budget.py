@@ -8,7 +8,8 @@ import torch
 from dragoman.config import RunConfig
 from dragoman.data.batch import Batch
 from dragoman.errors import ConfigError
-from dragoman.model.transformer import Transformer
+from dragoman.model.build import build_network
+from dragoman.model.network import EncoderDecoder
 from dragoman.training.counting import counted, single_thread
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import GradientAccumulator
@@ -76,8 +77,8 @@ def _refuse_other_size(entry: Entry, first: TrainingCost) -> None:
         )
 
 
-def _network(config: RunConfig) -> Transformer:
+def _network(config: RunConfig) -> EncoderDecoder:
     """A network of the run's shape with random weights."""
     vocabulary = config.tokenizer.vocab_size or 8000
     with torch.random.fork_rng(devices=[]):
-        return Transformer(config.model, vocabulary, vocabulary)
+        return build_network(config.model, vocabulary, vocabulary)

@@ -16,7 +16,7 @@ from dragoman.data.stream import BatchStream
 from dragoman.errors import DataError, DragomanError
 from dragoman.evaluation import bleu
 from dragoman.model.attention import padding_mask
-from dragoman.model.transformer import Transformer
+from dragoman.model.network import EncoderDecoder
 from dragoman.text.normalise import normalise
 from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import PAD
@@ -92,7 +92,7 @@ class AttentionMap:
     """One row per target piece."""
 
 
-def training_cost(bundle: Bundle, model: Transformer, config: RunConfig, folder: Path) -> TrainingCost:
+def training_cost(bundle: Bundle, model: EncoderDecoder, config: RunConfig, folder: Path) -> TrainingCost:
     """The cost of the finished run in `folder`; `config` is the run's own, which has the paths of its text.
 
     Raises DataError if its training text is gone.
@@ -130,7 +130,7 @@ def training_cost(bundle: Bundle, model: Transformer, config: RunConfig, folder:
     )
 
 
-def counted_updates(bundle: Bundle, model: Transformer, config: RunConfig) -> tuple[float, int]:
+def counted_updates(bundle: Bundle, model: EncoderDecoder, config: RunConfig) -> tuple[float, int]:
     """Operations per target token, and memory in bytes, of real updates on the run's own text, padding included."""
     network = model.train()
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
@@ -190,7 +190,7 @@ def score_by_length(translations: Sequence[str], test_set: TestSet) -> tuple[Len
 
 
 @torch.inference_mode()
-def chains_of(model: Transformer) -> tuple[Chain, ...]:
+def chains_of(model: EncoderDecoder) -> tuple[Chain, ...]:
     """The longest chain of operations against the length n: Table 1, sequential operations, measured."""
     chains = []
     with single_thread():
