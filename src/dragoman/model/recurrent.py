@@ -182,7 +182,7 @@ class RecurrentDecoder(nn.Module):
     def _step(
         self, gates: Tensor, rest: Tensor, context: Tensor | None, carries: tuple[Carry, ...]
     ) -> tuple[Tensor, tuple[Carry, ...]]:
-        """One position through all layers; `rest` is what the bottom layer's input has beside the token."""
+        """One position through all layers; `rest` is the part of the bottom layer's input after the token."""
         after = [self._bottom.step(gates, rest, carries[0])]
         x = self._over(0, None, after[0][0])
         upper = cast("Iterable[Recurrence]", self.layers[1:])

@@ -1,6 +1,6 @@
 """The recurrent encoder: embedded source → annotations h_1 … h_S and the last state of every layer.
 
-Padding stands at the end of a sentence and changes nothing: a layer that reads backwards starts at the sentence's own
+Padding is at the end of a sentence and changes nothing: a layer that reads backwards starts at the sentence's own
 last token.
 """
 

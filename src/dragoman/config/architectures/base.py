@@ -1,4 +1,4 @@
-"""What the sections [model] of the architectures beside the Transformer share: depths, widths, presets."""
+"""What the sections [model] of the architectures other than the Transformer share: depths, widths, presets."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
