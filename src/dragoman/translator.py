@@ -127,7 +127,7 @@ class Translator(InlineCalls):
         cls,
         bundle: Bundle,
         *others: Bundle,
-        engine: str = "auto",
+        engine: str | Engine = "auto",
         device: str = "auto",
         precision: Precision = "auto",
         threads: int | None = None,
@@ -138,7 +138,7 @@ class Translator(InlineCalls):
 
         A `precision` other than `auto` selects the torch engine, because an export has its own; with `auto` the torch
         engine uses that of `options`. `threads` is the number of CPU threads of the engine; None is torch's own number,
-        or all processors with CTranslate2.
+        or all processors with CTranslate2. An `engine` that has the network already is used as it is.
         """
         check_options_type(options)
         engine = check_engine_request(engine, device, precision, threads)

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import Precision
 from dragoman.config.file import build_section
+from dragoman.engine import Engine
 from dragoman.errors import ConfigError, check_type
 from dragoman.text.glossary import Glossary, GlossaryLike
 
@@ -46,11 +47,13 @@ def check_options_type(options: object) -> None:
     check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
 
 
-def check_engine_request(engine: str, device: str, precision: str, threads: object) -> str:
+def check_engine_request(engine: str | Engine, device: str, precision: str, threads: object) -> str | Engine:
     """The engine for a precision: one other than `auto` selects torch, because an export has its own.
 
     Raises ConfigError for an unknown precision, for one that the engine has not, and for a wrong number of threads.
     """
+    if not isinstance(engine, str) and hasattr(engine, "translate"):
+        return engine
     check_type("engine", engine, str, "its name, such as auto or ct2-int8")
     check_type("device", device, str, "its name, such as auto, cpu or cuda:1")
     if precision not in get_args(Precision):

@@ -14,7 +14,7 @@ ENGINES = "auto, torch, ctranslate2, or the name of one export, such as ct2-int8
 def load_engine(
     bundle: Bundle,
     *others: Bundle,
-    engine: str = "auto",
+    engine: str | Engine = "auto",
     device: str = "auto",
     precision: Precision = "auto",
     threads: int | None = None,
@@ -25,8 +25,10 @@ def load_engine(
     `precision` is that of the torch engine, `threads` that of either. `shortlist` returns the candidate target ids of a
     source; an export has a copy of it. With `others` the networks form an ensemble, which needs the torch engine.
     Raises ConfigError for an unknown name, ModelError if the bundle has no such export, or other vocabularies than the
-    others.
+    others. An engine that has the network already is returned as it is.
     """
+    if not isinstance(engine, str):
+        return engine
     exports = {folder.name: folder for folder in bundle.exports}
     if engine in ("auto", "ctranslate2") and exports and not others:
         engine = next(iter(exports))

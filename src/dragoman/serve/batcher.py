@@ -3,7 +3,7 @@
 A free worker takes what waits, at once: nobody waits while nothing is searched. Only where another worker searches
 already does a small batch wait for more, for `max_wait` seconds. What an engine has started cannot be recalled, so a
 batch is small (`budget` tokens), and everything that waits is here, where it can be cancelled. If a batch fails, each
-of its calls is searched alone, and only those at fault fail.
+of its calls is searched alone, and only those at fault fail; one whose worker process ended is searched once more.
 """
 
 import threading
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dragoman.serve.fair import Call, FairQueue, Part
-from dragoman.serve.ticket import Ticket
+from dragoman.serve.ticket import Ticket, WorkerLost
 
 # Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
@@ -144,24 +144,29 @@ class Batcher:
                     part.call.ticket.record.add("queue", added, part.call.waiting)
             return parts
 
-    def _search(self, parts: Sequence[Part]) -> None:
+    def _search(self, parts: Sequence[Part], again: bool = True) -> None:
         jobs = [job for part in parts for job in part.call.jobs[part.begin : part.end]]
         started = time.monotonic()
         try:
             results = list(parts[0].call.work(jobs))
             assert len(results) == len(jobs), "an engine returned another number of results"
         except BaseException as error:
-            if len(parts) == 1:
-                self._fail(parts[0], error)
-            else:
-                for part in parts:
-                    self._search([part])
+            self._search_alone(parts, error, again)
             return
         begin = 0
         for part in parts:
             size = part.end - part.begin
             self._finish(part, results[begin : begin + size], started)
             begin += size
+
+    def _search_alone(self, parts: Sequence[Part], error: BaseException, again: bool) -> None:
+        """Find out whose error it is; those that nobody waits for any more are left out."""
+        if len(parts) == 1 and not (again and isinstance(error, WorkerLost)):
+            self._fail(parts[0], error)
+            return
+        for part in parts:
+            if part.call in self._waiting:
+                self._search([part], again=len(parts) > 1)
 
     def _finish(self, part: Part, results: Sequence[Any], started: float) -> None:
         with self._changed:

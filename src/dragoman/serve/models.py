@@ -1,22 +1,27 @@
-"""The models that are served: their names and pairs, and their translators, each loaded when it is first used.
+"""The models that are served: their names and pairs, which of them translates a request, and what becomes of them.
 
-Input: folders or names, as `-m` takes them; none: the bundled models. Which model translates a request follows from its
-languages: the first one given that has them.
+Input: folders, folders of models or names, as `-m` takes them; none: the bundled models. Which model translates a
+request follows from its languages: the first one given that has them. `refresh` serves what the folders have now.
 """
 
-import threading
+import json
+import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
 
-from dragoman.bundle import read_manifest
 from dragoman.bundled import HOME, bundled_names
-from dragoman.config.file import read_run_config
-from dragoman.config.project import pair_name
-from dragoman.errors import ConfigError, ModelError
+from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.installed import resolve_model
+from dragoman.installed.opening import open_model
+from dragoman.serve.loading import Loader, ServedModel, ServedPair, describe, golden_source
+from dragoman.serve.ticket import QueueFull
 from dragoman.text.language import primary_language
 from dragoman.translator import Translator
+
+__all__ = ["Models", "ServedModel", "ServedPair", "UnknownLanguage", "UnknownModel"]
+
+log = logging.getLogger("dragoman.serve")
 
 
 class UnknownLanguage(ConfigError):
@@ -27,48 +32,31 @@ class UnknownModel(ConfigError):
     """A model that is not served; the message names those that are."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedPair:
-    """A source and a target language (BCP-47) of a model."""
-
-    source: str
-    target: str
-
-    @property
-    def name(self) -> str:
-        """`ko-en`, or `pt-BR:en` for longer tags."""
-        return pair_name(self.source, self.target)
-
-
-@dataclass(eq=False)
-class ServedModel:
-    """A model in a folder, and its translator once it is loaded."""
-
-    name: str
-    folder: Path
-    pairs: tuple[ServedPair, ...]
-    license: str
-    translator: Translator | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
 class Models:
-    """The served models in the order given; `exact` is `decode.exact` for all.
+    """The served models in the order given, by name; how they are loaded is for the `loader`.
 
     Raises ModelError for what is no model, ConfigError for two of one name.
     """
 
-    def __init__(self, given: Sequence[str | Path] = (), threads: int | None = None, exact: bool = False) -> None:
-        folders = [resolve_model(one) for one in given] if given else [HOME / name for name in bundled_names()]
-        self.threads, self.exact = threads, exact
+    def __init__(
+        self,
+        given: Sequence[str | Path] = (),
+        threads: int | None = None,
+        exact: bool = False,
+        loader: Loader | None = None,
+    ) -> None:
+        self.loader = loader or Loader(threads=threads, exact=exact)
+        self._given: list[str | Path] = [*given] or [HOME / name for name in bundled_names()]
         self.models: dict[str, ServedModel] = {}
-        for folder in folders:
-            model = _described(folder)
+        for folder in [folder for one in self._given for folder in folders_of(one)]:
+            model = describe(folder)
             if model.name in self.models:
                 raise ConfigError(f"{folder}: a second model with the name {model.name}; serve one of them")
             self.models[model.name] = model
         if not self.models:
             raise ModelError("there are no models to serve; give one with -m MODEL")
+        self._served = {name: _signature(model.folder) for name, model in self.models.items()}
+        self._seen = dict(self._served)
 
     @property
     def pairs(self) -> list[ServedPair]:
@@ -115,6 +103,8 @@ class Models:
     ) -> list[tuple[ServedModel, ServedPair]]:
         models = [self.named(model)] if model else list(self.models.values())
         every = [(one, pair) for one in models for pair in one.pairs]
+        if not every:
+            raise QueueFull("there are no models any more; put one where they were", 5)
         for name, given, tags in (
             ("source", source, [pair.source for _, pair in every]),
             ("target", target, [pair.target for _, pair in every]),
@@ -129,13 +119,87 @@ class Models:
         return [each for each in found if _is_pair(each[1], source, target, _equal)] or found
 
     def translator(self, model: ServedModel, pair: ServedPair) -> Translator:
-        """The translator of a pair, loaded now if it is the first use; blocks. Raises ModelError, ResourceError."""
-        with model.lock:
-            if model.translator is None:
-                found = Translator.load(model.folder, threads=self.threads)
-                found.options = found.options.model_copy(update={"exact": self.exact or found.options.exact})
-                model.translator = found
-        return model.translator.to(pair.target, pair.source)
+        """The translator of a pair for one request, loaded now if it is not yet; blocks.
+
+        Raises ModelError, ResourceError, QueueFull.
+        """
+        return self.loader.translator(model, self.models.values()).to(pair.target, pair.source)
+
+    def refresh(self) -> None:
+        """Serve what the folders have now: what changed and is the same since the last call; blocks.
+
+        A model that is loaded is replaced once the new version is and has translated a sentence. Requests keep the
+        version that they began with. A version that cannot be used is reported once, and the one before is kept.
+        """
+        there = {folder.name: folder for folder in self._folders()}
+        for name in dict.fromkeys((*self.models, *there)):
+            signature = _signature(there[name]) if name in there else None
+            seen, self._seen[name] = self._seen.get(name), signature
+            if signature == seen != self._served.get(name):
+                self._served[name] = signature
+                self._refresh(name, there.get(name))
+
+    def _refresh(self, name: str, folder: Path | None) -> None:
+        models = dict(self.models)
+        before = models.pop(name, None)
+        if folder is None:
+            self._report(name, "removed")
+        else:
+            try:
+                new = self._replacement(folder, before)
+            except DragomanError as error:
+                self._report(name, "refused", str(error))
+                return
+            if new is before:
+                return
+            models = {**self.models, name: new}
+            self._report(name, "replaced" if before else "added")
+        self.models = models
+
+    def _replacement(self, folder: Path, before: ServedModel | None) -> ServedModel:
+        """The model in its folder; verified, and loaded if the one before is. Raises DragomanError."""
+        new = describe(folder)
+        if before and new.digest == before.digest:
+            return before
+        if before and before.translator:
+            new.translator = self.loader.load(new)
+            new.translator.translate(golden_source(folder))
+        else:
+            open_model(folder)
+        return new
+
+    def _report(self, name: str, event: str, why: str = "") -> None:
+        self.loader.on_event(name, event)
+        log.warning("%s", json.dumps({"model": name, "event": event, **({"why": why} if why else {})}))
+
+    def _folders(self) -> list[Path]:
+        """The folders of all models; what was given and is no longer there is left out."""
+        found = list[Path]()
+        for one in self._given:
+            with suppress(ModelError, OSError):
+                found += folders_of(one)
+        return found
+
+
+def folders_of(given: str | Path) -> list[Path]:
+    """The folder of a model, or of all models in a folder of models. Raises ModelError if there is none."""
+    path = Path(given)
+    inside = sorted(path.glob("*/bundle.json")) if path.is_dir() and not (path / "bundle.json").exists() else []
+    found = [file.parent for file in inside if not file.parent.name.startswith(".")]
+    if found and [one.name for one in found] != ["model"]:  # which is the folder of a run
+        return found
+    return [resolve_model(given)]
+
+
+def _signature(folder: Path) -> frozenset[tuple[str, int, int]] | None:
+    """What changes with the files of a folder; None if it holds no model."""
+    try:
+        files = [(path, path.stat()) for path in folder.rglob("*")]
+    except OSError:
+        return frozenset()
+    if not any(path == folder / "bundle.json" for path, _ in files):
+        return None
+    return frozenset((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in files)
 
 
 def _fits(given: str, tag: str) -> bool:
@@ -148,10 +212,3 @@ def _equal(given: str, tag: str) -> bool:
 
 def _is_pair(pair: ServedPair, source: str | None, target: str | None, same: Callable[[str, str], bool]) -> bool:
     return (not source or same(source, pair.source)) and (not target or same(target, pair.target))
-
-
-def _described(folder: Path) -> ServedModel:
-    """What the files of a model say about it; they are verified when it is loaded."""
-    manifest, config = read_manifest(folder), read_run_config(folder)
-    pairs = tuple(ServedPair(pair.source, pair.target) for pair in config.project.all_pairs)
-    return ServedModel(folder.name or str(manifest["name"]), folder, pairs, config.project.license)

@@ -5,9 +5,9 @@ UnknownModel                           404   names the models that there are
 UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
 a body or a text that is too large     413
-QueueFull, DatabaseGone                503   with Retry-After
+QueueFull, WorkerLost, DatabaseGone    503   with Retry-After
 Expired                                504
-ResourceError                          507
+ResourceError, MemoryError             507
 ModelError, anything unexpected        500   the log has the request's id
 """
 
@@ -18,7 +18,7 @@ from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.database import DatabaseGone
 from dragoman.serve.models import UnknownLanguage, UnknownModel
 from dragoman.serve.service import TooLarge
-from dragoman.serve.ticket import Cancelled, Expired, QueueFull
+from dragoman.serve.ticket import Cancelled, Expired, QueueFull, WorkerLost
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -73,6 +73,10 @@ def problem_of(error: Exception) -> Problem:
         return Problem(503, "database", "The database does not answer", text, 5)
     if isinstance(error, QueueFull):
         return Problem(503, "queue-full", "The service is busy", text, error.retry_after)
+    if isinstance(error, WorkerLost):
+        return Problem(503, "worker-lost", "The translation was interrupted", text, 1)
+    if isinstance(error, MemoryError):
+        return problem_of(ResourceError("it does not fit into memory; send a shorter text"))
     if isinstance(error, Problem):
         return error
     return Problem(500, "internal", "The service failed", "this request failed; the log names its cause by its id")
