@@ -169,7 +169,7 @@ def test_an_error_of_the_engine_is_that_of_one_request(small, caplog):
         good = pool.submit(client.post, "/v1/translate", json=HELLO)
         slow.let.set()
         assert good.result(60).json()["translations"][0]["text"] == "안녕"
-        assert "this request failed" in problem(bad.result(60), 500)
+        assert "does not fit into memory" in problem(bad.result(60), 507)
     assert "secret" not in caplog.text
 
 

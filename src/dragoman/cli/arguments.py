@@ -49,6 +49,15 @@ app.add_typer(data_app, name="data")
 app.add_typer(memory_app, name="memory")
 app.add_typer(model_app, name="model")
 
+
+def bytes_of(option: str, text: str) -> int:
+    """The bytes that a size such as 500M or 1.5G is. Raises ConfigError that names the option."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise ConfigError(f"{option} {text!r:.40}: not a size; write 500M or 2G")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+
+
 MODEL_HELP = "Folder of a model, or a name that `dragoman model list` shows."
 
 Config = Annotated[Path, typer.Argument(help="Configuration of the run, as `dragoman init` writes it.")]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dragoman.cli.arguments import DATABASE_HELP, MODEL_HELP, STATE_HELP, Threads, app
+from dragoman.cli.arguments import DATABASE_HELP, MODEL_HELP, STATE_HELP, Threads, app, bytes_of
 
 
 @app.command()
@@ -25,6 +25,12 @@ def serve(
         bool, typer.Option("--no-auth", help="Allow --host of a network although there are no keys.")
     ] = False,
     threads: Threads = None,
+    workers: Annotated[
+        int, typer.Option(min=0, max=256, help="Processes that search; 0 is threads of the server's own process.")
+    ] = 0,
+    memory_limit: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory for loaded models, such as 2G; others give way.")
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Bit-identical in any batch, but slower: decode.exact.")
     ] = False,
@@ -51,4 +57,5 @@ def serve(
 
     limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
     address = Address(host, port, allow_host or [], no_auth)
-    run_serve(models or [], address, limits, threads, exact, memory, state, database, style=log, otlp=otlp)
+    bound = None if memory_limit is None else bytes_of("--memory-limit", memory_limit)
+    run_serve(models or [], address, limits, threads, exact, memory, state, database, log, otlp, workers, bound)

@@ -118,6 +118,11 @@ class Loader:
         self.on_event(model.name, "loaded")
         return found
 
+    def close(self) -> None:
+        """End the worker processes."""
+        if self.workers:
+            self.workers.close()
+
     def _of(self, bundle: Bundle) -> Translator:
         if not self.workers:
             return Translator.of_bundle(bundle, threads=self.threads)

@@ -45,6 +45,13 @@ class Metrics:
         self.rate = Gauge(
             "dragoman_tokens_per_second", "Source tokens searched per second of work, lately", registry=own
         )
+        self.models = Counter(
+            "dragoman_model_events",
+            "Models loaded, unloaded, replaced, refused, added and removed",
+            ["model", "event"],
+            registry=own,
+        )
+        self.workers_lost = Counter("dragoman_workers_lost", "Worker processes that ended by themselves", registry=own)
         self.open = Gauge("dragoman_open_requests", "Requests that are worked on", registry=own)
 
     def watch(self, waiting: Callable[[], float], rate: Callable[[], float], is_open: Callable[[], float]) -> None:

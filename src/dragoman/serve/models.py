@@ -160,6 +160,7 @@ class Models:
         """The model in its folder; verified, and loaded if the one before is. Raises DragomanError."""
         new = describe(folder)
         if before and new.digest == before.digest:
+            open_model(folder)
             return before
         if before and before.translator:
             new.translator = self.loader.load(new)

@@ -6,7 +6,9 @@ once: a client that knows can come again, one that waits for minutes cannot.
 """
 
 import asyncio
+import logging
 import math
+import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,9 +19,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dragoman.errors import DragomanError
-from dragoman.parsing import parse_json
 from dragoman.serve.batcher import Batcher
 from dragoman.serve.engine import for_request
+from dragoman.serve.loading import golden_source
 from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.models import Models
@@ -32,6 +34,12 @@ from dragoman.translator import Translator
 
 T = TypeVar("T")
 Prepare = Callable[[Translator], Translator]
+
+
+log = logging.getLogger("dragoman.serve")
+
+# Seconds from one look at the folders of the models to the next.
+WATCH = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,15 @@ class Service:
         self.memories, self.state = memories, state or State()
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
+        if processes := models.loader.workers:
+            workers, processes.on_lost = processes.count, self.metrics.workers_lost.inc
+        models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
         self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
+        self._watching, self._closed = (
+            threading.Thread(target=self._watch, name="models", daemon=True),
+            threading.Event(),
+        )
         self.translated_characters = 0
         self._open = Counter[str]()
         self._threads = ThreadPoolExecutor(self.limits.places, "request")
@@ -107,12 +122,17 @@ class Service:
     async def start(self) -> None:
         """Translate a golden sentence of the first model; from then on the service is ready. Raises ModelError."""
         await self.run(self._golden)
+        self._watching.start()
         self.ready = True
 
     def close(self) -> None:
-        """End all threads; no request is open."""
+        """End all threads and worker processes; no request is open."""
+        self._closed.set()
+        if self._watching.is_alive():
+            self._watching.join()
         self._threads.shutdown()
         self.batcher.close()
+        self.models.loader.close()
         if self.memories:
             self.memories.close()
         self.state.close()
@@ -120,10 +140,15 @@ class Service:
     def _golden(self) -> None:
         model = next(iter(self.models.models.values()))
         translator = self.models.translator(model, model.pairs[0])
-        path = model.folder / "golden.jsonl"
-        line = path.read_text(encoding="utf-8").partition("\n")[0] if path.exists() else ""
-        text = str(parse_json(line)["source"]) if line else "1"
-        for_request(translator, self.batcher, Ticket()).translate(text)
+        for_request(translator, self.batcher, Ticket()).translate(golden_source(model.folder))
+
+    def _watch(self) -> None:
+        """Serve what the folders of the models have, until the end."""
+        while not self._closed.wait(WATCH):
+            try:
+                self.models.refresh()
+            except Exception:
+                log.exception("the folders of the models could not be looked at")
 
     def _prepare(self, ticket: Ticket) -> Prepare:
         """Gives a translator the engine of the request, and the memory of its pair."""

@@ -72,8 +72,9 @@ class _Worker:
 
 def _error(answer: Answer) -> Exception:
     kind = getattr(errors, answer.error, None)
-    known = isinstance(kind, type) and issubclass(kind, errors.DragomanError)
-    return kind(answer.message) if known else RuntimeError(f"the engine raised {answer.error}")
+    if isinstance(kind, type) and issubclass(kind, errors.DragomanError):
+        return kind(answer.message)
+    return RuntimeError(f"the engine raised {answer.error}")
 
 
 class Workers:
