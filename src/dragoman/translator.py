@@ -93,7 +93,7 @@ class Translator(InlineCalls):
         cls,
         model: ModelPath | Sequence[ModelPath],
         *,
-        engine: str = "auto",
+        engine: str | Engine = "auto",
         device: str = "auto",
         precision: Precision = "auto",
         threads: int | None = None,
