@@ -11,7 +11,6 @@ import json
 import os
 import pickle
 import signal
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,13 +55,13 @@ def digest_of(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def main() -> None:
-    """Answer until the input ends; the one argument is the number of threads of each engine."""
+def main(threads: int) -> None:
+    """Answer until the input ends, with engines of this number of threads."""
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     with os.fdopen(os.dup(0), "rb") as orders, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
-        work(orders, answers, int(sys.argv[1]))
+        work(orders, answers, threads)
 
 
 def work(orders: BinaryIO, answers: BinaryIO, threads: int) -> None:
@@ -104,10 +103,3 @@ def _load(version: ModelVersion, threads: int) -> Any:
     if not digest_of(bundle.manifest) == digest_of(read_manifest(version.folder)) == version.digest:
         raise ModelError(f"{version.folder}: the model was replaced meanwhile; ask again")
     return engine
-
-
-if __name__ == "__main__":
-    # As the module that the service knows, so that both mean the same classes.
-    from dragoman.serve.worker import main as known
-
-    known()

@@ -265,7 +265,7 @@ def _start(threads: int) -> subprocess.Popen[bytes] | None:
     """A new worker, which imports this package from where it is; None if the system refuses it."""
     paths = [str(Path(errors.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    command = [sys.executable, "-P", "-m", "dragoman.serve.worker", str(threads)]
+    command = [sys.executable, "-P", "-c", f"from dragoman.serve.worker import main; main({threads})"]
     try:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
     except OSError as error:
