@@ -256,6 +256,16 @@ def test_language_and_theme_are_switched_and_kept(opened):
 
 
 @pytest.mark.slow
+def test_a_model_shows_its_card(opened):
+    tab = opened()
+    tab.click("#tabs a[href='#models']")
+    tab.locator("summary").first.click()
+    playwright.expect(tab.locator(".card-text").first).to_contain_text("validation", timeout=PATIENCE)
+    assert tab.locator(".card-text table").count() > 1
+    assert faults(tab) == []
+
+
+@pytest.mark.slow
 def test_without_an_answer_it_says_so_and_tries_again(opened):
     tab = opened()
     tab.context.route("**/v1/detect", lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}, body="{}"))

@@ -99,3 +99,17 @@ def test_it_shows_what_the_service_has(client):
     features = re.search(r'data-features="([^"]*)"', client.get("/").text)
     assert features
     assert {"/v1/translate", "/v1/alternatives"} <= set(features[1].split())
+
+
+def test_a_memory_is_shown_only_where_there_is_one(client):
+    assert client.get("/v1/memory").status_code == 404
+    assert "/v1/memory" not in client.get("/").text
+
+
+def test_the_card_of_a_model_is_that_of_its_folder(client, service):
+    answer = client.get("/v1/models/ko-en/card")
+    assert answer.headers["content-type"].startswith("text/markdown")
+    assert answer.content == (service.models.named("ko-en").folder / "README.md").read_bytes()
+    missing = client.get("/v1/models/nothing/card")
+    assert missing.status_code == 404
+    assert "en-ko, ko-en" in missing.json()["detail"]

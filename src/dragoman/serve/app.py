@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from dragoman import __version__
 from dragoman.errors import DragomanError
 from dragoman.parsing import plain_cause
-from dragoman.serve import assist_api, deepl, libretranslate, memory_api, native, page
+from dragoman.serve import assist_api, cards, deepl, libretranslate, memory_api, native, page
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
 from dragoman.serve.problems import Problem, malformed, problem_of
@@ -43,6 +43,7 @@ def make_app(
     app.state.service = service
     app.include_router(native.router)
     app.include_router(assist_api.router)
+    app.include_router(cards.router)
     app.include_router(memory_api.router)
     app.include_router(libretranslate.router)
     app.include_router(deepl.router)

@@ -17,6 +17,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from dragoman.serve.http import service_of
+
 LANGUAGES = ("en", "ko")
 FIRST_PAINT = ("boot.js", "style.css")
 """Assets that the page names itself; the other scripts are preloaded."""
@@ -44,8 +46,7 @@ class Asset:
 @router.api_route("/", methods=["GET", "HEAD"])
 async def page(request: Request) -> Response:
     """The page, in the language that the browser prefers."""
-    paths = tuple(sorted(path for path in request.app.openapi()["paths"] if path.startswith("/v1/")))
-    asset, tag = _page(preferred(request.headers.get("accept-language", "")), paths)
+    asset, tag = _page(preferred(request.headers.get("accept-language", "")), _features(request))
     headers = {"Content-Security-Policy": CSP, "ETag": tag, "Vary": "Accept-Language"}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={**headers, "Cache-Control": ASK_AGAIN})
@@ -59,6 +60,13 @@ async def asset(request: Request, version: str, name: str) -> Response:
     if found is None:
         raise HTTPException(404)
     return _sent(request, found, FOR_EVER if version == _version() else ASK_AGAIN, {})
+
+
+def _features(request: Request) -> tuple[str, ...]:
+    """The paths of the native dialect of which this service can use each: the page shows no more than that."""
+    without = () if service_of(request).memories else ("/v1/memory",)
+    paths = (path for path in request.app.openapi()["paths"] if path.startswith("/v1/"))
+    return tuple(sorted(path for path in paths if not path.startswith(without)))
 
 
 def preferred(header: str) -> str:

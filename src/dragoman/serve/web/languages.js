@@ -57,6 +57,11 @@ export function foundLanguage(language) {
 export const likelySource = () =>
   targetsOf(choice.found).includes(choice.target) ? choice.found : (sourcesTo(choice.target)[0] ?? null);
 
+// The bar of languages, at the top of a card: there is one, in the view that is shown.
+export function placeChoice(card) {
+  card.prepend(from.closest(".choice"));
+}
+
 // Swap the languages; false if there is no such pair.
 export function swapped() {
   const source = choice.source === AUTO ? likelySource() : choice.source;

@@ -118,7 +118,7 @@ export async function alternatives(asked, line, begin, count, signal) {
   });
   const { source, before, text } = sentences[index];
   const prefix = text.slice(0, Math.max(0, begin - at - before.length));
-  const body = { ...bodyOf(asked, source), prefix, count };
+  const body = { text: source, source: asked.source, target: asked.target, prefix, count };
   const answer = await call("/v1/alternatives", { body, signal });
   return answer.alternatives.map((one) => {
     const changed = sentences.with(index, { ...sentences[index], text: one.text });

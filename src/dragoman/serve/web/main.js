@@ -3,14 +3,17 @@
 import { startAlternatives } from "./alternatives.js";
 import { askForKey } from "./api.js";
 import { byId, el, has, isComposing, setLanguage, store, t } from "./dom.js";
+import { startDocuments } from "./documents.js";
 import { startEdit } from "./edit.js";
 import { startGlossary } from "./glossary.js";
 import { startHistory } from "./history.js";
-import { loadLanguages } from "./languages.js";
+import { loadLanguages, placeChoice } from "./languages.js";
+import { startMemory } from "./memory.js";
 import { startModels } from "./models.js";
 import { changed, copy, focusWords, startText, swap } from "./text.js";
 
 const root = document.documentElement;
+const PANELS = ["glossary", "memory", "history"];
 const tabs = [...document.querySelectorAll("#tabs a")];
 
 function showView() {
@@ -23,11 +26,12 @@ function showView() {
     if (view.hidden) tab.removeAttribute("aria-current");
     else tab.setAttribute("aria-current", "page");
     if (opens) view.dispatchEvent(new Event("open"));
+    if (opens && name === "text") placeChoice(view.querySelector(".card"));
   }
 }
 
 function toggle(name) {
-  for (const one of ["glossary", "history"]) {
+  for (const one of PANELS) {
     const opens = one === name && byId(one).hidden;
     byId(one).hidden = !opens;
     byId(`${one}-open`).setAttribute("aria-expanded", String(opens));
@@ -86,9 +90,11 @@ function start() {
     if (!has(one.dataset.needs)) one.hidden = true;
   }
   startAlternatives();
+  startDocuments();
   if (has("/v1/feedback")) startEdit();
   startGlossary();
   startHistory();
+  startMemory();
   startModels();
   const language = store.get("language");
   if (language && language !== root.lang) setLanguage(language);
@@ -102,7 +108,7 @@ function start() {
   byId("key").addEventListener("click", () => askForKey().then((given) => given && changed()));
   byId("key-cancel").addEventListener("click", () => byId("key-dialog").close());
   byId("key").hidden = !store.get("key", null, "sessionStorage");
-  for (const name of ["glossary", "history"]) byId(`${name}-open`).addEventListener("click", () => toggle(name));
+  for (const name of PANELS) byId(`${name}-open`).addEventListener("click", () => toggle(name));
   addEventListener("hashchange", showView);
   showView();
   loadLanguages(changed).then(() => {

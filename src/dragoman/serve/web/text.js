@@ -146,7 +146,10 @@ function notes() {
 function settle() {
   const { asked, lines } = shown;
   timers = [
-    setTimeout(() => align(asked, lines).catch(() => null), IDLE),
+    setTimeout(() => {
+      align(asked, lines).catch(() => null);
+      document.dispatchEvent(new Event("paused"));
+    }, IDLE),
     setTimeout(() => {
       if (!output.contains(document.activeElement)) byId("announce").textContent = output.innerText;
     }, READ),
