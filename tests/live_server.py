@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import uvicorn
 
 from dragoman.serve.app import make_app
-from dragoman.serve.run import Address, Protocol, listen
+from dragoman.serve.connection import Protocol
+from dragoman.serve.run import Address, listen
 from dragoman.serve.service import Service
 
 

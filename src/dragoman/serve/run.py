@@ -9,13 +9,12 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.serve.app import LOCAL_NAMES, make_app
+from dragoman.serve.connection import Protocol
 from dragoman.serve.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
@@ -31,14 +30,6 @@ class Address:
     names: Sequence[str] = ()
     without_keys: bool = False
     """Anyone who reaches it may use it."""
-
-
-class Protocol(H11Protocol):
-    """HTTP/1.1 by h11, which limits headers; without the log of requests of uvicorn, which has the query in it."""
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.access_log = False
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,91 @@
+"""A connection: HTTP/1.1 by h11, which limits headers, with an end for requests that arrive too slowly.
+
+uvicorn limits neither how long a request may take to arrive nor how many connections there are. Here the headers have
+`header_seconds` in all, whatever trickles in, and a body has to come at `body_rate`. Where there are more connections
+than descriptors allow, the one that has been waiting for its request the longest is closed, never one that is answered.
+"""
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+# Descriptors left for everything but connections, and the connections where the system does not say how many there are.
+RESERVED, UNKNOWN = 200, 500
+
+
+class Protocol(H11Protocol):
+    """See above; also without uvicorn's log of requests, which has the query in it."""
+
+    header_seconds = 20.0
+    body_seconds = 20.0
+    body_rate = 1000
+    """Bytes per second, over `body_seconds`."""
+    most = 0
+    """Connections; 0 is as many as the system allows."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.access_log = False
+        self.began = self.loop.time()
+        """When it last began to wait for a request."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_body, self._received = False, 0
+
+    @property
+    def arriving(self) -> bool:
+        """Whether its request is not there yet, or it has none."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the headers, and make place for it."""
+        super().connection_made(transport)
+        self._wait(self.header_seconds)
+        if len(self.connections) > (self.most or _allowed()):
+            waiting = [one for one in self.connections if isinstance(one, Protocol) and one.arriving]
+            waiting = [one for one in waiting if not one.transport.is_closing()]
+            min(waiting, key=lambda one: one.began).transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of a request, if it is not complete."""
+        if self._timer is None:
+            self._in_body = False
+            self._wait(self.header_seconds)
+        self._received += len(data)
+        super().data_received(data)
+        if not self.arriving:
+            self._stop()
+        elif self.conn.their_state is h11.SEND_BODY and not self._in_body:
+            self._in_body = True
+            self._wait(self.body_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self, seconds: float) -> None:
+        self._stop()
+        self.began, self._received = self.loop.time(), 0
+        self._timer = self.loop.call_later(seconds, self._too_slow)
+
+    def _stop(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = None
+
+    def _too_slow(self) -> None:
+        if self._in_body and (self.flow.read_paused or self._received >= self.body_rate * self.body_seconds):
+            self._wait(self.body_seconds)
+        else:
+            self.transport.close()
+
+
+def _allowed() -> int:
+    try:
+        import resource
+    except ImportError:
+        return UNKNOWN
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return UNKNOWN if soft == resource.RLIM_INFINITY else max(soft // 2, soft - RESERVED)

@@ -1,0 +1,89 @@
+"""Connections whose requests do not arrive: they are closed, and nobody else notices them."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from dragoman.serve.connection import Protocol
+
+HELLO = {"text": "Hello", "source": "en", "target": "ko"}
+HEADERS = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture
+def connect(url: str) -> Iterator:
+    """Opens a connection and sends something."""
+    where = urlsplit(url)
+    with ExitStack() as stack:
+
+        def opened(sent: bytes) -> socket.socket:
+            found = stack.enter_context(socket.create_connection((where.hostname, where.port), 60))
+            found.sendall(sent)
+            return found
+
+        yield opened
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the server closes it, before 60 seconds have passed."""
+    try:
+        return connection.recv(1000) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"GET /healthz HTTP/1.1\r\nHo", HEADERS + b"Content-Length: 100\r\n\r\n{"],
+    ids=["none", "head", "body"],
+)
+def test_a_request_that_does_not_arrive_is_ended(monkeypatch, connect, sent):
+    monkeypatch.setattr(Protocol, "header_seconds", 0.2)
+    monkeypatch.setattr(Protocol, "body_seconds", 0.2)
+    assert ended(connect(sent))
+
+
+def test_what_trickles_in_does_not_prolong_it(monkeypatch, connect):
+    monkeypatch.setattr(Protocol, "header_seconds", 0.3)
+    connection = connect(b"GET /healthz HTTP/1.1\r\n")
+    end = time.monotonic() + 60
+    try:
+        while time.monotonic() < end:
+            connection.sendall(b"X: y\r\n")
+            connection.settimeout(0.05)
+            try:
+                if connection.recv(10) == b"":
+                    return
+            except TimeoutError:
+                pass
+    except ConnectionError:
+        return
+    pytest.fail("it was not closed")
+
+
+def test_a_body_that_comes_at_the_rate_has_the_time_it_needs(monkeypatch, url):
+    monkeypatch.setattr(Protocol, "body_seconds", 0.2)
+    monkeypatch.setattr(Protocol, "body_rate", 0)
+
+    def slowly() -> Iterator[bytes]:
+        for part in (b'{"text": "Hello", ', b'"source": "en", ', b' "target": ', b'"ko"', b"}"):
+            yield part
+            time.sleep(0.15)
+
+    answer = httpx.post(f"{url}/v1/translate", content=slowly(), timeout=60)
+    assert answer.status_code == 200
+
+
+def test_many_slow_connections_leave_the_service_to_others(monkeypatch, url, connect):
+    """100 half requests where 20 connections are allowed: those that wait the longest make place."""
+    monkeypatch.setattr(Protocol, "most", 20)
+    slow = [connect(HEADERS) for _ in range(100)]
+    with httpx.Client(base_url=url, timeout=60) as client:
+        for _ in range(3):
+            assert client.post("/v1/translate", json=HELLO).status_code == 200
+    assert all(ended(one) for one in slow[:60])
