@@ -3,8 +3,8 @@
     python benchmarks/page_speed.py [--quick] [--rounds 10] [--threads N]
 
 A server with the bundled models runs as a process of its own. First paint: first contentful paint in a new browser
-context, without a cache. Keystroke to translation: a short sentence is typed letter by letter; from the `input` event to
-the frame in which the translation of all that is typed is shown; once with a pause after each letter, and the last
+context, without a cache. Keystroke to translation: a short sentence is typed letter by letter; from the `input` event
+to the frame in which the translation of all that is typed is shown; once with a pause after each letter, and the last
 letter of a sentence that is typed at eight letters per second. Bytes: of the page and what it loads, as sent and
 unpacked. The figures are medians and 95th percentiles of all letters of all rounds. --quick takes 2 rounds. The last
 line is one JSON object.
