@@ -42,7 +42,7 @@ def test_the_official_client_reads_usage_and_languages(official):
         ({"target_lang": "KO", "source_lang": "KO"}, "there are: en-ko, ko-en"),
         ({"target_lang": "KO", "formality": "more"}, "prefer_more"),
         ({"target_lang": "KO", "tag_handling": "xml"}, "this service has html"),
-        ({"target_lang": "KO", "source_lang": "EN", "glossary": "g1"}, "glossary_id"),
+        ({"target_lang": "KO", "source_lang": "EN", "glossary": "g1"}, "there is no glossary 'g1'"),
     ],
 )
 def test_the_official_client_reads_errors(official, options, part):
@@ -54,6 +54,6 @@ def test_forms_and_what_is_not_there(client, offline):
     form = {"text": ["Good morning", "Hello"], "target_lang": "KO"}
     found = client.post("/v2/translate", data=form).json()["translations"]
     assert [one["text"] for one in found] == [one.text for one in offline["en-ko"].translate(form["text"])]
-    missing = client.get("/v2/glossaries")
+    missing = client.get("/v2/style_rules")
     assert (missing.status_code, list(missing.json())) == (404, ["message"])
     assert client.post("/v2/translate", content=b"{").json()["message"].startswith("the body is not JSON")

@@ -5,12 +5,15 @@ from starlette.responses import JSONResponse
 from dragoman.serve import libretranslate
 from dragoman.serve.problems import MEDIA_TYPE, Problem
 
+# How DeepL answers a request for more than an account has.
+QUOTA = 456
+
 
 def dialect_of(path: str) -> str:
     """`native`, `libretranslate`, or `other` for what belongs to no dialect."""
     if path.startswith("/v1/"):
         return "native"
-    if path.startswith("/v2/"):
+    if path.startswith(("/v2/", "/v3/")):
         return "deepl"
     own = any(path == one or path.startswith(f"{one}/") for one in libretranslate.PATHS)
     return "libretranslate" if own else "other"
@@ -21,6 +24,7 @@ def error_response(path: str, problem: Problem, request_id: str = "") -> JSONRes
     if dialect_of(path) == "libretranslate":
         return JSONResponse({"error": problem.detail}, problem.status, problem.headers)
     if dialect_of(path) == "deepl":
-        return JSONResponse({"message": problem.detail}, problem.status, problem.headers)
+        status = QUOTA if problem.kind == "glossary-limit" else problem.status
+        return JSONResponse({"message": problem.detail}, status, problem.headers)
     instance = f"urn:dragoman:request:{request_id}" if request_id else ""
     return JSONResponse(problem.body(instance), problem.status, problem.headers, MEDIA_TYPE)

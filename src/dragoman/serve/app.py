@@ -14,7 +14,17 @@ from starlette.types import ASGIApp
 from dragoman import __version__
 from dragoman.errors import DragomanError
 from dragoman.parsing import plain_cause
-from dragoman.serve import assist_api, cards, deepl, libretranslate, memory_api, native, page
+from dragoman.serve import (
+    assist_api,
+    cards,
+    deepl,
+    deepl_glossaries,
+    glossary_api,
+    libretranslate,
+    memory_api,
+    native,
+    page,
+)
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
 from dragoman.serve.problems import Problem, malformed, problem_of
@@ -45,7 +55,9 @@ def make_app(
     app.include_router(assist_api.router)
     app.include_router(cards.router)
     app.include_router(memory_api.router)
+    app.include_router(glossary_api.router)
     app.include_router(libretranslate.router)
+    app.include_router(deepl_glossaries.router)
     app.include_router(deepl.router)
     app.include_router(page.router)
     _add_errors(app)

@@ -1,15 +1,17 @@
 """The dialect of DeepL, version 2, for its clients: texts, usage and languages.
 
 After the published description of its interface (github.com/DeepLcom/openapi). Languages are in capitals; a target may
-have a region that the model does not distinguish. Glossaries and documents are not here yet: 404, as for all else.
+have a region that the model does not distinguish. Glossaries are in `serve.deepl_glossaries`; what is not here is 404.
 """
 
+from dataclasses import replace
 from typing import Any, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from dragoman.serve.body import fields
+from dragoman.serve.deepl_glossaries import stored_dictionaries
 from dragoman.serve.http import departure_of, sender_of, service_of
 from dragoman.serve.languages import language_name
 from dragoman.serve.models import Models
@@ -20,7 +22,7 @@ from dragoman.serve.text import Format, TextAnswer, TextRequest
 # Without an account nothing is limited: what its clients show as the limit of a month.
 NO_LIMIT = 1_000_000_000_000
 # What changes a translation and this service cannot do, so that it is not ignored.
-UNKNOWN = ("glossary_id", "glossary_ids", "style_id", "custom_instructions", "translation_memory_id")
+UNKNOWN = ("style_id", "custom_instructions", "translation_memory_id")
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 
@@ -29,7 +31,8 @@ router = APIRouter(prefix="/v2", tags=["DeepL"])
 async def translate(request: Request) -> dict[str, Any]:
     """Translate `text`, up to 50 or more, from `source_lang` or a detected language into `target_lang`."""
     service = service_of(request)
-    asked = _asked(await fields(request, service.limits.body_bytes))
+    given = await fields(request, service.limits.body_bytes)
+    asked = replace(_asked(given), dictionaries=await stored_dictionaries(request, given))
     check_size(asked, service.limits)
     answers = await service.translate(asked, sender_of(request), departure_of(request))
     service.translated_characters += sum(map(len, asked.texts))

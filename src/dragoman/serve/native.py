@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -45,7 +46,7 @@ router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
 @router.post("/translate", openapi_extra=takes(TranslateBody), response_model=TranslateAnswer)
 async def translate(request: Request) -> Response | TranslateAnswer:
     """Translate a text or several; with `Accept: text/event-stream` as `/v1/translate/stream`."""
-    asked = _asked(await json_object(request))
+    asked = await _asked(request)
     if EVENTS in request.headers.get("accept", ""):
         return _events(request, asked)
     service = service_of(request)
@@ -60,7 +61,7 @@ async def translate_stream(request: Request) -> Response:
 
     An error after the first sentence is an event `problem`.
     """
-    return _events(request, _asked(await json_object(request)))
+    return _events(request, await _asked(request))
 
 
 @router.post("/detect", openapi_extra=takes(DetectBody))
@@ -100,12 +101,16 @@ async def languages(request: Request) -> LanguagesAnswer:
     )
 
 
-def _asked(body: dict[str, Any]) -> TextRequest:
-    given = validated(TranslateBody, body)
+async def _asked(request: Request) -> TextRequest:
+    given = validated(TranslateBody, await json_object(request))
     texts = [given.text] if isinstance(given.text, str) else given.text
     if given.format != "text" and (given.alternatives or given.alignment):
         raise malformed(f"format: alternatives and alignment are only for plain text, not for {given.format}")
     source = None if given.source in (None, "", "auto") else given.source
+    service, kept = service_of(request), None
+    if given.glossary_id is not None:
+        work = partial(service.glossaries.dictionaries, sender_of(request), given.glossary_id)
+        kept = await service.run(work)
     return TextRequest(
         texts,
         source,
@@ -116,6 +121,7 @@ def _asked(body: dict[str, Any]) -> TextRequest:
         given.alternatives,
         given.alignment,
         given.memory,
+        kept,
     )
 
 
@@ -148,7 +154,9 @@ def _events(request: Request, asked: TextRequest) -> Response:
     if len(asked.texts) != 1 or asked.format != "text" or asked.alternatives or asked.alignment:
         raise malformed("a stream is of one plain text, without alternatives and alignment")
     check_size(asked, service.limits)
-    choose(asked, service.models)
+    for chosen in choose(asked, service.models):
+        if chosen:
+            asked.glossary_for(chosen.pair)
     sentences = service.stream(asked, sender_of(request), departure_of(request))
     return StreamingResponse(_written(sentences), media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 

@@ -1,10 +1,10 @@
 """What went wrong, as HTTP: a status, a short name for programs and a sentence for people; RFC 9457 for `/v1`.
 
 what a user can cause                  status
-UnknownModel                           404   names the models that there are
+UnknownModel, UnknownGlossary          404   the first names the models that there are
 UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
-a body or a text that is too large     413
+a body or a text that is too large     413   and a glossary more than a sender may keep; 456 for clients of DeepL
 QueueFull, WorkerLost, DatabaseGone    503   with Retry-After
 Expired                                504
 ResourceError, MemoryError             507
@@ -16,6 +16,7 @@ from typing import Any
 
 from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.database import DatabaseGone
+from dragoman.serve.glossaries import GlossaryLimit, UnknownGlossary
 from dragoman.serve.models import UnknownLanguage, UnknownModel
 from dragoman.serve.service import TooLarge
 from dragoman.serve.ticket import Cancelled, Expired, QueueFull, WorkerLost
@@ -59,6 +60,8 @@ def problem_of(error: Exception) -> Problem:
     text = " ".join(str(error).split())
     for kinds, status, kind, title in (
         (UnknownModel, 404, "unknown-model", "The model is not served"),
+        (UnknownGlossary, 404, "unknown-glossary", "There is no such glossary"),
+        (GlossaryLimit, 413, "glossary-limit", "No more glossaries can be kept"),
         (TooLarge, 413, "too-large", "The request is too large"),
         (Expired, 504, "expired", "The request took too long"),
         (Cancelled, 499, "cancelled", "The client is gone"),

@@ -26,6 +26,8 @@ class TranslateBody(Body):
     """What the text is. Tags, code and addresses stay."""
     glossary: dict[str, str | list[str]] | None = None
     """Terms and their required translations; the first of several is preferred."""
+    glossary_id: str | None = None
+    """Also the terms of this glossary of `/v1/glossaries`; those of `glossary` come before them."""
     alternatives: Annotated[int, Field(ge=0, le=16)] = 0
     """Up to this many other translations of each text; only of plain text."""
     alignment: bool = False

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from dragoman.errors import DragomanError
 from dragoman.serve.batcher import Batcher
 from dragoman.serve.engine import for_request
+from dragoman.serve.glossaries import Glossaries
 from dragoman.serve.loading import golden_source
 from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
@@ -73,6 +74,7 @@ class Service:
     ) -> None:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
         self.memories, self.state = memories, state or State()
+        self.glossaries = Glossaries(self.state.database)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
         if processes := models.loader.workers:

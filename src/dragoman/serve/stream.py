@@ -58,6 +58,7 @@ def stream(
         return
     translator = request.asking(prepare(models.translator(chosen.model, chosen.pair)))
     lines = Lines.of(text)
+    terms = request.glossary_for(chosen.pair)
     pieces = [
         piece
         for before, line in zip(lines.around, lines.texts, strict=False)
@@ -67,7 +68,7 @@ def stream(
     begin, size, between = 0, 1, ""
     while begin < len(pieces):
         window = pieces[begin : begin + size]
-        found = translator.translate([piece.segment.text for piece in window], glossary=request.glossary)
+        found = translator.translate([piece.segment.text for piece in window], glossary=terms)
         sentences = []
         for piece, one in zip(window, found, strict=True):
             before = between + piece.before

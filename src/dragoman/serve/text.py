@@ -5,15 +5,17 @@ line is what `Translator.translate` returns for it. HTML and Markdown are transl
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from dragoman.errors import DataError
+from dragoman.control.request import merge_glossaries
+from dragoman.errors import ConfigError, DataError
 from dragoman.serve.detect import detect
 from dragoman.serve.markup import translate_markup
 from dragoman.serve.models import Models, ServedModel, ServedPair
-from dragoman.text.glossary import GlossaryLike
+from dragoman.text.glossary import Glossary, GlossaryLike
+from dragoman.text.language import primary_language
 from dragoman.text.normalise import is_text, normalise
 from dragoman.translation import Flag, Link, Term, Translation
 from dragoman.translator import Translator
@@ -36,10 +38,22 @@ class TextRequest:
     alignment: bool = False
     memory: bool = True
     """Whether the memory of the service is asked first, if it has one."""
+    dictionaries: Mapping[tuple[str, str], Glossary] | None = None
+    """Of a glossary that is kept here, by primary subtags; `glossary` comes before it."""
 
     def asking(self, translator: Translator) -> Translator:
         """The translator, without its memory if that is not to be asked."""
         return translator if self.memory else translator.with_memory(None)
+
+    def glossary_for(self, pair: ServedPair) -> GlossaryLike | None:
+        """The terms for a pair of languages. Raises ConfigError if the glossary that is kept has none for it."""
+        if self.dictionaries is None:
+            return self.glossary
+        own = self.dictionaries.get((primary_language(pair.source), primary_language(pair.target)))
+        if own is None:
+            known = ", ".join(" → ".join(each) for each in self.dictionaries) or "none"
+            raise ConfigError(f"the glossary has no terms from {pair.source} into {pair.target}; it has {known}")
+        return merge_glossaries(self.glossary, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,8 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
         members = [n for n, one in enumerate(choices) if one and (one.model, one.pair) == (model, pair)]
         translator = request.asking(prepare(models.translator(model, pair)))
         blank = TextAnswer("", pair.source, pair.target, model.name)
-        found = _translate([request.texts[n] for n in members], request, translator, blank)
+        terms = replace(request, glossary=request.glossary_for(pair), dictionaries=None)
+        found = _translate([request.texts[n] for n in members], terms, translator, blank)
         for n, answer in zip(members, found, strict=True):
             chosen = choices[n]
             answers[n] = replace(answer, detected=chosen.detected if chosen else None)
