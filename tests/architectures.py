@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from dragoman.config import ModelConfig, RnnConfig
+from dragoman.config import AnyModel, ModelConfig
+from dragoman.config.architectures.known import ARCHITECTURES
 
 TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
 MARIAN = {
@@ -25,14 +26,16 @@ OTHERS: dict[str, dict[str, Any]] = {
     "rnn concat": {**RNN, "attention": "concat", "input_feeding": False, "directions": "first", "start": "bridge"},
     "rnn scaled": {**RNN, "attention": "scaled", "cell": "gru", "directions": "backward"},
     "rnn none": {**RNN, "attention": "none", "directions": "backward"},
+    "convs2s": {"architecture": "convs2s", "hidden": 12, "encoder_layers": 3, "max_positions": 9},
+    "bytenet": {"architecture": "bytenet", "layers": 3, "max_dilation": 2},
 }
 ALL = TRANSFORMERS | OTHERS
-WITH_ATTENTION = {name: keys for name, keys in ALL.items() if keys.get("attention") != "none"}
+WITHOUT_ATTENTION = {"rnn none", "bytenet"}
+ATTENDING = {name: keys for name, keys in OTHERS.items() if name not in WITHOUT_ATTENTION}
 
 
-def tiny(**keys: Any) -> ModelConfig | RnnConfig:
+def tiny(**keys: Any) -> AnyModel:
     """The configuration of a tiny network; `keys` are added to what its architecture needs."""
     if keys.get("architecture", "transformer") == "transformer":
         return ModelConfig.model_validate({"layers": 2, "d_model": 16, "d_ff": 24, "heads": 4, "dropout": 0.0, **keys})
-    shape = {"layers": 2, "d_model": 16, "dropout": 0.0, **keys}
-    return RnnConfig.model_validate(shape)
+    return ARCHITECTURES[keys["architecture"]].model_validate({"layers": 2, "d_model": 16, "dropout": 0.0, **keys})

@@ -56,7 +56,10 @@ def test_widths_follow_from_the_others_unless_they_are_given() -> None:
         ),
         ({**RNN, "heads": 4}, "model.heads: unknown key of architecture rnn; transformer has it"),
         ({**RNN, "atention": "dot"}, "model.atention: unknown key; did you mean model.attention?"),
-        ({"architecture": "rnm"}, "model.architecture: input should be 'transformer', 'rnn'"),
+        ({"architecture": "convs2s", "kernel": 4}, "model.kernel: 4 has no middle; make it odd"),
+        ({"architecture": "bytenet", "d_model": 9}, "model.d_model: 9 is 2d, twice the inner width"),
+        ({**RNN, "kernel": 3}, "model.kernel: unknown key of architecture rnn; convs2s and bytenet have it"),
+        ({"architecture": "rnm"}, "model.architecture: input should be 'transformer', 'rnn', 'convs2s', 'bytenet'"),
         ({"architecture": 3}, "not '3'"),
         ({**RNN, "attention": "full"}, "model.attention: input should be 'additive'"),
         ({**RNN, "layers": "x"}, "model.layers: "),
@@ -73,8 +76,8 @@ def test_what_does_not_fit_is_refused_with_the_key_and_the_remedy(model: dict[st
     assert str(refused.value).startswith("run.toml: model.")
 
 
-def test_what_needs_layers_run_one_by_one_is_refused_for_an_rnn() -> None:
-    with pytest.raises(ConfigError, match=r"train\.recompute: an rnn has no layers"):
+def test_recomputation_is_refused_for_other_architectures() -> None:
+    with pytest.raises(ConfigError, match=r"train\.recompute: works with Transformers alone, not with rnn"):
         run({"architecture": "rnn"}, recompute=True)
 
 

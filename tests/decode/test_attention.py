@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from architectures import OTHERS
+from architectures import ATTENDING, OTHERS, WITHOUT_ATTENTION
 from dragoman.config import DecodeConfig, ModelConfig
 from dragoman.decode.attention import aligning_layer, cross_attention, forced_attention
 from dragoman.engine.torch import TorchEngine
@@ -14,8 +14,6 @@ from dragoman.model.attention import padding_mask
 from dragoman.model.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import BOS, EOS, PAD
-
-RECURRENT = {name: keys for name, keys in OTHERS.items() if keys["attention"] != "none"}
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +53,8 @@ def test_padded_equals_alone(model: Transformer) -> None:
     torch.testing.assert_close(both[1:, :2, :2], alone)
 
 
-@pytest.mark.parametrize("shape", RECURRENT.values(), ids=RECURRENT)
-def test_a_recurrent_network_aligns_every_position_as_one_after_the_other(
+@pytest.mark.parametrize("shape", ATTENDING.values(), ids=ATTENDING)
+def test_another_architecture_aligns_every_position_as_one_after_the_other(
     build: Callable[..., EncoderDecoder], shape: dict[str, object]
 ) -> None:
     model = build(**shape)
@@ -64,15 +62,17 @@ def test_a_recurrent_network_aligns_every_position_as_one_after_the_other(
     whole = forced_attention(model, src, tgt)
     torch.testing.assert_close(whole.sum(2), torch.ones(2, 3))
     assert whole[1, :, 2:].abs().max() == 0
-    with torch.inference_mode(), cross_attention(model, {0}) as weights:
+    layer = aligning_layer(len(model.cross_attentions()))
+    with torch.inference_mode(), cross_attention(model, {layer}) as weights:
         state = model.encode(src, padding_mask(src, PAD))
         for place, token in enumerate(tgt.split(1, dim=1)):
             _, state = model.decode(token, state)
-            torch.testing.assert_close(weights[0][:, 0], whole[:, place])
+            torch.testing.assert_close(weights[layer][:, 0], whole[:, place])
 
 
-def test_a_network_without_attention_says_so(build: Callable[..., EncoderDecoder]) -> None:
-    model = build(architecture="rnn", attention="none")
+@pytest.mark.parametrize("name", sorted(WITHOUT_ATTENTION))
+def test_a_network_without_attention_says_so(build: Callable[..., EncoderDecoder], name: str) -> None:
+    model = build(**OTHERS[name])
     with pytest.raises(ConfigError, match="alignment: needs encoder-decoder attention"):
         forced_attention(model, torch.tensor([[5, EOS]]), torch.tensor([[BOS, 8]]))
     with pytest.raises(ConfigError, match="coverage_penalty"):

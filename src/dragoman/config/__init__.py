@@ -5,6 +5,8 @@ an unknown key is an error and never ignored. The names of [model] are those of 
 al. 2017), section 3 and table 3.
 """
 
+from dragoman.config.architectures.bytenet import ByteNetConfig
+from dragoman.config.architectures.convs2s import ConvS2SConfig
 from dragoman.config.architectures.known import AnyModel
 from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.base import Section
@@ -19,7 +21,9 @@ from dragoman.config.train import TrainConfig
 __all__ = [
     "AnyModel",
     "AugmentConfig",
+    "ByteNetConfig",
     "CleanConfig",
+    "ConvS2SConfig",
     "CorpusConfig",
     "DataConfig",
     "DecodeConfig",

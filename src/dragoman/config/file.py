@@ -244,9 +244,9 @@ def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture:
         if part == "model" and root is RunConfig:
             section = ARCHITECTURES[architecture]
             if owners := owners_of(str(loc[-1])):
-                return f" of architecture {architecture}; {' and '.join(owners)} has it: remove the key, or set " + (
-                    f'model.architecture = "{owners[0]}"'
-                )
+                have = f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
+                instead = f'model.architecture = "{owners[0]}"'
+                return f" of architecture {architecture}; {have}: remove the key, or set {instead}"
         elif isinstance(part, str) and part not in (ONE, SEVERAL):
             section = _section_of(section.model_fields[part].annotation) or section
     known = list(section.model_fields)

@@ -43,8 +43,9 @@ class RunConfig(Section):
     @model_validator(mode="after")
     def _layers_alone(self) -> Self:
         for key in ("compile", "recompute"):
-            if getattr(self.train, key) and self.model.architecture == "rnn":
-                raise ValueError(f"train.{key}: an rnn has no layers that are run one by one; leave it out")
+            kind = self.model.architecture
+            if getattr(self.train, key) and kind != "transformer":
+                raise ValueError(f"train.{key}: works with Transformers alone, not with {kind}; leave it out")
         return self
 
     @model_validator(mode="after")

@@ -1,8 +1,11 @@
 """A configuration → the network that it describes, with random weights."""
 
-from dragoman.config import AnyModel, ModelConfig
+from dragoman.config import AnyModel, ConvS2SConfig, ModelConfig, RnnConfig
 from dragoman.errors import ConfigError
+from dragoman.model.bytenet import ByteNet
+from dragoman.model.convs2s import ConvS2S
 from dragoman.model.network import EncoderDecoder
+from dragoman.model.recurrent import Recurrent
 from dragoman.model.transformer import Transformer
 
 
@@ -10,9 +13,11 @@ def build_network(config: AnyModel, source_vocab: int, target_vocab: int) -> Enc
     """The network for vocabularies of these sizes."""
     if isinstance(config, ModelConfig):
         return Transformer(config, source_vocab, target_vocab)
-    from dragoman.model.recurrent import Recurrent
-
-    return Recurrent(config, source_vocab, target_vocab)
+    if isinstance(config, RnnConfig):
+        return Recurrent(config, source_vocab, target_vocab)
+    if isinstance(config, ConvS2SConfig):
+        return ConvS2S(config, source_vocab, target_vocab)
+    return ByteNet(config, source_vocab, target_vocab)
 
 
 def require_transformer(network: EncoderDecoder, what: str) -> Transformer:

@@ -19,8 +19,8 @@ the model (Chowdhery et al. 2022, appendix B). The other architectures are in `d
 
 import re
 
-from dragoman.config import AnyModel, ModelConfig, RnnConfig
-from dragoman.training.other_flops import rnn_flops
+from dragoman.config import AnyModel, ModelConfig
+from dragoman.training.other_flops import other_flops
 
 # Operations per second of dense matrix products in bfloat16 with sums in float32, from the vendors' data sheets (where
 # those say "with sparsity", half of it); V100 and T4 have no bfloat16, theirs is float16. The first name that fits
@@ -57,8 +57,8 @@ def training_flops(model: AnyModel, vocab: int, sentences: int, source: int, tar
 
 def forward_flops(model: AnyModel, vocab: int, sentences: int, source: int, target: int) -> int:
     """Operations of the forward pass alone, logits of every target position included."""
-    if isinstance(model, RnnConfig):
-        return sentences * (rnn_flops(model, source, target) + 2 * target * model.d_model * vocab)
+    if not isinstance(model, ModelConfig):
+        return sentences * (other_flops(model, source, target) + 2 * target * model.d_model * vocab)
     encoder = model.encoder_layers * encoder_layer_flops(model, source)
     decoder = model.decoder_layers * decoder_layer_flops(model, source, target)
     return sentences * (encoder + decoder + 2 * target * model.d_model * vocab)

@@ -8,9 +8,39 @@ width of a state, I that of an input, C that of the encoder's output and A that 
     attention                2 (K + C) per pair of positions, where keys are K wide; additive scores cost 2 A, not 2 K
     its linear maps          general 2 N C per target position; additive, concat 2 N A, and 2 C A per source position
     h~ = tanh(W_c [c; s])    2 D (N + C) per target position; maxout 4 D (N + D + C)
+
+A gated convolution of ConvS2S over k positions costs 4 k N² per position, its attention 4 D N per target position and
+4 D per pair, the maps between the widths 2 D N each; a block of ByteNet, whose inner width is D / 2, (4 + k) D² / 2.
 """
 
-from dragoman.config import RnnConfig
+from dragoman.config import ByteNetConfig, ConvS2SConfig, RnnConfig
+
+
+def other_flops(model: RnnConfig | ConvS2SConfig | ByteNetConfig, source: int, target: int) -> int:
+    """One sentence, by the architecture."""
+    if isinstance(model, RnnConfig):
+        return rnn_flops(model, source, target)
+    return (
+        convs2s_flops(model, source, target)
+        if isinstance(model, ConvS2SConfig)
+        else bytenet_flops(model, source, target)
+    )
+
+
+def convs2s_flops(model: ConvS2SConfig, source: int, target: int) -> int:
+    """ConvS2S, one sentence."""
+    d, f = model.hidden, model.d_model
+    convolution, ends = 4 * model.kernel * d * d, 4 * f * d
+    encoder = source * (model.encoder_layers * convolution + ends)
+    attention = target * 4 * f * d + source * target * 4 * f
+    return encoder + target * (model.decoder_layers * convolution + ends) + model.decoder_layers * attention
+
+
+def bytenet_flops(model: ByteNetConfig, source: int, target: int) -> int:
+    """ByteNet, one sentence; its source network runs over the extended source."""
+    block = (4 + model.kernel) * model.d_model * model.d_model // 2
+    extended = (source * round(1000 * model.stretch) + 999) // 1000 + model.extra
+    return block * (extended * model.encoder_layers + target * model.decoder_layers) + 2 * target * model.d_model**2
 
 
 def rnn_flops(model: RnnConfig, source: int, target: int) -> int:

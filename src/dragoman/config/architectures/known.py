@@ -4,16 +4,20 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
+from dragoman.config.architectures.bytenet import ByteNetConfig
+from dragoman.config.architectures.convs2s import ConvS2SConfig
 from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.model import ModelConfig
 
-AnyModel = ModelConfig | RnnConfig
+AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig
 
 ARCHITECTURES: dict[str, type[AnyModel]] = {
     "transformer": ModelConfig,
     "rnn": RnnConfig,
+    "convs2s": ConvS2SConfig,
+    "bytenet": ByteNetConfig,
 }
-NAMES = {"transformer": "Transformer", "rnn": "RNN"}
+NAMES = {"transformer": "Transformer", "rnn": "RNN", "convs2s": "ConvS2S", "bytenet": "ByteNet"}
 # The type of pydantic's error for an architecture that is none of these.
 UNKNOWN = "architecture"
 
@@ -26,7 +30,10 @@ def architecture_of(given: Any) -> Any:
 
 
 ModelSection = Annotated[
-    Annotated[ModelConfig, Tag("transformer")] | Annotated[RnnConfig, Tag("rnn")],
+    Annotated[ModelConfig, Tag("transformer")]
+    | Annotated[RnnConfig, Tag("rnn")]
+    | Annotated[ConvS2SConfig, Tag("convs2s")]
+    | Annotated[ByteNetConfig, Tag("bytenet")],
     Discriminator(
         architecture_of,
         custom_error_type=UNKNOWN,
@@ -46,6 +53,13 @@ def summary(model: AnyModel) -> dict[str, str]:
     if isinstance(model, ModelConfig):
         widths = f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}"
         return {"layers": f"{depths}, {model.norm_order}-LN", "widths": widths}
+    if isinstance(model, ConvS2SConfig):
+        return {
+            "layers": f"{depths}, kernel {model.kernel}",
+            "widths": f"d_model {model.d_model}, hidden {model.hidden}",
+        }
+    if isinstance(model, ByteNetConfig):
+        return {"layers": f"{depths}, kernel {model.kernel}", "widths": f"d_model {model.d_model}"}
     attention = "no attention" if model.attention == "none" else f"{model.attention} attention"
     return {
         "layers": f"{depths}, {model.cell.upper()}, {attention}",
@@ -57,4 +71,8 @@ def title(model: AnyModel) -> str:
     """What a card calls the network."""
     if isinstance(model, ModelConfig):
         return 'A Transformer ("Attention Is All You Need")'
+    if isinstance(model, ConvS2SConfig):
+        return "A convolutional network (ConvS2S, Gehring et al. 2017)"
+    if isinstance(model, ByteNetConfig):
+        return "A convolutional network (ByteNet, Kalchbrenner et al. 2016)"
     return f"A recurrent network ({model.cell.upper()}, attention: {model.attention})"

@@ -24,7 +24,7 @@ class RnnConfig(OtherModel):
     architecture: Literal["rnn"] = "rnn"
     """The kind of network."""
     hidden: Positive
-    """Width of the state of a decoder layer; d_model unless set."""
+    """Width of the state of a recurrent decoder layer, d of a convolutional one; d_model unless set."""
     encoder_hidden: Positive
     """Width of the encoder's output, of both directions together; `hidden` unless set."""
     cell: Literal["lstm", "gru"] = "lstm"

@@ -1,0 +1,71 @@
+"""Linear maps with weight normalisation, and learned positions: what ConvS2S (Gehring et al. 2017) is made of."""
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dragoman.model.device import compute_dtype
+from dragoman.model.embedding import Embedding
+
+
+class NormedLinear(nn.Module):
+    """W x + b with W = g V / ‖V‖ for each output (Salimans and Kingma 2016), section 3.5 of Gehring et al. 2017.
+
+    V starts as N(0, √(gain · kept / inputs)), where `kept` is the share of the input that dropout keeps and `gain` is
+    4 before a gated linear unit. `fold` makes W, once for all calls of a pass.
+    """
+
+    def __init__(self, inputs: int, outputs: int, kept: float = 1.0, gain: float = 1.0) -> None:
+        super().__init__()
+        self.v = nn.Parameter(torch.empty(outputs, inputs).normal_(std=math.sqrt(gain * kept / inputs)))
+        self.g = nn.Parameter(self.v.detach().norm(dim=1))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def fold(self) -> Float[Tensor, "_ I"]:
+        """W, whose rows have the lengths g."""
+        return F.normalize(self.v, dim=1) * self.g[:, None]
+
+    def forward(self, x: Float[Tensor, "*any I"], w: Float[Tensor, "_ I"]) -> Float[Tensor, "*any _"]:
+        """W x + b for the folded `w`."""
+        return F.linear(x, w, self.bias)
+
+
+class LearnedPositions(Embedding):
+    """e_j = w_j + p_j, section 3.1 of Gehring et al. 2017; positions after the last one known share its vector."""
+
+    def __init__(self, vocab: int, d_model: int, dropout: float, positions: int) -> None:
+        super().__init__(vocab, d_model, dropout, sinusoidal=False)
+        self.positions = nn.Parameter(torch.empty(positions, d_model))
+        for table in (self.weight, self.positions):
+            nn.init.normal_(table, std=0.1)
+
+    def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
+        """Embed `ids`, the first of which is at position `start` of its sentence."""
+        places = torch.arange(start, start + ids.size(1), device=ids.device).clamp(max=self.positions.size(0) - 1)
+        x = F.embedding(ids, self.weight) + F.embedding(places, self.positions)
+        return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))
+
+
+class ScaledGradient(torch.autograd.Function):
+    """x, whose gradient is multiplied by a number."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        """The same numbers."""
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        """The scaled gradient of `x`."""
+        return grads[0] * ctx.factor, None
+
+
+def windows(x: Float[Tensor, "B T2 D"], kernel: int, dilation: int = 1) -> Float[Tensor, "B T _"]:
+    """The `kernel` positions that a convolution joins, side by side, for each place where they all exist."""
+    length = x.size(1) - (kernel - 1) * dilation
+    return torch.cat([x[:, start : start + length] for start in range(0, kernel * dilation, dilation)], dim=-1)
