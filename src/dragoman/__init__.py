@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.evaluate import Evaluation, evaluate
     from dragoman.workflows.export import ExportResult, export
     from dragoman.workflows.import_model import ImportResult, import_model
+    from dragoman.workflows.improve import ImproveResult, improve
     from dragoman.workflows.listener import Listener
     from dragoman.workflows.memory import add_to_memory, export_memory, open_memory
     from dragoman.workflows.merge import merge_adapter
@@ -88,6 +89,7 @@ _MODULES = {
     "workflows.evaluate": ("Evaluation", "evaluate"),
     "workflows.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
+    "workflows.improve": ("ImproveResult", "improve"),
     "workflows.import_model": ("ImportResult", "import_model"),
     "workflows.listener": ("Listener",),
     "workflows.memory": ("add_to_memory", "export_memory", "open_memory"),
@@ -116,6 +118,7 @@ __all__ = [
     "ExportResult",
     "Glossary",
     "ImportResult",
+    "ImproveResult",
     "Interrupted",
     "Listener",
     "Memory",
@@ -145,6 +148,7 @@ __all__ = [
     "export",
     "export_memory",
     "import_model",
+    "improve",
     "init_project",
     "inspect",
     "install_model",
