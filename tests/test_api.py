@@ -19,6 +19,7 @@ FUNCTIONS = (
     "evaluate_robustness",
     "export",
     "import_model",
+    "improve",
     "inspect",
     "install_model",
     "learn_model_confidence",

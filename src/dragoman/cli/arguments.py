@@ -17,7 +17,7 @@ from dragoman.errors import ConfigError
 # The verbs by what they are for, in the order of a project.
 VERBS = {
     "Begin": ("demo", "doctor", "init", "import", "config"),
-    "Train": ("data", "train", "distill"),
+    "Train": ("data", "train", "distill", "improve"),
     "Use a model": ("translate", "documents", "serve", "memory", "evaluate", "compare", "look", "export", "model"),
 }
 

@@ -15,6 +15,7 @@ from dragoman.cli import (  # noqa: F401 - they register themselves
     data_verbs,
     document_verbs,
     import_verb,
+    improve_verb,
     installed_verbs,
     memory_verbs,
     model_verbs,

@@ -152,7 +152,7 @@ def _improve(work: _Work) -> ImproveResult:
         writer.write_all("corrections", pair, [(one.source, one.target) for one in learned if one.pair == pair.name])
         for pair in pairs
     ]
-    config, given = run_config(work.folder, bundle, base, work.version.name, texts, own, work.overrides)
+    config, given = run_config(work.folder, bundle, base, work.version.name, texts, own, len(learned), work.overrides)
     trained = train(config, given=given, overrides=work.overrides, listeners=listener.listeners)
     made = _exported(trained.model_path, listener)
     after = _translator(made)

@@ -31,15 +31,16 @@ class ChangedMetric:
 
     metric: str
     before: float
-    low: float
-    high: float
+    low: float | None
+    """None for a metric without an interval, TER."""
+    high: float | None
     after: float
     p_value: float
 
     @property
     def dropped(self) -> bool:
         """Whether the score after is below the interval of the score before."""
-        return self.metric in DECIDING and not math.isnan(self.low) and self.after < self.low
+        return self.low is not None and self.metric in DECIDING and self.after < self.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _compared(name: str, text: HeldOut, versions: tuple[Translator, Translator],
     scores: Sequence[Score] = score_all(before, text.references, bootstrap=RESAMPLES)
     tested = paired_bootstrap(before, after, text.references)
     metrics = tuple(
-        ChangedMetric(old.name, old.value, old.low, old.high, new.value, new.p_bootstrap or 0.0)
+        ChangedMetric(old.name, old.value, *_interval(old), new.value, new.p_bootstrap or 0.0)
         for old, (_, new) in zip(scores, tested, strict=True)
     )
     found = ChangedText(name, text.pair.name, text.sources, text.references, before, after, metrics)
@@ -105,6 +106,10 @@ def _compared(name: str, text: HeldOut, versions: tuple[Translator, Translator],
         if one.p_value < SIGNIFICANT:
             listener.on_warning(f"{one.metric} of the test set is lower, within the interval of the version before")
     return found
+
+
+def _interval(score: Score) -> tuple[float | None, float | None]:
+    return (None, None) if math.isnan(score.low) else (score.low, score.high)
 
 
 def require_kept(texts: Sequence[ChangedText], folder: Path) -> None:

@@ -89,7 +89,7 @@ def _text(text: ChangedText) -> str:
 
 
 def _metric(one: ChangedMetric) -> str:
-    interval = "" if one.low != one.low else f"{one.low:.1f}–{one.high:.1f}"
+    interval = "" if one.low is None else f"{one.low:.1f}–{one.high:.1f}"
     cells = (one.metric, f"{one.before:.1f}", interval, f"{one.after:.1f}", f"{one.p_value:.3f}")
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
