@@ -67,7 +67,10 @@ def run_config(
     learned: int,
     overrides: Sequence[str],
 ) -> tuple[RunConfig, frozenset[str]]:
-    """The configuration of the run in `work`, which learns from `learned` corrections, and the keys that it sets. Raises ConfigError for a wrong override."""
+    """The configuration of the run in `work`, which learns from `learned` corrections, and the keys that it sets.
+
+    Raises ConfigError for a wrong override.
+    """
     import tomli_w
 
     own = bundle.config
