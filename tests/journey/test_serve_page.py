@@ -256,6 +256,27 @@ def test_language_and_theme_are_switched_and_kept(opened):
 
 
 @pytest.mark.slow
+def test_a_document_is_translated_looked_through_fetched_and_deleted(opened, service):
+    tab = opened()
+    if "/v1/documents" not in (tab.locator("html").get_attribute("data-features") or "").split():
+        pytest.skip("the service takes no documents")
+    tab.click("#tabs a[href='#documents']")
+    markdown = f"# Hello\n\n{TEXT}\n\n" + "한국어 문장입니다.\n"
+    tab.set_input_files("#files", [{"name": "a.md", "mimeType": "text/markdown", "buffer": markdown.encode()}])
+    tab.wait_for_selector(".document[data-state=done]")
+    with tab.expect_download() as download:
+        tab.locator(".document button.main").click()
+    assert offline(service, TEXT) in Path(download.value.path()).read_text(encoding="utf-8")
+    assert download.value.suggested_filename == "a.ko.md"
+    if tab.locator(".document summary").count():
+        tab.locator(".document summary").click()
+        tab.wait_for_selector(".document td")
+    assert faults(tab) == []
+    tab.locator(".document .actions button").last.click()
+    playwright.expect(tab.locator(".document")).to_have_count(0, timeout=PATIENCE)
+
+
+@pytest.mark.slow
 def test_a_model_shows_its_card(opened):
     tab = opened()
     tab.click("#tabs a[href='#models']")

@@ -3,7 +3,7 @@
 import { call, download, persistently } from "./api.js";
 import { byId, el, has, icon, iconButton, say, t } from "./dom.js";
 import { termsFor } from "./glossary.js";
-import { choice, likelySource, placeChoice } from "./languages.js";
+import { choice, decided, likelySource, placeChoice } from "./languages.js";
 
 const view = byId("view-documents");
 const POLL = 1000;
@@ -15,21 +15,14 @@ let polling = 0;
 async function upload(file) {
   const form = new FormData();
   form.append("file", file, file.name);
-  form.append("target", choice.target);
+  if (!decided()) form.append("target", choice.target);
   if (choice.source !== "auto") form.append("source", choice.source);
   const terms = termsFor(choice.source === "auto" ? likelySource() : choice.source, choice.target);
   if (Object.keys(terms).length) form.append("glossary", JSON.stringify(terms));
-  const name = file.name;
-  say(t("uploading", { name }));
-  try {
-    const document = await persistently(() => call("/v1/documents", { form }));
-    if (document) {
-      say("");
-      show(document);
-    }
-  } catch {
-    say(t("failed", { detail: name }));
-  }
+  say(t("uploading", { name: file.name }));
+  const failed = (error) => ({ id: `${file.name} ${Date.now()}`, name: file.name, state: "failed", error: error.message, progress: {}, local: true });
+  show(await call("/v1/documents", { form }).catch(failed));
+  say("");
   poll();
 }
 
@@ -43,7 +36,7 @@ async function poll() {
   clearTimeout(polling);
   const answer = await call("/v1/documents").catch(() => null);
   for (const one of answer?.documents ?? []) show(one);
-  if (answer) for (const [id, row] of rows) if (!answer.documents.some((one) => one.id === id)) forget(id, row.element);
+  if (answer) for (const [id, row] of rows) if (!row.local && !answer.documents.some((one) => one.id === id)) forget(id, row.element);
   const open = [...rows.values()].some(({ state }) => state === "queued" || state === "translating");
   if (open && !view.hidden) polling = setTimeout(poll, POLL);
 }
@@ -62,7 +55,7 @@ async function fetchResult(document) {
 }
 
 async function remove(document, element) {
-  await persistently(() => call(`/v1/documents/${document.id}`, { method: "DELETE" }));
+  if (!document.local) await persistently(() => call(`/v1/documents/${document.id}`, { method: "DELETE" }));
   forget(document.id, element);
 }
 
@@ -106,7 +99,7 @@ function show(document) {
     document.state === "done" && document.flagged > 0 && reviewOf(document)), buttons);
   if (old) old.element.replaceWith(element);
   else list.prepend(element);
-  rows.set(document.id, { element, state: document.state, seen });
+  rows.set(document.id, { element, state: document.state, local: document.local, seen });
 }
 
 function write() {

@@ -62,6 +62,9 @@ export function placeChoice(card) {
   card.prepend(from.closest(".choice"));
 }
 
+// Whether the source language, detected, decides the target.
+export const decided = () => choice.source === AUTO && served.every((one) => one.targets.length === 1);
+
 // Swap the languages; false if there is no such pair.
 export function swapped() {
   const source = choice.source === AUTO ? likelySource() : choice.source;
