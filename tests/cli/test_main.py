@@ -18,6 +18,7 @@ from dragoman.errors import ConfigError, DataError, DistributedError, Divergence
 
 COMMAND = [sys.executable, "-m", "dragoman"]
 VERBS = [[], ["data"], ["model"], ["demo"], ["init"], ["data", "check"], ["train"], ["translate"], ["evaluate"]]
+VERBS += [["compare"], ["serve"], ["keys"], ["keys", "create"]]
 
 
 def raising(error: BaseException) -> Any:

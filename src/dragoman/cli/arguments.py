@@ -18,7 +18,8 @@ from dragoman.errors import ConfigError
 VERBS = {
     "Begin": ("demo", "doctor", "init", "import", "config"),
     "Train": ("data", "train", "distill", "improve"),
-    "Use a model": ("translate", "documents", "serve", "memory", "evaluate", "compare", "look", "export", "model"),
+    "Use a model": ("translate", "documents", "memory", "evaluate", "compare", "look", "export", "model"),
+    "Serve": ("serve", "keys"),
 }
 
 
@@ -44,8 +45,10 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Check, clean, split and mix parallel text.", no_args_is_help=True)
 model_app = typer.Typer(help="List, verify, pack and install models; add something to one.", no_args_is_help=True)
+keys_app = typer.Typer(help="Create, list and revoke the keys of the service.", no_args_is_help=True)
 memory_app = typer.Typer(help="Keep confirmed translations and use them again.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+app.add_typer(keys_app, name="keys")
 app.add_typer(memory_app, name="memory")
 app.add_typer(model_app, name="model")
 

@@ -17,6 +17,7 @@ from dragoman.cli import (  # noqa: F401 - they register themselves
     import_verb,
     improve_verb,
     installed_verbs,
+    keys_verbs,
     memory_verbs,
     model_verbs,
     serve_verb,

@@ -44,7 +44,7 @@ def run_serve(
 
 
 def _run(service: Service, address: Address, style: Style, otlp: str | None) -> None:
-    served = service.models
+    served, service.open_to_all = service.models, address.without_keys
     tracing = trace_to(otlp) if otlp else None
     names = ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in served.models.values())
 

@@ -22,7 +22,7 @@ def serve(
         list[str] | None, typer.Option(metavar="NAME", help="A host name by which the service may be asked.")
     ] = None,
     no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="Allow --host of a network although there are no keys.")
+        bool, typer.Option("--no-auth", help="Need no key: everyone who reaches it may use it.")
     ] = False,
     threads: Threads = None,
     workers: Annotated[

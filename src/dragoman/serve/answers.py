@@ -20,11 +20,12 @@ def dialect_of(path: str) -> str:
 
 
 def error_response(path: str, problem: Problem, request_id: str = "") -> JSONResponse:
-    """The answer for a problem."""
+    """The answer for a problem. In the dialects a key that is not accepted is 403, as their clients know it."""
+    status = 403 if problem.status == 401 else problem.status
     if dialect_of(path) == "libretranslate":
-        return JSONResponse({"error": problem.detail}, problem.status, problem.headers)
+        return JSONResponse({"error": problem.detail}, status, problem.headers)
     if dialect_of(path) == "deepl":
-        status = QUOTA if problem.kind == "glossary-limit" else problem.status
+        status = QUOTA if problem.kind == "glossary-limit" else status
         return JSONResponse({"message": problem.detail}, status, problem.headers)
     instance = f"urn:dragoman:request:{request_id}" if request_id else ""
     return JSONResponse(problem.body(instance), problem.status, problem.headers, MEDIA_TYPE)

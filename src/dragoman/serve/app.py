@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -25,13 +25,26 @@ from dragoman.serve import (
     native,
     page,
 )
+from dragoman.serve.access import PROBLEMS, authorise
 from dragoman.serve.answers import error_response
 from dragoman.serve.guard import Guard
-from dragoman.serve.problems import Problem, malformed, problem_of
+from dragoman.serve.http import problem_for
+from dragoman.serve.problems import Problem, malformed
 from dragoman.serve.reference import reference_page
 from dragoman.serve.service import Service
 
 LOCAL_NAMES = frozenset(("localhost",))
+# Where there are keys, requests to these need one. `deepl` comes last of its own, because it answers every path.
+WITH_KEYS = (
+    native,
+    assist_api,
+    cards,
+    memory_api,
+    glossary_api,
+    libretranslate,
+    deepl_glossaries,
+    deepl,
+)
 
 
 def make_app(
@@ -51,14 +64,8 @@ def make_app(
         telemetry={"auto_configure": False, "logs": False, "tracing": False, "metrics": False},  # see serve.tracing
     )
     app.state.service = service
-    app.include_router(native.router)
-    app.include_router(assist_api.router)
-    app.include_router(cards.router)
-    app.include_router(memory_api.router)
-    app.include_router(glossary_api.router)
-    app.include_router(libretranslate.router)
-    app.include_router(deepl_glossaries.router)
-    app.include_router(deepl.router)
+    for one in WITH_KEYS:
+        app.include_router(one.router, dependencies=[Depends(authorise)], responses=PROBLEMS)
     app.include_router(page.router)
     _add_errors(app)
     _add_operations(app, service)
@@ -104,7 +111,7 @@ def _problem(request: Request, error: Exception) -> Problem:
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return malformed(f"{str(first['loc'][-1])[:60]}: {plain_cause(first['msg'])}; see /docs")
-    return problem_of(error)
+    return problem_for(request, error)
 
 
 def _add_operations(app: FastAPI, service: Service) -> None:

@@ -4,6 +4,7 @@ from functools import partial
 
 from fastapi import APIRouter, Request
 
+from dragoman.serve.access import charge
 from dragoman.serve.alternatives import NextWord, next_words
 from dragoman.serve.assist_schema import (
     Alternative,
@@ -41,6 +42,7 @@ async def alternatives(request: Request) -> AlternativesAnswer:
     service = service_of(request)
     check_size(TextRequest([given.text, given.prefix]), service.limits)
     asked = TextRequest([given.text], _language(given.source), given.target, given.model)
+    asked = await charge(request, asked)
 
     def work(prepare: Prepare) -> AlternativesAnswer:
         (chosen,) = choose(asked, service.models)
@@ -69,7 +71,7 @@ async def score_translations(request: Request) -> ScoreAnswer:
             raise malformed(f"translation {number}: contains an unpaired surrogate (invalid Unicode); fix the encoding")
     service = service_of(request)
     asked = TextRequest(texts, _language(given.source), given.target, given.model)
-    check_size(asked, service.limits)
+    asked = await charge(request, asked)
     check_size(TextRequest(translations), service.limits)
     work = partial(score, asked, translations, service.models)
     found = await service.ask(work, sender_of(request), departure_of(request))

@@ -10,13 +10,13 @@ from typing import Any, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.deepl_glossaries import stored_dictionaries
-from dragoman.serve.http import departure_of, sender_of, service_of
+from dragoman.serve.http import departure_of, key_of, sender_of, service_of
 from dragoman.serve.languages import language_name
 from dragoman.serve.models import Models
 from dragoman.serve.problems import Problem, malformed
-from dragoman.serve.service import check_size
 from dragoman.serve.text import Format, TextAnswer, TextRequest
 
 # Without an account nothing is limited: what its clients show as the limit of a month.
@@ -33,7 +33,7 @@ async def translate(request: Request) -> dict[str, Any]:
     service = service_of(request)
     given = await fields(request, service.limits.body_bytes)
     asked = replace(_asked(given), dictionaries=await stored_dictionaries(request, given))
-    check_size(asked, service.limits)
+    asked = await charge(request, asked)
     answers = await service.translate(asked, sender_of(request), departure_of(request))
     service.translated_characters += sum(map(len, asked.texts))
     return {"translations": [_written(text, one) for text, one in zip(asked.texts, answers, strict=True)]}
@@ -41,8 +41,13 @@ async def translate(request: Request) -> dict[str, Any]:
 
 @router.get("/usage")
 async def usage(request: Request) -> dict[str, int]:
-    """Characters translated since the service was started."""
-    return {"character_count": service_of(request).translated_characters, "character_limit": NO_LIMIT}
+    """Characters of the key, today if it has a limit per day; without keys those since the service was started."""
+    service, key = service_of(request), key_of(request)
+    if key is None:
+        return {"character_count": service.translated_characters, "character_limit": NO_LIMIT}
+    limit = key.characters_per_day
+    count = await service.run(lambda: service.keys.used(key.id) if limit is None else service.keys.used_today(key.id))
+    return {"character_count": count, "character_limit": NO_LIMIT if limit is None else limit}
 
 
 @router.get("/languages")

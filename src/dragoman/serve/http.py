@@ -6,7 +6,11 @@ from functools import partial
 
 from starlette.requests import Request
 
+from dragoman.errors import DragomanError
+from dragoman.serve.keys import RECHECK, BadKey, Key
+from dragoman.serve.problems import Problem, problem_of
 from dragoman.serve.service import Service
+from dragoman.serve.ticket import Cancelled
 
 
 def service_of(request: Request) -> Service:
@@ -15,19 +19,55 @@ def service_of(request: Request) -> Service:
     return found
 
 
+def key_of(request: Request) -> Key | None:
+    """The key of a request; None where none is needed."""
+    found: Key | None = getattr(request.state, "key", None)
+    return found
+
+
 def sender_of(request: Request) -> str:
-    """By what the turns of requests are taken: the address of the client."""
-    return request.client.host if request.client else ""
+    """Whose a request is, and what it leaves behind: the id of its key, or the address of the client."""
+    key = key_of(request)
+    return key.id if key else request.client.host if request.client else ""
 
 
 def departure_of(request: Request) -> Callable[[], "asyncio.Future[None]"]:
-    """A future that is done when the client leaves; the body has been read before."""
+    """A future that is done when the client leaves or its key is revoked; the body has been read before."""
     return partial(_departure, request)
 
 
 def _departure(request: Request) -> "asyncio.Future[None]":
-    async def wait() -> None:
+    async def leave() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
+    async def wait() -> None:
+        leaving = asyncio.ensure_future(leave())
+        try:
+            while not (await asyncio.wait([leaving], timeout=RECHECK if key_of(request) else None))[0]:
+                if await _is_revoked(request):
+                    request.state.revoked = True
+                    return
+        finally:
+            leaving.cancel()
+
     return asyncio.ensure_future(wait())
+
+
+async def _is_revoked(request: Request) -> bool:
+    """Whether the key that was accepted is not any more. While the database does not answer, it stays accepted."""
+    service = service_of(request)
+    try:
+        await service.run(lambda: service.keys.check(request.state.key_text))
+    except BadKey:
+        return True
+    except DragomanError:
+        return False
+    return False
+
+
+def problem_for(request: Request, error: Exception) -> Problem:
+    """The problem that an error is for this request: one whose key was revoked learns so."""
+    if isinstance(error, Cancelled) and getattr(request.state, "revoked", False):
+        return Problem(401, "unauthorised", "A key is needed", "the key was revoked")
+    return problem_of(error)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from fastapi import APIRouter, Request
 
+from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.detect import detect
 from dragoman.serve.http import departure_of, sender_of, service_of
@@ -38,8 +39,7 @@ async def translate(request: Request) -> dict[str, Any]:
     """Translate `q`, a string or a list, from `source` or `auto` into `target`."""
     service = service_of(request)
     asked = _asked(await fields(request, service.limits.body_bytes), service.models)
-    check_size(asked.request, service.limits)
-    answers = await service.translate(asked.request, sender_of(request), departure_of(request))
+    answers = await service.translate(await charge(request, asked.request), sender_of(request), departure_of(request))
     columns: dict[str, Sequence[Any]] = {"translatedText": [one.text for one in answers]}
     if asked.request.source is None:
         columns["detectedLanguage"] = [_detected(one) for one in answers]
@@ -83,11 +83,12 @@ async def settings(request: Request) -> dict[str, Any]:
     """What its page asks for when it starts."""
     service = service_of(request)
     first = service.models.pairs[0]
+    required = not service.open_to_all and await service.run(service.keys.are_required)
     return {
         "charLimit": service.limits.characters,
         "frontendTimeout": 500,
-        "apiKeys": False,
-        "keyRequired": False,
+        "apiKeys": required,
+        "keyRequired": required,
         "suggestions": False,
         "filesTranslation": False,
         "supportedFilesFormat": [],

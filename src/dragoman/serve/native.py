@@ -9,12 +9,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from starlette.responses import Response
 
+from dragoman.serve.access import charge
 from dragoman.serve.body import json_object, validated
 from dragoman.serve.described import PROBLEMS, takes
 from dragoman.serve.detect import detect
-from dragoman.serve.http import departure_of, sender_of, service_of
+from dragoman.serve.http import departure_of, problem_for, sender_of, service_of
 from dragoman.serve.languages import language_name
-from dragoman.serve.problems import malformed, problem_of
+from dragoman.serve.problems import malformed
 from dragoman.serve.schema import (
     DetectAnswer,
     DetectBody,
@@ -48,9 +49,9 @@ async def translate(request: Request) -> Response | TranslateAnswer:
     """Translate a text or several; with `Accept: text/event-stream` as `/v1/translate/stream`."""
     asked = await _asked(request)
     if EVENTS in request.headers.get("accept", ""):
-        return _events(request, asked)
+        return await _events(request, asked)
     service = service_of(request)
-    check_size(asked, service.limits)
+    asked = await charge(request, asked)
     answers = await service.translate(asked, sender_of(request), departure_of(request))
     return TranslateAnswer(translations=[_translated(one) for one in answers])
 
@@ -61,7 +62,7 @@ async def translate_stream(request: Request) -> Response:
 
     An error after the first sentence is an event `problem`.
     """
-    return _events(request, await _asked(request))
+    return await _events(request, await _asked(request))
 
 
 @router.post("/detect", openapi_extra=takes(DetectBody))
@@ -148,20 +149,20 @@ def _warned(flags: tuple[Flag, ...]) -> list[Warned]:
     return [Warned(kind=flag.kind, text=flag.text) for flag in flags]
 
 
-def _events(request: Request, asked: TextRequest) -> Response:
+async def _events(request: Request, asked: TextRequest) -> Response:
     """The answer as events. What can be refused is refused before it begins."""
     service = service_of(request)
     if len(asked.texts) != 1 or asked.format != "text" or asked.alternatives or asked.alignment:
         raise malformed("a stream is of one plain text, without alternatives and alignment")
-    check_size(asked, service.limits)
+    asked = await charge(request, asked)
     for chosen in choose(asked, service.models):
         if chosen:
             asked.glossary_for(chosen.pair)
     sentences = service.stream(asked, sender_of(request), departure_of(request))
-    return StreamingResponse(_written(sentences), media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(_written(request, sentences), media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
-async def _written(sentences: AsyncIterator[StreamedSentence]) -> AsyncIterator[str]:
+async def _written(request: Request, sentences: AsyncIterator[StreamedSentence]) -> AsyncIterator[str]:
     whole, index = "", 0
     try:
         async for one in sentences:
@@ -177,7 +178,7 @@ async def _written(sentences: AsyncIterator[StreamedSentence]) -> AsyncIterator[
                 end = StreamEnd(text=whole, source=source, target=target, model=one.model, detected=one.detected)
                 yield _event("done", end.model_dump())
     except Exception as error:  # the status has been sent
-        yield _event("problem", problem_of(error).body())
+        yield _event("problem", problem_for(request, error).body())
 
 
 def _event(name: str, data: dict[str, Any]) -> str:

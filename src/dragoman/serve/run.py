@@ -45,11 +45,12 @@ class _Server(uvicorn.Server):
 def serve(service: Service, address: Address, on_ready: Callable[[str], None] = lambda url: None) -> None:
     """Serve until SIGTERM or Ctrl-C; `on_ready` receives the URL once the port is open.
 
-    Raises ConfigError if it cannot listen, or may not: beyond this machine only `without_keys`. Raises ModelError if
-    the first model translates nothing.
+    Raises ConfigError if it cannot listen, or may not: beyond this machine only with keys or `without_keys`.
+    Raises ModelError if the first model translates nothing.
     """
     failures = list[DragomanError]()
-    with listen(address) as listening:
+    has_keys = service.keys.are_required()
+    with listen(address, has_keys) as listening:
 
         def fail(error: DragomanError) -> None:
             failures.append(error)
@@ -73,16 +74,16 @@ def serve(service: Service, address: Address, on_ready: Callable[[str], None] = 
         raise failures[0]
 
 
-def listen(address: Address) -> socket.socket:
-    """An open port. Raises ConfigError."""
+def listen(address: Address, has_keys: bool = False) -> socket.socket:
+    """An open port. Raises ConfigError, also for one that everyone in the network could use."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise ConfigError(f"--host {address.host}: not an address of this machine; try 127.0.0.1") from None
-    if not address.without_keys and not ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
+    if not (address.without_keys or has_keys) and not ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback:
         raise ConfigError(
-            f"--host {address.host}: everyone in the network could use the service, which has no keys yet; "
-            "--no-auth allows it, or leave --host out"
+            f"--host {address.host}: everyone in the network could use the service, which has no keys; "
+            "create one with `dragoman keys create NAME`, allow it with --no-auth, or leave --host out"
         )
     opened = socket.socket(family, kind, protocol)
     try:

@@ -22,10 +22,12 @@ from dragoman.errors import DragomanError
 from dragoman.serve.batcher import Batcher
 from dragoman.serve.engine import for_request
 from dragoman.serve.glossaries import Glossaries
+from dragoman.serve.keys import KeyStore
 from dragoman.serve.loading import golden_source
 from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.models import Models
+from dragoman.serve.rates import Rates
 from dragoman.serve.record import OnRequest, current_record
 from dragoman.serve.state import State
 from dragoman.serve.stream import StreamedSentence, stream
@@ -80,6 +82,9 @@ class Service:
         if processes := models.loader.workers:
             workers, processes.on_lost = processes.count, self.metrics.workers_lost.inc
         models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
+        self.keys, self.rates = KeyStore(self.state.database), Rates()
+        self.open_to_all = False
+        """Whether a request needs no key although there are keys."""
         self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
         self._watching, self._closed = (
@@ -137,6 +142,7 @@ class Service:
         self.models.loader.close()
         if self.memories:
             self.memories.close()
+        self.keys.close()
         self.state.close()
 
     def _golden(self) -> None:

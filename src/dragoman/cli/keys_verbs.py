@@ -1,0 +1,53 @@
+"""`dragoman keys …`: the arguments and help of the verbs about keys of the service. Heavy imports happen inside."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.arguments import DATABASE_HELP, STATE_HELP, Json, keys_app
+
+State = Annotated[Path | None, typer.Option(help=STATE_HELP)]
+Database = Annotated[str | None, typer.Option(metavar="URL", help=DATABASE_HELP)]
+
+
+@keys_app.command("create")
+def keys_create(
+    name: Annotated[str, typer.Argument(help="Who or what the key is for.")],
+    per_minute: Annotated[int | None, typer.Option(min=1, help="Requests per minute; no limit unless given.")] = None,
+    per_day: Annotated[
+        int | None, typer.Option(min=1, help="Characters to translate per day (UTC); no limit unless given.")
+    ] = None,
+    models: Annotated[
+        list[Path] | None, typer.Option("--model", "-m", help="A model that it may use; all unless given.")
+    ] = None,
+    days: Annotated[float | None, typer.Option(min=0, help="Days until it expires; never unless given.")] = None,
+    state: State = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Create a key and print it, once.
+
+    As soon as there is a key, requests need one, unless the service was started with --no-auth.
+    """
+    from dragoman.cli.keys import run_create
+
+    run_create(name, per_minute, per_day, models or [], days, state, database, as_json)
+
+
+@keys_app.command("list")
+def keys_list(state: State = None, database: Database = None, as_json: Json = False) -> None:
+    """Print the keys: names, limits and use, never the keys themselves."""
+    from dragoman.cli.keys import run_list
+
+    run_list(state, database, as_json)
+
+
+@keys_app.command("revoke")
+def keys_revoke(
+    name: Annotated[str, typer.Argument(help="Name or id of the key.")], state: State = None, database: Database = None
+) -> None:
+    """Revoke a key: within seconds no service accepts it."""
+    from dragoman.cli.keys import run_revoke
+
+    run_revoke(name, state, database)

@@ -1,0 +1,122 @@
+"""Who sends a request, and what the key allows: a dependency of every router, and what a text costs.
+
+A key is required as soon as there is one in the store, unless the service was started with `--no-auth`. It comes as
+`Authorization: Bearer KEY`, `Authorization: DeepL-Auth-Key KEY`, or LibreTranslate's `api_key`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+
+from dragoman.errors import DragomanError
+from dragoman.serve.body import fields
+from dragoman.serve.http import key_of, service_of
+from dragoman.serve.keys import BadKey, Key
+from dragoman.serve.models import Models
+from dragoman.serve.problems import Problem
+from dragoman.serve.record import current_record
+from dragoman.serve.service import Service, check_size
+from dragoman.serve.text import TextRequest
+
+SCHEMES = ("bearer", "deepl-auth-key")
+# Of LibreTranslate, what its clients ask before they know whether a key is needed.
+OPEN = ("/languages", "/health", "/frontend/settings")
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    401: {"description": "No key, or one that is not accepted"},
+    403: {"description": "The key may not do this"},
+    429: {"description": "The key has used what it may; `Retry-After` has the seconds"},
+}
+
+
+async def authorise(request: Request) -> None:
+    """Find the key of a request, and take one of its requests. Raises Problem."""
+    service = service_of(request)
+    request.state.key = None
+    if service.open_to_all or request.url.path in OPEN or not await service.run(service.keys.are_required):
+        return
+    text = _given(request) or await _field(request, service)
+    if not text:
+        raise _unauthorised("the service needs a key: Authorization: Bearer KEY")
+    key = service.keys.known(text)
+    if key is None:
+        try:
+            key = await service.run(lambda: service.keys.check(text))
+        except BadKey as error:
+            raise _unauthorised(str(error)) from None
+    request.state.key, request.state.key_text = key, text
+    if record := current_record():
+        record.key = key.id
+    if key.per_minute and (seconds := service.rates.take(key.id, key.per_minute)):
+        raise _limited(f"the key has {key.per_minute:,} requests per minute; wait {seconds:.0f} s", seconds)
+
+
+async def charge(request: Request, asked: TextRequest) -> TextRequest:
+    """Count the texts of a request for its key; returns it with a model that the key may use.
+
+    Raises TooLarge beyond the limits of the service, Problem beyond those of the key.
+    """
+    service, key = service_of(request), key_of(request)
+    check_size(asked, service.limits)
+    if key is None:
+        return asked
+    characters = sum(map(len, asked.texts))
+    if key.characters_per_day is not None:
+        used = await service.run(lambda: service.keys.used_today(key.id))
+        if used + characters > key.characters_per_day:
+            left = 86_400 - time.time() % 86_400
+            raise _limited(
+                f"the key has {key.characters_per_day:,} characters per day and {used:,} are used; "
+                "send less, or wait until 00:00 UTC",
+                left,
+            )
+    asked = replace(asked, model=model_of(key, service.models, asked))
+    service.keys.use(key.id, characters)
+    return asked
+
+
+def model_of(key: Key | None, models: Models, asked: TextRequest) -> str | None:
+    """The model of a request: the one it names, or the first that its key allows. Raises Problem."""
+    if key is None or not key.models:
+        return asked.model
+    if asked.model is not None and asked.model not in key.models:
+        raise _forbidden(f"the key may not use {asked.model!r:.60}; it may use: {', '.join(key.models)}")
+    names: Sequence[str] = key.models if asked.model is None else (asked.model,)
+    for name in names:
+        try:
+            models.sources_to(asked.target, name)
+            if asked.source:
+                models.choose(asked.source, asked.target, name)
+        except DragomanError:
+            continue
+        return name
+    if asked.model is not None:
+        return asked.model  # whose own error says what it has
+    raise _forbidden(f"no model of the key has these languages; it may use: {', '.join(key.models)}")
+
+
+def _given(request: Request) -> str:
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() in SCHEMES else ""
+
+
+async def _field(request: Request, service: Service) -> str:
+    """LibreTranslate's key, in the query or the body."""
+    if request.url.path.startswith(("/v1/", "/v2/", "/v3/")):
+        return ""
+    found = (await fields(request, service.limits.body_bytes)).get("api_key", "")
+    return found if isinstance(found, str) else ""
+
+
+def _unauthorised(detail: str) -> Problem:
+    return Problem(401, "unauthorised", "A key is needed", detail)
+
+
+def _forbidden(detail: str) -> Problem:
+    return Problem(403, "forbidden", "The key does not allow it", detail)
+
+
+def _limited(detail: str, seconds: float) -> Problem:
+    return Problem(429, "limit", "The key has used what it may", detail, max(1, round(seconds)))
