@@ -1,7 +1,6 @@
 """The dialect of LibreTranslate: the same paths, fields and errors, for programs that speak it already.
 
-After its public interface (github.com/LibreTranslate/LibreTranslate). What it has and this service has not: suggestions
-are refused with its 403.
+After its public interface (github.com/LibreTranslate/LibreTranslate). A suggestion is a correction of `/v1/feedback`.
 """
 
 from collections.abc import Sequence
@@ -13,10 +12,12 @@ from fastapi import APIRouter, Request
 from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.detect import detect
+from dragoman.serve.feedback import keep
+from dragoman.serve.feedback_schema import FeedbackBody
 from dragoman.serve.http import departure_of, sender_of, service_of
 from dragoman.serve.languages import language_name
 from dragoman.serve.models import Models
-from dragoman.serve.problems import Problem, malformed
+from dragoman.serve.problems import malformed
 from dragoman.serve.service import check_size
 from dragoman.serve.text import Format, TextAnswer, TextRequest
 
@@ -67,9 +68,12 @@ async def languages(request: Request) -> list[dict[str, Any]]:
 
 
 @router.post("/suggest")
-async def suggest() -> None:
-    """Refused: suggestions are not kept."""
-    raise Problem(403, "suggestions", "Suggestions are off", "Suggestions are disabled on this server.")
+async def suggest(request: Request) -> dict[str, bool]:
+    """Keep `s` as the right translation of `q` from `source` into `target`."""
+    given = await fields(request, service_of(request).limits.body_bytes)
+    names = {"text": "q", "correction": "s", "source": "source", "target": "target"}
+    await keep(request, FeedbackBody(**{ours: _text(given, theirs) for ours, theirs in names.items()}))
+    return {"success": True}
 
 
 @router.get("/health")
@@ -89,7 +93,7 @@ async def settings(request: Request) -> dict[str, Any]:
         "frontendTimeout": 500,
         "apiKeys": required,
         "keyRequired": required,
-        "suggestions": False,
+        "suggestions": True,
         "filesTranslation": False,
         "supportedFilesFormat": [],
         "language": {

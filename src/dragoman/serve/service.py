@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from dragoman.errors import DragomanError
 from dragoman.serve.batcher import Batcher
+from dragoman.serve.corrections import CorrectionStore
 from dragoman.serve.engine import for_request
 from dragoman.serve.glossaries import Glossaries
 from dragoman.serve.keys import KeyStore
@@ -77,6 +78,7 @@ class Service:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
         self.memories, self.state = memories, state or State()
         self.glossaries = Glossaries(self.state.database)
+        self.corrections = CorrectionStore(self.state)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
         if processes := models.loader.workers:
@@ -143,6 +145,7 @@ class Service:
         if self.memories:
             self.memories.close()
         self.keys.close()
+        self.corrections.close()
         self.state.close()
 
     def _golden(self) -> None:
