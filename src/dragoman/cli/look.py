@@ -57,6 +57,7 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     network = bundle.load_model()  # without torch its error names what to install
     from dragoman.inspection.checkpoints import check_run
     from dragoman.inspection.inspect import inspect_bundle
+    from dragoman.inspection.summary import summary
 
     if request.run:
         check_run(request.run, bundle.tokenizer)
@@ -74,7 +75,7 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
     if request.as_json:
-        print_json(_record(inspection))
+        print_json(summary(inspection, IN_JSON))
     else:
         _print(inspection)
     if request.html:
@@ -121,26 +122,6 @@ def _write_page(request: Request, inspection: "BundleInspection") -> None:
             say(f"dragoman: step {view.step:,} is left out: {view.problem}")
     inspection.to_html(request.html, layers=request.layers, checkpoints=views)
     say(f"{request.html}: {request.html.stat().st_size / 1e6:.1f} MB, a page to open in a browser")
-
-
-def _record(inspection: "Inspection") -> dict[str, Any]:
-    hypotheses = inspection.tree.hypotheses if inspection.tree else ()
-    texts = inspection.texts(hypotheses)
-    return {
-        "schema": "dragoman.look/1",
-        "source": inspection.source,
-        "translation": inspection.text,
-        "log_prob": float(inspection.log_probs.sum()),
-        "pieces": inspection.pieces,
-        "steps": [
-            {"piece": each.piece, "probability": each.probability, "instead": each.alternatives}
-            for each in inspection.predictions(IN_JSON)
-        ],
-        "hypotheses": [
-            {"text": text, "score": hypothesis.score, "log_prob": hypothesis.log_prob}
-            for text, hypothesis in zip(texts, hypotheses, strict=True)
-        ],
-    }
 
 
 def _print(inspection: "Inspection") -> None:

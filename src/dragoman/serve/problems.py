@@ -6,6 +6,7 @@ UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
 a body or a text that is too large     413   and a glossary more than a sender may keep; 456 for clients of DeepL
 QueueFull, WorkerLost, DatabaseGone    503   with Retry-After
+CannotLook                             501
 Expired                                504
 ResourceError, MemoryError             507
 ModelError, anything unexpected        500   the log has the request's id
@@ -17,6 +18,7 @@ from typing import Any
 from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.database import DatabaseGone
 from dragoman.serve.glossaries import GlossaryLimit, UnknownGlossary
+from dragoman.serve.looking import CannotLook
 from dragoman.serve.models import UnknownLanguage, UnknownModel
 from dragoman.serve.service import TooLarge
 from dragoman.serve.ticket import Cancelled, Expired, QueueFull, WorkerLost
@@ -61,6 +63,7 @@ def problem_of(error: Exception) -> Problem:
     for kinds, status, kind, title in (
         (UnknownModel, 404, "unknown-model", "The model is not served"),
         (UnknownGlossary, 404, "unknown-glossary", "There is no such glossary"),
+        (CannotLook, 501, "cannot-look", "The model cannot be looked into"),
         (GlossaryLimit, 413, "glossary-limit", "No more glossaries can be kept"),
         (TooLarge, 413, "too-large", "The request is too large"),
         (Expired, 504, "expired", "The request took too long"),

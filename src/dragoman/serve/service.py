@@ -25,6 +25,7 @@ from dragoman.serve.engine import for_request
 from dragoman.serve.glossaries import Glossaries
 from dragoman.serve.keys import KeyStore
 from dragoman.serve.loading import golden_source
+from dragoman.serve.looking import Looking
 from dragoman.serve.memories import Memories
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.models import Models
@@ -77,7 +78,7 @@ class Service:
     ) -> None:
         self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
         self.memories, self.state = memories, state or State()
-        self.glossaries = Glossaries(self.state.database)
+        self.glossaries, self.looking = Glossaries(self.state.database), Looking()
         self.corrections = CorrectionStore(self.state)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
