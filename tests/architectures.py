@@ -18,6 +18,7 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "pre": {"norm_order": "pre"},
     "today": TODAY,
     "marian": MARIAN,
+    "learned": {"positions": "learned", "max_positions": 7},
 }
 RNN = {"architecture": "rnn"}
 OTHERS: dict[str, dict[str, Any]] = {

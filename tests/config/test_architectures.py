@@ -84,3 +84,24 @@ def test_recomputation_is_refused_for_other_architectures() -> None:
 def test_the_keys_that_differ_from_the_defaults_are_those_of_the_architecture() -> None:
     keys = {key for key in changed_keys(run({"architecture": "rnn", "cell": "gru"})) if key.startswith("model.")}
     assert keys == {"model.architecture", "model.cell"}
+
+
+TABLE_3 = {
+    "A": {"heads": 1, "d_k": 512, "d_v": 512},
+    "B": {"d_k": 16, "d_v": 64},
+    "C": {"layers": 2},
+    "C too": {"d_model": 256, "d_k": 32, "d_v": 32},
+    "D": {"dropout": 0.0},
+    "E": {"positions": "learned"},
+}
+
+
+@pytest.mark.parametrize("row", TABLE_3)
+def test_every_row_of_table_3_is_a_configuration(row: str) -> None:
+    model = run({"preset": "paper-base", **TABLE_3[row]}).model
+    assert all(getattr(model, key) == value for key, value in TABLE_3[row].items())
+
+
+def test_the_number_of_positions_needs_learned_ones() -> None:
+    with pytest.raises(ConfigError, match=r"model\.max_positions: only learned positions have it"):
+        run({"max_positions": 9})

@@ -37,6 +37,7 @@ SHAPES = PRESETS | {
     "tied on the target side": {**PRESETS["small"], "tie": "target"},
     "untied": {**PRESETS["paper-base"], "tie": "none"},
     "marian": {**PRESETS["paper-base"], "feed_forward": "silu", "output_bias": True, "position_base": 13572.1},
+    "learned positions": {**PRESETS["paper-base"], "positions": "learned", "max_positions": 7},
     "m2m": {**PRESETS["paper-base"], "norm_order": "pre", "position_base": 13572.1, "first_position": 2},
 }
 

@@ -47,13 +47,16 @@ class ModelConfig(Section):
     """`post`: LayerNorm(x + Sublayer(x)), the paper. `pre`: x + Sublayer(LayerNorm(x)), Xiong et al. 2020."""
     norm: Literal["layer", "rms"] = "layer"
     """`layer`: LayerNorm, the paper. `rms`: RMSNorm, Zhang and Sennrich 2019."""
-    positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
-    """`sinusoidal`: added to the embeddings, section 3.5. `rotary`: RoPE in self-attention, Su et al. 2021."""
+    positions: Literal["sinusoidal", "rotary", "learned"] = "sinusoidal"
+    """`sinusoidal`: added to the embeddings, section 3.5. `rotary`: RoPE in self-attention, Su et al. 2021.
+    `learned`: a vector for each position, row (E) of table 3."""
     position_base: Annotated[float, Field(gt=1, allow_inf_nan=False)] = 10000.0
     """Base of the wavelengths of sinusoidal positions, section 3.5; Marian and M2M-100 have
     10000^((d/2) / (d/2 − 1)) with d = d_model."""
     first_position: Annotated[int, Field(ge=0, le=1000)] = 0
     """Number of a sentence's first sinusoidal position; M2M-100 counts from 2."""
+    max_positions: Positive = 1024
+    """How many positions have a learned vector of their own; those after them share the last one."""
     feed_forward: Literal["relu", "silu", "swiglu"] = "relu"
     """`relu`: Eq. (2). `silu`: Eq. (2) with SiLU (Swish) instead of max(0, x), Elfwing et al. 2018. `swiglu`: a gated
     network of three matrices, Shazeer 2020."""
@@ -85,12 +88,14 @@ class ModelConfig(Section):
         return _head_widths(filled.get("d_model"), filled.get("heads"), filled) | filled
 
     @model_validator(mode="after")
-    def _sinusoidal_keys(self) -> Self:
+    def _keys_of_positions(self) -> Self:
         for key in ("position_base", "first_position"):
             if self.positions != "sinusoidal" and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(
                     f'{key}: only sinusoidal positions have it; remove it, or set positions = "sinusoidal"'
                 )
+        if self.positions != "learned" and self.max_positions != type(self).model_fields["max_positions"].default:
+            raise ValueError('max_positions: only learned positions have it; remove it, or set positions = "learned"')
         return self
 
 

@@ -2,8 +2,8 @@
 
 CTranslate2's own converters refuse an encoder-decoder with rotary positions; its runtime supports it. The format: the
 projections of queries, keys and values of self-attention are one matrix, those of keys and values of encoder-decoder
-attention another; sinusoidal positions are a table; rotary positions pair (x_i, x_{i + d_k/2}), as in our model; linear
-layers may omit the bias.
+attention another; sinusoidal and learned positions are a table; rotary positions pair (x_i, x_{i + d_k/2}), as in our
+model; linear layers may omit the bias.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from dragoman.decode.attention import aligning_layer
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
 from dragoman.errors import ModelError
 from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.embedding import positional_encoding
+from dragoman.model.embedding import LearnedPositions, positional_encoding
 from dragoman.model.layers import DecoderLayer, EncoderLayer
 from dragoman.model.norm import EPSILON
 from dragoman.model.transformer import Transformer
@@ -67,6 +67,9 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
             known = positional_encoding(config.first_position, POSITIONS, config.d_model, config.position_base)
             for stack in (spec.encoder, spec.decoder):
                 stack.position_encodings.encodings = _array(known)
+        for stack, embedding in ((spec.encoder, model.source_embedding), (spec.decoder, model.target_embedding)):
+            if isinstance(embedding, LearnedPositions):
+                stack.position_encodings.encodings = _array(embedding.vectors(0, POSITIONS))
         for layer, encoder_layer in zip(spec.encoder.layer, cast("Iterable[EncoderLayer]", model.encoder), strict=True):
             _self_attention(layer.self_attention, encoder_layer.self_attention, encoder_layer.self_attention_norm.norm)
             _feed_forward(layer.ffn, encoder_layer.feed_forward, encoder_layer.feed_forward_norm.norm)

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.model.attention import MultiHeadAttention, attention_weights
-from dragoman.model.embedding import Embedding, positional_encoding
+from dragoman.model.embedding import Embedding, LearnedPositions, positional_encoding
 from dragoman.model.hooks import AttentionCall, watch_attention
 from dragoman.model.layers import AddNorm, FeedForward, GatedFeedForward
 from dragoman.model.transformer import Transformer
@@ -182,9 +182,13 @@ def _watch(module: nn.Module, add: Add) -> list[Handle]:
 def _watch_embedding(module: Embedding, add: Add) -> Handle:
     def keep(_: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
         ids, start = args[0], args[1] if len(args) > 1 else 0
-        positions = positional_encoding(module.first + start, ids.size(1), output.size(-1), module.base).to(output)
+        if isinstance(module, LearnedPositions):
+            positions, has_positions = module.vectors(start, ids.size(1)).detach().to(output), True
+        else:
+            known = positional_encoding(module.first + start, ids.size(1), output.size(-1), module.base)
+            positions, has_positions = known.to(output), module.sinusoidal
         scaled = F.embedding(ids, module.weight) * module.scale
-        add(EmbeddingRecord(ids, scaled, positions if module.sinusoidal else torch.zeros_like(positions), output))
+        add(EmbeddingRecord(ids, scaled, positions if has_positions else torch.zeros_like(positions), output))
 
     return module.register_forward_hook(keep)
 

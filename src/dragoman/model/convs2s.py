@@ -20,8 +20,9 @@ from torch import Tensor, nn
 
 from dragoman.config import ConvS2SConfig
 from dragoman.model.dropout import Dropout
+from dragoman.model.embedding import LearnedPositions
 from dragoman.model.network import EncoderDecoder
-from dragoman.model.normed import LearnedPositions, NormedLinear, ScaledGradient, windows
+from dragoman.model.normed import NormedLinear, ScaledGradient, windows
 from dragoman.model.scores import DotAttention
 
 ROOT_HALF = math.sqrt(0.5)
@@ -142,7 +143,7 @@ class ConvS2S(EncoderDecoder):
         super().__init__()
         assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config: ConvS2SConfig = config
-        sizes = (config.d_model, config.dropout, config.max_positions)
+        sizes = (config.d_model, config.dropout, config.max_positions, False)
         self.source_embedding = LearnedPositions(source_vocab, *sizes)
         self.target_embedding = LearnedPositions(target_vocab, *sizes)
         self.encoder = ConvEncoder(config)

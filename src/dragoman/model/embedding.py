@@ -58,3 +58,28 @@ class Embedding(nn.Module):
             known = _known_positions(1 << (end - 1).bit_length(), self.weight.size(1), self.base, ids.device)
             x = x + known[begin:end]
         return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))
+
+
+class LearnedPositions(Embedding):
+    """Token ids → dropout(E[token] · √d_model + P[pos]), row (E) of table 3; positions after the last share its vector.
+
+    Without `scaled` it is e_j = w_j + p_j of ConvS2S (Gehring et al. 2017, section 3.1), both from N(0, 0.1).
+    """
+
+    def __init__(self, vocab: int, d_model: int, dropout: float, positions: int, scaled: bool = True) -> None:
+        super().__init__(vocab, d_model, dropout, sinusoidal=False)
+        self.positions = nn.Parameter(torch.empty(positions, d_model))
+        nn.init.normal_(self.positions, std=d_model**-0.5 if scaled else 0.1)
+        if not scaled:
+            self.scale = 1.0
+            nn.init.normal_(self.weight, std=0.1)
+
+    def vectors(self, start: int, length: int) -> Float[Tensor, "T D"]:
+        """P of positions start … start + length − 1."""
+        places = torch.arange(start, start + length, device=self.positions.device)
+        return self.positions[places.clamp(max=self.positions.size(0) - 1)]
+
+    def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
+        """Embed `ids`, the first of which is at position `start` of its sentence."""
+        x = nn.functional.embedding(ids, self.weight) * self.scale + self.vectors(start, ids.size(1))
+        return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))

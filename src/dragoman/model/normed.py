@@ -1,15 +1,12 @@
-"""Linear maps with weight normalisation, and learned positions: what ConvS2S (Gehring et al. 2017) is made of."""
+"""Linear maps with weight normalisation, and the windows of a convolution: ConvS2S (Gehring et al. 2017) has both."""
 
 import math
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
-
-from dragoman.model.device import compute_dtype
-from dragoman.model.embedding import Embedding
 
 
 class NormedLinear(nn.Module):
@@ -32,22 +29,6 @@ class NormedLinear(nn.Module):
     def forward(self, x: Float[Tensor, "*any I"], w: Float[Tensor, "_ I"]) -> Float[Tensor, "*any _"]:
         """W x + b for the folded `w`."""
         return F.linear(x, w, self.bias)
-
-
-class LearnedPositions(Embedding):
-    """e_j = w_j + p_j, section 3.1 of Gehring et al. 2017; positions after the last one known share its vector."""
-
-    def __init__(self, vocab: int, d_model: int, dropout: float, positions: int) -> None:
-        super().__init__(vocab, d_model, dropout, sinusoidal=False)
-        self.positions = nn.Parameter(torch.empty(positions, d_model))
-        for table in (self.weight, self.positions):
-            nn.init.normal_(table, std=0.1)
-
-    def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
-        """Embed `ids`, the first of which is at position `start` of its sentence."""
-        places = torch.arange(start, start + ids.size(1), device=ids.device).clamp(max=self.positions.size(0) - 1)
-        x = F.embedding(ids, self.weight) + F.embedding(places, self.positions)
-        return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))
 
 
 class ScaledGradient(torch.autograd.Function):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dragoman.config import ModelConfig
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.cache import Lineage, Past, extend_lineage, step_mask
-from dragoman.model.embedding import Embedding
+from dragoman.model.embedding import Embedding, LearnedPositions
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
 from dragoman.model.network import EncoderDecoder
 from dragoman.model.norm import norm
@@ -58,9 +58,8 @@ class Transformer(EncoderDecoder):
         super().__init__()
         assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config: ModelConfig = config
-        positions = (config.positions == "sinusoidal", config.position_base, config.first_position)
-        self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, *positions)
-        self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, *positions)
+        self.source_embedding = _embedding(config, source_vocab)
+        self.target_embedding = _embedding(config, target_vocab)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # In Pre-LN the residual stream is not normalised yet after the last layer; in Post-LN it is.
@@ -114,3 +113,10 @@ class Transformer(EncoderDecoder):
     def cross_attentions(self) -> Sequence[MultiHeadAttention]:
         """The encoder-decoder attention of each decoder layer."""
         return [layer.cross_attention for layer in cast("Iterable[DecoderLayer]", self.decoder)]
+
+
+def _embedding(config: ModelConfig, vocab: int) -> Embedding:
+    if config.positions == "learned":
+        return LearnedPositions(vocab, config.d_model, config.dropout, config.max_positions)
+    positions = (config.positions == "sinusoidal", config.position_base, config.first_position)
+    return Embedding(vocab, config.d_model, config.dropout, *positions)
