@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from dragoman.bundle import write_bundle
+from dragoman.config import ModelConfig, RunConfig
+from dragoman.model.transformer import Transformer
 from dragoman.serve.models import Models
 from dragoman.serve.service import Service
+from dragoman.text.tokenizer import Tokenizer
 from headless import chromium, faults
 from live_server import live
 
@@ -253,6 +258,32 @@ def test_language_and_theme_are_switched_and_kept(opened):
     tab.wait_for_selector("html[lang=ko][data-ready]", state="attached")
     assert tab.locator("html").get_attribute("data-theme") == theme
     assert tab.locator("#language").inner_text() == "English"
+
+
+@pytest.mark.slow
+def test_look_inside_shows_a_model_with_weights(
+    browser: Any, artefacts: Path, toy_run: Callable[..., RunConfig], toy_tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    torch.manual_seed(5)
+    shape = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4}
+    config = toy_run().model_copy(update={"model": ModelConfig.model_validate(shape)})
+    model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
+    write_bundle(tmp_path / "toy", config=config, tokenizer=toy_tokenizer, model=model, card="", facts={})
+    with live(Service(Models([tmp_path / "toy"], threads=1))) as url, browser.new_context(locale="ko-KR") as context:
+        context.set_default_timeout(PATIENCE)
+        tab = context.new_page()
+        tab.goto(f"{url}/#look")
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        if "/v1/inspect" not in (tab.locator("html").get_attribute("data-features") or "").split():
+            pytest.skip("the service does not look inside")
+        tab.fill("#look-text", "red dog sees two cat")
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector(".attention td")
+        assert tab.locator("#look-layer option").count() == 2
+        tab.select_option("#look-layer", "1")
+        assert faults(tab) == []
+        assert fits(tab)
+        tab.screenshot(path=artefacts / "look-inside.png", full_page=True)
 
 
 @pytest.mark.slow

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 
 from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from dragoman.bundle import WEIGHTS
 from dragoman.serve.http import service_of
 
 LANGUAGES = ("en", "ko")
@@ -64,7 +66,10 @@ async def asset(request: Request, version: str, name: str) -> Response:
 
 def _features(request: Request) -> tuple[str, ...]:
     """The paths of the native dialect of which this service can use each: the page shows no more than that."""
-    without = () if service_of(request).memories else ("/v1/memory",)
+    service = service_of(request)
+    with_weights = any((one.folder / WEIGHTS).exists() for one in service.models.models.values())
+    lacking = {"/v1/memory": not service.memories, "/v1/inspect": not (with_weights and find_spec("torch"))}
+    without = tuple(path for path, lacks in lacking.items() if lacks)
     paths = (path for path in request.app.openapi()["paths"] if path.startswith("/v1/"))
     return tuple(sorted(path for path in paths if not path.startswith(without)))
 

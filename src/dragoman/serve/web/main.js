@@ -8,6 +8,7 @@ import { startEdit } from "./edit.js";
 import { startGlossary } from "./glossary.js";
 import { startHistory } from "./history.js";
 import { loadLanguages, placeChoice } from "./languages.js";
+import { startLook } from "./look.js";
 import { startMemory } from "./memory.js";
 import { startModels } from "./models.js";
 import { changed, copy, focusWords, startText, swap } from "./text.js";
@@ -94,6 +95,7 @@ function start() {
   if (has("/v1/feedback")) startEdit();
   startGlossary();
   startHistory();
+  startLook();
   startMemory();
   startModels();
   const language = store.get("language");

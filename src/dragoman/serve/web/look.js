@@ -1,0 +1,109 @@
+// What the model computed for a sentence: each piece with its probability, attention, and the hypotheses of the search.
+
+import { call } from "./api.js";
+import { byId, el, has, say, store, t } from "./dom.js";
+import { choice } from "./languages.js";
+import { current } from "./text.js";
+
+const view = byId("view-look");
+const result = el("div.looked", { "aria-live": "polite" });
+const field = el("input", { id: "look-text", maxlength: "500", required: true });
+let found = null;
+let layer = 0;
+
+const shown = (piece) => piece.replaceAll("\u2581", "\u00a0").trim() || piece;
+const percent = (value) => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
+
+// A cell as dark as its weight.
+function cell(weight) {
+  const made = el("td", { title: weight.toFixed(3) }, weight >= 0.1 ? weight.toFixed(2).slice(1) : "");
+  made.style.backgroundColor = `color-mix(in srgb, var(--lit) ${Math.round(100 * Math.min(1, weight))}%, transparent)`;
+  return made;
+}
+
+function attention() {
+  const { source, output } = found.pieces;
+  const weights = found.cross_attention[layer];
+  const head = el("tr", {}, el("td"), source.map((piece) => el("th", { scope: "col" }, shown(piece))));
+  const body = output.map((piece, row) => el("tr", {}, el("th", { scope: "row" }, shown(piece)), weights[row].map(cell)));
+  return el("table.attention", {}, el("thead", {}, head), el("tbody", {}, body));
+}
+
+function layers() {
+  const select = el("select", { id: "look-layer" }, found.cross_attention.map((_, n) => el("option", { value: String(n) }, String(n + 1))));
+  select.value = String(layer);
+  select.addEventListener("change", () => {
+    layer = Number(select.value);
+    result.querySelector(".attention").replaceWith(attention());
+  });
+  return el("p.row", {}, el("label", { for: "look-layer" }, t("layer")), select);
+}
+
+function steps() {
+  const rows = found.steps.map((step) =>
+    el("tr", {}, el("td", {}, el("b", {}, shown(step.piece))), el("td", {}, percent(step.probability)),
+      el("td.soft", {}, step.instead.slice(0, 4).map(([piece, value]) => `${shown(piece)} ${percent(value)}`).join(" · "))),
+  );
+  const head = ["piece", "probability", "instead"].map((key) => el("th", { scope: "col" }, t(key)));
+  return el("table", {}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows));
+}
+
+const hypotheses = () =>
+  el("ol", {}, found.hypotheses.map((one) => el("li", {}, one.text, " ", el("span.soft", {}, `log P ${one.log_prob.toFixed(2)}`))));
+
+const scrolled = (key, child) => el("div.wide", { tabindex: "0", role: "region", "aria-label": t(key) }, child);
+
+// The page with every quantity needs no key: a link cannot carry one.
+function everything() {
+  if (!has("/v1/inspect/page") || store.get("key", null, "sessionStorage")) return null;
+  const query = new URLSearchParams({ text: found.source, model: found.model });
+  return el("p", {}, el("a", { href: `/v1/inspect/page?${query}`, target: "_blank", rel: "noopener" }, t("everything")));
+}
+
+function draw() {
+  if (!found) return;
+  layer = Math.max(0, Math.min(layer, found.cross_attention.length - 1));
+  const seen = found.cross_attention.length ? [el("h2", {}, t("attention")), layers(), scrolled("attention", attention())] : [];
+  result.replaceChildren(
+    el("p.translation", {}, found.translation), el("p.soft", {}, `${t("model", { model: found.model })} · log P ${found.log_prob.toFixed(2)}`),
+    ...seen, el("h2", {}, t("steps")), scrolled("steps", steps()), ...(found.hypotheses.length ? [el("h2", {}, t("hypotheses")), hypotheses()] : []), everything() ?? "",
+  );
+}
+
+async function look(event) {
+  event?.preventDefault();
+  const text = field.value.trim();
+  if (!text) return;
+  result.replaceChildren(el("p.soft", {}, t("searching")));
+  try {
+    const source = choice.source === "auto" ? {} : { source: choice.source };
+    found = await call("/v1/inspect", { body: { text, target: choice.target, ...source } });
+    draw();
+  } catch (error) {
+    found = null;
+    result.replaceChildren(el("p.warning", {}, error.message));
+  }
+}
+
+function write() {
+  if (view.hidden) return;
+  field.placeholder = t("look_hint");
+  const form = el("form.row", { onsubmit: look }, el("label.hidden", { for: "look-text" }, t("look_hint")), field,
+    el("button.main", { type: "submit" }, t("look_button")));
+  view.replaceChildren(el("h1", {}, t("tab_look")), el("p.soft", {}, t("look_text")), form, result);
+  draw();
+}
+
+export function startLook() {
+  if (!has("/v1/inspect")) return;
+  view.addEventListener("open", () => {
+    const line = current()?.lines.find((one) => one);
+    write();
+    say("");
+    if (line && line !== field.value) {
+      field.value = line;
+      look();
+    }
+  });
+  document.addEventListener("language", write);
+}
