@@ -9,15 +9,17 @@ import uvicorn
 
 from dragoman.serve.app import make_app
 from dragoman.serve.connection import Protocol
+from dragoman.serve.documents import Documents
 from dragoman.serve.run import Address, listen
 from dragoman.serve.service import Service
 
 
 @contextmanager
-def live(service: Service) -> Iterator[str]:
+def live(service: Service, documents: Documents | None = None) -> Iterator[str]:
     """The URL of a server on a free port of this machine."""
     with listen(Address(port=0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(make_app(service), http=Protocol, ws="none", log_config=None))
+        app = make_app(service, documents=documents)
+        server = uvicorn.Server(uvicorn.Config(app, http=Protocol, ws="none", log_config=None))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
         thread.start()
         host, port = listening.getsockname()[:2]

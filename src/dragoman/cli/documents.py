@@ -11,7 +11,7 @@ from dragoman.cli.console import print_json, program, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.output import is_stdout
 from dragoman.cli.progress import Display
-from dragoman.documents.formats import KINDS
+from dragoman.documents.formats import KINDS, SUFFIXES
 from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.installed import resolve_model
 from dragoman.runtime import sigterm_interrupts
@@ -24,7 +24,6 @@ from dragoman.workflows.documents import DocumentsResult, DocumentTask, run_docu
 
 # Documents that are named one by one in the report.
 NAMED = 20
-SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
 KEEPS = {"bytes": "every byte around the text", "tree": "everything around the text, as its parser reads it"}
 
 

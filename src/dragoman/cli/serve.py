@@ -6,6 +6,7 @@ from pathlib import Path
 from dragoman.cli.console import say
 from dragoman.cli.service_log import Style, logged
 from dragoman.machine import usable_processors
+from dragoman.serve.document_store import DocumentLimits
 from dragoman.serve.loading import Loader
 from dragoman.serve.memories import Memories
 from dragoman.serve.models import Models
@@ -29,6 +30,7 @@ def run_serve(
     otlp: str | None = None,
     workers: int = 0,
     memory_limit: int | None = None,
+    documents: DocumentLimits | None = None,
 ) -> None:
     """Serve until a signal stops it."""
     threads = threads or (max(1, usable_processors() // workers) if workers else None)
@@ -36,14 +38,14 @@ def run_serve(
     try:
         loader = Loader(processes, threads, exact, memory_limit)
         service = _service(models, loader, limits, memory, state, database)
-        _run(service, address, style, otlp)
+        _run(service, address, style, otlp, documents)
     finally:
         if processes:
             processes.close()
     say("stopped; every accepted request was answered")
 
 
-def _run(service: Service, address: Address, style: Style, otlp: str | None) -> None:
+def _run(service: Service, address: Address, style: Style, otlp: str | None, documents: DocumentLimits | None) -> None:
     served, service.open_to_all = service.models, address.without_keys
     tracing = trace_to(otlp) if otlp else None
     names = ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in served.models.values())
@@ -55,7 +57,7 @@ def _run(service: Service, address: Address, style: Style, otlp: str | None) -> 
     if tracing:
         service.on_request.append(tracing.on_request)
     with logged(style):
-        serve(service, address, announce)
+        serve(service, address, announce, documents)
         if tracing:
             tracing.close()
 

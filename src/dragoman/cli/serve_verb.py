@@ -46,16 +46,22 @@ def serve(
     max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256,
     max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
+    max_document: Annotated[int, typer.Option(min=1, help="Bytes of a document.")] = 32 << 20,
+    document_minutes: Annotated[float, typer.Option(min=0.1, help="How long a translated document is kept.")] = 60.0,
 ) -> None:
     """Serve translations over HTTP, on this machine alone by default.
 
     Its own interface is under /v1, see /docs; programs that speak LibreTranslate use it unchanged.
     """
     from dragoman.cli.serve import run_serve
+    from dragoman.serve.document_store import DocumentLimits
     from dragoman.serve.run import Address
     from dragoman.serve.service import Limits
 
     limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
+    documents = DocumentLimits(bytes=max_document, seconds=60 * document_minutes)
     address = Address(host, port, allow_host or [], no_auth)
     bound = None if memory_limit is None else bytes_of("--memory-limit", memory_limit)
-    run_serve(models or [], address, limits, threads, exact, memory, state, database, log, otlp, workers, bound)
+    run_serve(
+        models or [], address, limits, threads, exact, memory, state, database, log, otlp, workers, bound, documents
+    )

@@ -67,6 +67,7 @@ KINDS = (
     Kind("YAML", (".yaml", ".yml"), "yaml", "bytes", needs=True),
 )  # fmt: skip
 
+SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
 ZIP = b"PK"
 # What files begin with that are no text, and what they are.
 SIGNATURES = {
@@ -90,8 +91,7 @@ def kind_of(path: Path, name: str | None = None) -> Kind:
     # The longest suffix decides: `.strings.xml` is more than `.xml`.
     found = [(suffix, kind) for kind in KINDS for suffix in kind.suffixes if name.endswith(suffix)]
     if not found:
-        known = " ".join(suffix for kind in KINDS for suffix in kind.suffixes)
-        raise DataError(f"{path}: not a document that can be translated; give one of {known}")
+        raise DataError(f"{path}: not a document that can be translated; give one of {' '.join(SUFFIXES)}")
     return max(found, key=lambda each: len(each[0]))[1]
 
 

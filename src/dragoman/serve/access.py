@@ -24,6 +24,8 @@ from dragoman.serve.text import TextRequest
 SCHEMES = ("bearer", "deepl-auth-key")
 # Of LibreTranslate, what its clients ask before they know whether a key is needed.
 OPEN = ("/languages", "/health", "/frontend/settings")
+# Where a body is a file, which is not read for its `api_key` alone: `require_key` is called once it was read.
+UPLOADED = ("/translate_file",)
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     401: {"description": "No key, or one that is not accepted"},
     403: {"description": "The key may not do this"},
@@ -38,6 +40,28 @@ async def authorise(request: Request) -> None:
     if service.open_to_all or request.url.path in OPEN or not await service.run(service.keys.are_required):
         return
     text = _given(request) or await _field(request, service)
+    if not text and request.url.path in UPLOADED:
+        return
+    await _accept(request, service, text)
+
+
+async def require_key(request: Request, text: str) -> None:
+    """Accept a key that is in the form of an upload, unless there was one before it. Raises Problem."""
+    service = service_of(request)
+    if request.state.key is None and not service.open_to_all and await service.run(service.keys.are_required):
+        await _accept(request, service, text)
+
+
+async def allowed_model(request: Request, asked: TextRequest) -> str | None:
+    """The model of a document, whose characters are counted once it is translated. Raises Problem."""
+    service, key = service_of(request), key_of(request)
+    if key and key.characters_per_day is not None:
+        _refuse_more(key, await service.run(lambda: service.keys.used_today(key.id)), 1)
+    return model_of(key, service.models, asked)
+
+
+async def _accept(request: Request, service: Service, text: str) -> None:
+    """Take one of the requests of a key. Raises Problem if it is not accepted."""
     if not text:
         raise _unauthorised("the service needs a key: Authorization: Bearer KEY")
     key = service.keys.known(text)
@@ -65,16 +89,21 @@ async def charge(request: Request, asked: TextRequest) -> TextRequest:
     characters = sum(map(len, asked.texts))
     if key.characters_per_day is not None:
         used = await service.run(lambda: service.keys.used_today(key.id))
-        if used + characters > key.characters_per_day:
-            left = 86_400 - time.time() % 86_400
-            raise _limited(
-                f"the key has {key.characters_per_day:,} characters per day and {used:,} are used; "
-                "send less, or wait until 00:00 UTC",
-                left,
-            )
+        _refuse_more(key, used, characters)
     asked = replace(asked, model=model_of(key, service.models, asked))
     service.keys.use(key.id, characters)
     return asked
+
+
+def _refuse_more(key: Key, used: int, characters: int) -> None:
+    """Raises Problem if these characters are more than the key has left today."""
+    if key.characters_per_day is not None and used + characters > key.characters_per_day:
+        left = 86_400 - time.time() % 86_400
+        raise _limited(
+            f"the key has {key.characters_per_day:,} characters per day and {used:,} are used; "
+            "send less, or wait until 00:00 UTC",
+            left,
+        )
 
 
 def model_of(key: Key | None, models: Models, asked: TextRequest) -> str | None:
@@ -104,6 +133,8 @@ def _given(request: Request) -> str:
 
 async def _field(request: Request, service: Service) -> str:
     """LibreTranslate's key, in the query or the body."""
+    if request.url.path in UPLOADED:
+        return request.query_params.get("api_key", "")
     if request.url.path.startswith(("/v1/", "/v2/", "/v3/")):
         return ""
     found = (await fields(request, service.limits.body_bytes)).get("api_key", "")

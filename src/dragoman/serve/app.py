@@ -19,6 +19,9 @@ from dragoman.serve import (
     cards,
     deepl,
     deepl_glossaries,
+    documents_api,
+    documents_deepl,
+    documents_libretranslate,
     feedback,
     glossary_api,
     inspect_api,
@@ -29,11 +32,13 @@ from dragoman.serve import (
 )
 from dragoman.serve.access import PROBLEMS, authorise
 from dragoman.serve.answers import error_response
+from dragoman.serve.documents import UPLOADS, Documents
 from dragoman.serve.guard import Guard
 from dragoman.serve.http import problem_for
 from dragoman.serve.problems import Problem, malformed
 from dragoman.serve.reference import reference_page
 from dragoman.serve.service import Service
+from dragoman.serve.upload import FIELD_BYTES
 
 LOCAL_NAMES = frozenset(("localhost",))
 # Where there are keys, requests to these need one. `deepl` comes last of its own, because it answers every path.
@@ -45,44 +50,54 @@ WITH_KEYS = (
     glossary_api,
     feedback,
     inspect_api,
+    documents_api,
     libretranslate,
+    documents_libretranslate,
+    documents_deepl,
     deepl_glossaries,
     deepl,
 )
 
 
 def make_app(
-    service: Service, hosts: Collection[str] = LOCAL_NAMES, on_failure: Callable[[DragomanError], None] | None = None
+    service: Service,
+    hosts: Collection[str] = LOCAL_NAMES,
+    on_failure: Callable[[DragomanError], None] | None = None,
+    documents: Documents | None = None,
 ) -> ASGIApp:
     """The application of a service, for requests to these host names and to addresses.
 
     When it starts, a golden sentence is translated; `on_failure` receives the error if the model cannot.
     """
+    documents = documents or Documents(service)
     app = FastAPI(
         title="Dragoman",
         version=__version__,
         description="A private translation service.",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(service, on_failure),
+        lifespan=_lifespan(service, documents, on_failure),
         telemetry={"auto_configure": False, "logs": False, "tracing": False, "metrics": False},  # see serve.tracing
     )
-    app.state.service = service
+    app.state.service, app.state.documents = service, documents
     for one in WITH_KEYS:
         app.include_router(one.router, dependencies=[Depends(authorise)], responses=PROBLEMS)
+    app.include_router(documents_libretranslate.downloads)
     app.include_router(page.router)
     _add_errors(app)
     _add_operations(app, service)
-    return Guard(app, service.on_request, {name.lower() for name in hosts}, service.limits.body_bytes)
+    uploads = dict.fromkeys(UPLOADS, documents.store.limits.bytes + FIELD_BYTES)
+    return Guard(app, service.on_request, {name.lower() for name in hosts}, service.limits.body_bytes, uploads)
 
 
 def _lifespan(
-    service: Service, on_failure: Callable[[DragomanError], None] | None
+    service: Service, documents: Documents, on_failure: Callable[[DragomanError], None] | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async def start() -> None:
             try:
+                documents.start()
                 await service.start()
             except DragomanError as error:
                 if on_failure is None:
@@ -92,6 +107,7 @@ def _lifespan(
         starting = asyncio.create_task(start())
         yield
         starting.cancel()
+        await documents.close()
         await asyncio.to_thread(service.close)
 
     return lifespan

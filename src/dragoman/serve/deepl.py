@@ -35,7 +35,7 @@ async def translate(request: Request) -> dict[str, Any]:
     asked = replace(_asked(given), dictionaries=await stored_dictionaries(request, given))
     asked = await charge(request, asked)
     answers = await service.translate(asked, sender_of(request), departure_of(request))
-    service.translated_characters += sum(map(len, asked.texts))
+    service.count_characters(sum(map(len, asked.texts)))
     return {"translations": [_written(text, one) for text, one in zip(asked.texts, answers, strict=True)]}
 
 
@@ -65,7 +65,9 @@ async def languages(request: Request) -> JSONResponse:
 @router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
 async def nothing(rest: str) -> None:
     """What this service has not, as an error that its clients read."""
-    raise Problem(404, "http", "Not Found", f"/v2/{rest[:60]}: this service has translate, usage and languages")
+    raise Problem(
+        404, "http", "Not Found", f"/v2/{rest[:60]}: this service has translate, document, usage and languages"
+    )
 
 
 def _sources(models: Models) -> list[dict[str, Any]]:

@@ -81,10 +81,12 @@ def _attend(engine: Engine, jobs: Sequence[_Pair]) -> list[Attention | None]:
     return [None] * len(jobs) if found is None else [*found]
 
 
-def for_request(translator: Translator, batcher: Batcher, ticket: Ticket) -> Translator:
+def for_request(
+    translator: Translator, batcher: Batcher, ticket: Ticket, kind: type[SharedEngine] = SharedEngine
+) -> Translator:
     """The translator, with the engine of one request."""
     if translator.bundle:
         ticket.record.model = translator.bundle.folder.name
     other = object.__new__(Translator)
-    other.__dict__.update(translator.__dict__, engine=SharedEngine(translator.engine, batcher, ticket))
+    other.__dict__.update(translator.__dict__, engine=kind(translator.engine, batcher, ticket))
     return other

@@ -6,7 +6,7 @@ Plain ASGI. The log has no text, no query and no address: what `Record.fields` h
 import ipaddress
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -36,21 +36,31 @@ class _TooLarge(Exception):
 class Guard:
     """The application behind the guard. `hosts` are the names that a request may be for, in lower case.
 
-    Each of `on_request` receives the record of a request when it was answered.
+    Each of `on_request` receives the record of a request when it was answered. A body may have `body_bytes`, or what
+    `uploads` says of its path.
     """
 
-    def __init__(self, app: ASGIApp, on_request: Sequence[OnRequest], hosts: Collection[str], body_bytes: int) -> None:
-        self.app, self.on_request, self.hosts, self.body_bytes = app, on_request, hosts, body_bytes
+    def __init__(
+        self,
+        app: ASGIApp,
+        on_request: Sequence[OnRequest],
+        hosts: Collection[str],
+        body_bytes: int,
+        uploads: Mapping[str, int],
+    ) -> None:
+        self.app, self.on_request, self.hosts = app, on_request, hosts
+        self.body_bytes, self.uploads = body_bytes, uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self.body_bytes)
+        most = self.uploads.get(scope["path"], self.body_bytes)
+        exchange = _Exchange(scope, receive, send, most)
         record = exchange.record
         scope.setdefault("state", {}).update(request_id=record.id, record=record)
-        refusal = self._refusal(Headers(scope=scope))
+        refusal = self._refusal(Headers(scope=scope), most)
         try:
             if refusal:
                 await exchange.answer(refusal)
@@ -61,27 +71,24 @@ class Guard:
             if not exchange.too_large:
                 fields = {"id": record.id, "error": type(error).__name__}
                 log.error("%(id)s failed: %(error)s", fields, exc_info=_cause(error), extra={"fields": fields})
-            await exchange.answer(too_large(self._limit()) if exchange.too_large else problem_of(error))
+            await exchange.answer(too_large(_limit(most)) if exchange.too_large else problem_of(error))
         finally:
             if exchange.too_large:
-                await exchange.answer(too_large(self._limit()))
+                await exchange.answer(too_large(_limit(most)))
             record.status, record.seconds = exchange.status, time.monotonic() - record.started
             for report in self.on_request:
                 report(record)
             log.info("%s", record.line(), extra={"fields": record.fields()})
 
-    def _refusal(self, headers: Headers) -> Problem | None:
+    def _refusal(self, headers: Headers, most: int) -> Problem | None:
         host = headers.get("host", "")
         if not _is_allowed(host, self.hosts):
             detail = f"host {host!r:.80} is not served here; `dragoman serve --allow-host NAME` allows it"
             return Problem(400, "host", "The host is not served here", detail)
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length[:18]) > self.body_bytes:
-            return too_large(self._limit())
+        if length.isdecimal() and int(length[:18]) > most:
+            return too_large(_limit(most))
         return None
-
-    def _limit(self) -> str:
-        return f"the body is larger than {self.body_bytes:,} bytes; send less at a time"
 
 
 class _Exchange:
@@ -124,6 +131,10 @@ class _Exchange:
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self.record.id
         await self._send(message)
+
+
+def _limit(most: int) -> str:
+    return f"the body is larger than {most:,} bytes; send less at a time"
 
 
 def _cause(error: Exception) -> Exception:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from fastapi import APIRouter, Request
 
+from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.detect import detect
@@ -21,7 +22,7 @@ from dragoman.serve.problems import malformed
 from dragoman.serve.service import check_size
 from dragoman.serve.text import Format, TextAnswer, TextRequest
 
-PATHS = ("/translate", "/detect", "/languages", "/suggest", "/health", "/frontend", "/translate_file")
+PATHS = ("/translate", "/detect", "/languages", "/suggest", "/health", "/frontend", "/translate_file", "/download_file")
 # Alternatives that one text may have.
 MOST_ALTERNATIVES = 16
 
@@ -94,8 +95,8 @@ async def settings(request: Request) -> dict[str, Any]:
         "apiKeys": required,
         "keyRequired": required,
         "suggestions": True,
-        "filesTranslation": False,
-        "supportedFilesFormat": [],
+        "filesTranslation": True,
+        "supportedFilesFormat": list(SUFFIXES),
         "language": {
             "source": {"code": first.source, "name": language_name(first.source)},
             "target": {"code": first.target, "name": language_name(first.target)},

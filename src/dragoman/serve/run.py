@@ -15,6 +15,8 @@ import uvicorn
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.serve.app import LOCAL_NAMES, make_app
 from dragoman.serve.connection import Protocol
+from dragoman.serve.document_store import DocumentLimits
+from dragoman.serve.documents import Documents
 from dragoman.serve.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
@@ -42,7 +44,12 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(service: Service, address: Address, on_ready: Callable[[str], None] = lambda url: None) -> None:
+def serve(
+    service: Service,
+    address: Address,
+    on_ready: Callable[[str], None] = lambda url: None,
+    documents: DocumentLimits | None = None,
+) -> None:
     """Serve until SIGTERM or Ctrl-C; `on_ready` receives the URL once the port is open.
 
     Raises ConfigError if it cannot listen, or may not: beyond this machine only with keys or `without_keys`.
@@ -56,7 +63,8 @@ def serve(service: Service, address: Address, on_ready: Callable[[str], None] = 
             failures.append(error)
             server.should_exit = True
 
-        app = make_app(service, LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}, fail)
+        names = LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}
+        app = make_app(service, names, fail, Documents(service, documents))
         config = uvicorn.Config(
             app,
             http=Protocol,

@@ -94,7 +94,7 @@ class Service:
             threading.Thread(target=self._watch, name="models", daemon=True),
             threading.Event(),
         )
-        self.translated_characters = 0
+        self.translated_characters, self._counting = 0, threading.Lock()
         self._open = Counter[str]()
         self._threads = ThreadPoolExecutor(self.limits.places, "request")
         self.metrics.watch(
@@ -128,6 +128,11 @@ class Service:
     async def run(self, work: Callable[[], T]) -> T:
         """A short work in a thread, such as detecting a language."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def count_characters(self, characters: int) -> None:
+        """Characters of sources have been translated, as the dialect of DeepL reports them."""
+        with self._counting:
+            self.translated_characters += characters
 
     async def start(self) -> None:
         """Translate a golden sentence of the first model; from then on the service is ready. Raises ModelError."""

@@ -39,6 +39,8 @@ class TranslatedDocument:
     target: Path
     units: int
     flagged: int
+    characters: int = 0
+    """Of the source: those of all its units."""
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class Job:
     state: tuple[int, int] = (0, 0)
     """Size and time of the source when it was first read."""
     units: int = 0
+    characters: int = 0
     earlier: Mapping[tuple[str, int], InlineText] = field(default_factory=dict)
     """Of an earlier translation that is brought up to date: its texts by their keys."""
 
@@ -120,6 +123,7 @@ class DocumentWork:
             translatable = 0
             for unit in document.units:
                 job.units += 1
+                job.characters += len(unit.source.text)
                 translatable += self._is_translatable(unit)
             if not translatable and not self.request.update:
                 raise DataError(f"{path}: there is nothing to translate in it")
@@ -219,7 +223,7 @@ class DocumentWork:
             job.document = None
         rows = list(self._rows(job, document))
         self.journal.add_file(job.target, rows)
-        self.files.append(TranslatedDocument(source.path, job.target, job.units, len(rows)))
+        self.files.append(TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters))
 
     def _rows(self, job: Job, document: Document) -> Iterator[Row]:
         """What a person should look at: warnings of translations, and remarks of the writer."""

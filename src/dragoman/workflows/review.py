@@ -99,8 +99,7 @@ def render(name: str, rows: list[Row], count: int, request: Request) -> str:
         f'<option value="{html.escape(kind)}">{html.escape(_name(kind, "ko"))}</option>' for kind in kinds
     )
     filled = {
-        "policy": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'",
+        "policy": page_policy(),
         "name": html.escape(name),
         "title": _both("title"),
         "intro": _both("intro"),
@@ -120,6 +119,19 @@ def render(name: str, rows: list[Row], count: int, request: Request) -> str:
         key, _, rest = piece.partition("}}")
         page += [filled[key], rest]
     return "".join(page)
+
+
+def page_policy() -> str:
+    """What the page may do (Content-Security-Policy): run its own script, and nothing else."""
+    style, script = _hash(_static("style.css")), _hash(_static("script.js"))
+    return f"default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+
+
+def review_rows(table: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table for review by the names of its columns; none if there is no table."""
+    if table.is_file():
+        lines = table.read_text(encoding="utf-8").split("\n")[1:]
+        yield from (dict(zip(COLUMNS, map(_text, line.split("\t")), strict=False)) for line in lines if line)
 
 
 def _row(row: Row, request: Request) -> str:
