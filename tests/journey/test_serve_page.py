@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import torch
 
@@ -305,6 +306,46 @@ def test_a_document_is_translated_looked_through_fetched_and_deleted(opened, ser
     assert faults(tab) == []
     tab.locator(".document .actions button").last.click()
     playwright.expect(tab.locator(".document")).to_have_count(0, timeout=PATIENCE)
+
+
+@pytest.mark.slow
+def test_a_corrected_translation_is_kept_and_shown(opened, url):
+    tab = opened()
+    tab.fill("#source", f"Hello!\n{TEXT}")
+    translation(tab)
+    first, second = tab.locator(".line").all_inner_texts()
+    tab.click("#edit")
+    assert tab.locator("#draft").input_value() == f"{first}\n{second}"
+    assert faults(tab) == []
+    tab.fill("#draft", f"{first}\n오늘은 날씨가 참 좋네요.")
+    tab.keyboard.press("Control+Enter")
+    playwright.expect(tab.locator(".line").last).to_have_text("오늘은 날씨가 참 좋네요.", timeout=PATIENCE)
+    kept = httpx.get(f"{url}/v1/feedback").json()
+    assert [(one["text"], one["translation"], one["correction"]) for one in kept["corrections"]] == [
+        (TEXT, second, "오늘은 날씨가 참 좋네요.")
+    ]
+    tab.click("#edit")
+    tab.fill("#draft", "no")
+    tab.keyboard.press("Escape")
+    assert tab.locator(".line").all_inner_texts() == [first, "오늘은 날씨가 참 좋네요."]
+
+
+@pytest.mark.slow
+def test_where_a_key_is_needed_the_page_asks_for_it_once(browser):
+    guarded = Service(Models(threads=1))
+    _, key = guarded.keys.create("page")
+    with live(guarded) as url, browser.new_context(viewport=PHONE, locale="ko-KR") as context:
+        context.set_default_timeout(PATIENCE)
+        tab = context.new_page()
+        tab.goto(url)
+        tab.wait_for_selector("#key-dialog[open]")
+        assert faults(tab) == []
+        tab.fill("#key-field", key)
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        tab.fill("#source", TEXT)
+        assert translation(tab)
+        assert key not in str(tab.evaluate("JSON.stringify(localStorage)"))
 
 
 @pytest.mark.slow
