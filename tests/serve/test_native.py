@@ -178,3 +178,10 @@ def test_the_interface_describes_itself_without_other_servers(client):
     assert "/v1/translate" in page.text
     assert not any(sign in page.text for sign in ("<script", "<link", "src=", "http://", "https://"))
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("form", ["text", "html", "markdown"])
+def test_a_text_without_anything_stays_so(client, form):
+    for text in ("", " ", "\n"):
+        answer = client.post("/v1/translate", json={"text": text, "source": "en", "target": "ko", "format": form})
+        assert answer.json()["translations"][0]["text"] == text

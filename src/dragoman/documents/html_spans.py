@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 
 from dragoman.documents.runs import Item, Piece, has_words, pieces
 from dragoman.text.inline import InlineText
@@ -94,7 +95,7 @@ def tokens(content: str) -> list[Token]:
     """The tokens of a text, each up to the next: what the parser does not report belongs to the markup before it."""
     found = _Tokens(content).found
     exact: list[Token] = []
-    for token, following in zip(found, [*found[1:], Token("", len(content), 0)], strict=True):
+    for token, following in pairwise([*found, Token("", len(content), 0)]):
         end = following.begin
         if token.kind == "reference" and (match := _REFERENCE.match(content, token.begin, end)):
             token = Token("text", token.begin, match.end())

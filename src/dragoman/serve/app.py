@@ -8,7 +8,7 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from dragoman import __version__
@@ -35,6 +35,7 @@ from dragoman.serve.answers import error_response
 from dragoman.serve.documents import UPLOADS, Documents
 from dragoman.serve.guard import Guard
 from dragoman.serve.http import problem_for
+from dragoman.serve.openapi import Described
 from dragoman.serve.problems import Problem, malformed
 from dragoman.serve.reference import reference_page
 from dragoman.serve.service import Service
@@ -70,7 +71,7 @@ def make_app(
     When it starts, a golden sentence is translated; `on_failure` receives the error if the model cannot.
     """
     documents = documents or Documents(service)
-    app = FastAPI(
+    app = Described(
         title="Dragoman",
         version=__version__,
         description="A private translation service.",
@@ -146,7 +147,7 @@ def _add_operations(app: FastAPI, service: Service) -> None:
         status = "draining" if service.draining else "ready" if service.ready else "starting"
         return JSONResponse({"status": status}, 200 if status == "ready" else 503)
 
-    @app.get("/metrics", tags=["operations"])
+    @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)
     async def metrics() -> Response:
         """For Prometheus."""
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.deepl_glossaries import stored_dictionaries
+from dragoman.serve.dialect_schema import DeepLBody, takes_forms
 from dragoman.serve.http import departure_of, key_of, sender_of, service_of
 from dragoman.serve.languages import language_name
 from dragoman.serve.models import Models
@@ -27,7 +28,7 @@ UNKNOWN = ("style_id", "custom_instructions", "translation_memory_id")
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 
 
-@router.post("/translate")
+@router.post("/translate", openapi_extra=takes_forms(DeepLBody))
 async def translate(request: Request) -> dict[str, Any]:
     """Translate `text`, up to 50 or more, from `source_lang` or a detected language into `target_lang`."""
     service = service_of(request)

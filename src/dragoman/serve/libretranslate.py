@@ -13,6 +13,7 @@ from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.detect import detect
+from dragoman.serve.dialect_schema import LibreTranslateBody, LibreTranslateDetectBody, takes_forms
 from dragoman.serve.feedback import keep
 from dragoman.serve.feedback_schema import FeedbackBody
 from dragoman.serve.http import departure_of, sender_of, service_of
@@ -36,7 +37,7 @@ class _Asked:
     """Whether `q` is a list."""
 
 
-@router.post("/translate")
+@router.post("/translate", openapi_extra=takes_forms(LibreTranslateBody))
 async def translate(request: Request) -> dict[str, Any]:
     """Translate `q`, a string or a list, from `source` or `auto` into `target`."""
     service = service_of(request)
@@ -50,7 +51,7 @@ async def translate(request: Request) -> dict[str, Any]:
     return {name: column if asked.listed else column[0] for name, column in columns.items()}
 
 
-@router.post("/detect")
+@router.post("/detect", openapi_extra=takes_forms(LibreTranslateDetectBody))
 async def detect_language(request: Request) -> list[dict[str, Any]]:
     """The languages that `q` may be in, with a confidence of up to 100."""
     service = service_of(request)
