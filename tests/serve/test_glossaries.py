@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -15,6 +16,7 @@ from dragoman.serve.service import Service
 from dragoman.serve.state import State
 from dragoman.text.glossary import Glossary
 from live_server import live
+from postgresql_server import postgresql
 
 PAIR = {"source": "en", "target": "ko"}
 TERMS = {"server": "서버", "red button": ["적색 단추", "빨간 단추"]}
@@ -160,11 +162,36 @@ def test_what_a_service_keeps_is_there_after_it_was_started_again(tmp_path: Path
             assert client.get(f"/v1/glossaries/{one['id']}").json() == one
 
 
-@pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Glossaries]:
-    database = Database.of(tmp_path)
-    yield Glossaries(database, GlossaryLimits(glossaries=3, entries=10, bytes=400))
-    database.close()
+def test_a_glossary_belongs_to_its_key(tmp_path: Path):
+    service = Service(Models(["en-ko"], threads=1), state=State(tmp_path / "state"))
+    keys = {name: service.keys.create(name)[1] for name in ("one", "other")}
+    with live(service) as url:
+        one, other = (
+            httpx.Client(base_url=url, timeout=120, headers={"Authorization": f"Bearer {key}"}) for key in keys.values()
+        )
+        with one, other:
+            glossary = made(one, entries=TERMS)["id"]
+            body = {"text": "Restart the server.", **PAIR, "glossary_id": glossary}
+            assert one.post("/v1/translate", json=body).status_code == 200
+            assert other.get("/v1/glossaries").json() == {"glossaries": []}
+            path = f"/v1/glossaries/{glossary}"
+            answers = [
+                other.post("/v1/translate", json=body),
+                other.get(path),
+                other.delete(path),
+                other.get(f"/v3/glossaries/{glossary}"),
+            ]
+            assert [answer.status_code for answer in answers] == [404] * 4
+            assert one.get(path).status_code == 200
+            assert httpx.get(f"{url}{path}", timeout=120).status_code == 401
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Glossaries]:
+    with ExitStack() as stack:
+        url = stack.enter_context(postgresql()) if request.param == "postgresql" else None
+        database = stack.enter_context(closing(Database.of(tmp_path, url)))
+        yield Glossaries(database, GlossaryLimits(glossaries=3, entries=10, bytes=400))
 
 
 EN_KO, SOME = ("en", "ko"), Glossary.of({"server": "서버"})
