@@ -18,6 +18,7 @@ def run_create(
     name: str,
     per_minute: int | None,
     per_day: int | None,
+    per_request: int | None,
     models: Sequence[Path],
     days: float | None,
     state: Path | None,
@@ -31,7 +32,14 @@ def run_create(
     names = [folder.name for folder in folders]
     expires = None if days is None else time.time() + 86_400 * days
     with _opened(state, database) as store:
-        key, text = store.create(name, per_minute=per_minute, characters_per_day=per_day, models=names, expires=expires)
+        key, text = store.create(
+            name,
+            per_minute=per_minute,
+            characters_per_day=per_day,
+            characters=per_request,
+            models=names,
+            expires=expires,
+        )
     if as_json:
         print_json({"schema": "dragoman.keys.create/1", "key": text, **asdict(key)})
     else:
@@ -54,10 +62,13 @@ def run_list(state: Path | None, database: str | None, as_json: bool) -> None:
         say("no keys: anyone who reaches the service may use it, which is this machine alone without --host")
 
 
-def run_revoke(name: str, state: Path | None, database: str | None) -> None:
+def run_revoke(name: str, state: Path | None, database: str | None, as_json: bool) -> None:
     """Revoke a key."""
     with _opened(state, database) as store:
         key = store.revoke(name)
+    if as_json:
+        print_json({"schema": "dragoman.keys.revoke/1", **asdict(key)})
+        return
     say(f"{key.name}: revoked; services stop accepting it within seconds")
 
 
@@ -70,6 +81,8 @@ def _details(key: Key, used: int) -> Iterator[str]:
     if key.per_minute:
         yield f"{key.per_minute:,} requests per minute"
     yield f"{used:,} characters today" + (f" of {key.characters_per_day:,}" if key.characters_per_day else "")
+    if key.characters:
+        yield f"{key.characters:,} characters per request"
     if key.models:
         yield f"only {', '.join(key.models)}"
 

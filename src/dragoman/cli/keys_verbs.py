@@ -18,6 +18,9 @@ def keys_create(
     per_day: Annotated[
         int | None, typer.Option(min=1, help="Characters to translate per day (UTC); no limit unless given.")
     ] = None,
+    per_request: Annotated[
+        int | None, typer.Option(min=1, help="Characters of a request; as the service unless given.")
+    ] = None,
     models: Annotated[
         list[Path] | None, typer.Option("--model", "-m", help="A model that it may use; all unless given.")
     ] = None,
@@ -32,7 +35,7 @@ def keys_create(
     """
     from dragoman.cli.keys import run_create
 
-    run_create(name, per_minute, per_day, models or [], days, state, database, as_json)
+    run_create(name, per_minute, per_day, per_request, models or [], days, state, database, as_json)
 
 
 @keys_app.command("list")
@@ -45,9 +48,12 @@ def keys_list(state: State = None, database: Database = None, as_json: Json = Fa
 
 @keys_app.command("revoke")
 def keys_revoke(
-    name: Annotated[str, typer.Argument(help="Name or id of the key.")], state: State = None, database: Database = None
+    name: Annotated[str, typer.Argument(help="Name or id of the key.")],
+    state: State = None,
+    database: Database = None,
+    as_json: Json = False,
 ) -> None:
     """Revoke a key: within seconds no service accepts it."""
     from dragoman.cli.keys import run_revoke
 
-    run_revoke(name, state, database)
+    run_revoke(name, state, database, as_json)

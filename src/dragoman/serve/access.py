@@ -16,7 +16,7 @@ from dragoman.serve.body import fields
 from dragoman.serve.http import key_of, service_of
 from dragoman.serve.keys import BadKey, Key
 from dragoman.serve.models import Models
-from dragoman.serve.problems import Problem
+from dragoman.serve.problems import Problem, too_large
 from dragoman.serve.record import current_record
 from dragoman.serve.service import Service, check_size
 from dragoman.serve.text import TextRequest
@@ -87,6 +87,8 @@ async def charge(request: Request, asked: TextRequest) -> TextRequest:
     if key is None:
         return asked
     characters = sum(map(len, asked.texts))
+    if key.characters is not None and characters > key.characters:
+        raise too_large(f"{characters:,} characters; the key may send at most {key.characters:,} at a time")
     if key.characters_per_day is not None:
         used = await service.run(lambda: service.keys.used_today(key.id))
         _refuse_more(key, used, characters)
@@ -103,6 +105,7 @@ def _refuse_more(key: Key, used: int, characters: int) -> None:
             f"the key has {key.characters_per_day:,} characters per day and {used:,} are used; "
             "send less, or wait until 00:00 UTC",
             left,
+            "quota",
         )
 
 
@@ -149,5 +152,5 @@ def _forbidden(detail: str) -> Problem:
     return Problem(403, "forbidden", "The key does not allow it", detail)
 
 
-def _limited(detail: str, seconds: float) -> Problem:
-    return Problem(429, "limit", "The key has used what it may", detail, max(1, round(seconds)))
+def _limited(detail: str, seconds: float, kind: str = "limit") -> Problem:
+    return Problem(429, kind, "The key has used what it may", detail, max(1, round(seconds)))

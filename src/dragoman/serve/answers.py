@@ -25,7 +25,7 @@ def error_response(path: str, problem: Problem, request_id: str = "") -> JSONRes
     if dialect_of(path) == "libretranslate":
         return JSONResponse({"error": problem.detail}, status, problem.headers)
     if dialect_of(path) == "deepl":
-        status = QUOTA if problem.kind == "glossary-limit" else status
+        status = QUOTA if problem.kind in ("glossary-limit", "quota") else status
         return JSONResponse({"message": problem.detail}, status, problem.headers)
     instance = f"urn:dragoman:request:{request_id}" if request_id else ""
     return JSONResponse(problem.body(instance), problem.status, problem.headers, MEDIA_TYPE)

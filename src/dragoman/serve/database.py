@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -78,6 +78,12 @@ class Database:
 
     def create(self, metadata: MetaData) -> None:
         """Create the tables that do not exist; other processes may do so at the same time."""
+        try:
+            self._create(metadata)
+        except IntegrityError:  # in PostgreSQL two processes can both see that there is none
+            self._create(metadata)
+
+    def _create(self, metadata: MetaData) -> None:
         with self.begin() as connection:
             for table in metadata.sorted_tables:
                 connection.execute(CreateTable(table, if_not_exists=True))

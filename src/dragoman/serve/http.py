@@ -1,6 +1,7 @@
 """What the routers of all dialects share: the service of a request, its sender, and whether the client is gone."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -42,16 +43,23 @@ def _departure(request: Request) -> "asyncio.Future[None]":
             pass
 
     async def wait() -> None:
-        leaving = asyncio.ensure_future(leave())
+        leaving, state = asyncio.ensure_future(leave()), request.state
+        state.checked = getattr(state, "checked", time.monotonic())  # a stream waits many times, shortly
         try:
-            while not (await asyncio.wait([leaving], timeout=RECHECK if key_of(request) else None))[0]:
+            while not (await asyncio.wait([leaving], timeout=_until_check(request)))[0]:
                 if await _is_revoked(request):
-                    request.state.revoked = True
+                    state.revoked = True
                     return
+                state.checked = time.monotonic()
         finally:
             leaving.cancel()
 
     return asyncio.ensure_future(wait())
+
+
+def _until_check(request: Request) -> float | None:
+    """Seconds until the key must be looked up again; None: never."""
+    return max(0.0, request.state.checked + RECHECK - time.monotonic()) if key_of(request) else None
 
 
 async def _is_revoked(request: Request) -> bool:

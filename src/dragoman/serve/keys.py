@@ -8,6 +8,7 @@ is revoked, here or by another process, stops within RECHECK seconds.
 import hashlib
 import hmac
 import json
+import math
 import re
 import secrets
 import threading
@@ -19,7 +20,8 @@ from datetime import UTC, datetime
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error
-from sqlalchemy import Column, Float, Integer, MetaData, RowMapping, String, Table, Text, insert, select, update
+from sqlalchemy import BigInteger, Column, Float, MetaData, RowMapping, String, Table, Text, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.errors import ConfigError, DragomanError
@@ -35,8 +37,9 @@ KEYS = Table(
     Column("created", Float, nullable=False),
     Column("expires", Float),
     Column("revoked", Float),
-    Column("per_minute", Integer),
-    Column("characters_per_day", Integer),
+    Column("per_minute", BigInteger),
+    Column("characters_per_day", BigInteger),
+    Column("characters", BigInteger),
     Column("models", Text, nullable=False),
 )
 USAGE = Table(
@@ -44,7 +47,7 @@ USAGE = Table(
     METADATA,
     Column("key", String(16), primary_key=True),
     Column("day", String(10), primary_key=True),
-    Column("characters", Integer, nullable=False),
+    Column("characters", BigInteger, nullable=False),
 )
 # Seconds after which a known key is looked up again, and for which it is accepted while the database is gone.
 RECHECK, WITHOUT_DATABASE = 2.0, 600.0
@@ -73,6 +76,8 @@ class Key:
     """Requests."""
     characters_per_day: int | None = None
     """Of texts to translate, in UTC."""
+    characters: int | None = None
+    """Of a request."""
     models: tuple[str, ...] = ()
     """Names of the models that it may use; empty: all."""
 
@@ -95,6 +100,10 @@ class KeyStore:
         self._used = Counter[tuple[str, str]]()
         self._lock, self._hashing, self._closing = threading.Lock(), threading.Lock(), threading.Event()
         self._required, self._asked = False, -RECHECK
+        self._gone = -math.inf
+        """When the database did not answer last."""
+        self._last = dict[str, tuple[str, int]]()
+        """What was recorded for a key on a day, when it was last read."""
         self._recorder: threading.Thread | None = None
 
     def create(
@@ -103,15 +112,15 @@ class KeyStore:
         *,
         per_minute: int | None = None,
         characters_per_day: int | None = None,
+        characters: int | None = None,
         models: Sequence[str] = (),
         expires: float | None = None,
     ) -> tuple[Key, str]:
         """A new key, and its text, which is shown once. Raises ConfigError for a name that is taken or none."""
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r:.60}: no name for a key; use up to 100 letters, digits, spaces and .@-_")
-        found = Key(
-            secrets.token_hex(6), name, time.time(), expires, None, per_minute, characters_per_day, tuple(models)
-        )
+        limits = {"per_minute": per_minute, "characters_per_day": characters_per_day, "characters": characters}
+        found = Key(secrets.token_hex(6), name, time.time(), expires, **limits, models=tuple(models))
         secret = secrets.token_urlsafe(32)
         row = {
             "id": found.id,
@@ -119,8 +128,7 @@ class KeyStore:
             "hash": HASHER.hash(secret),
             "created": found.created,
             "expires": expires,
-            "per_minute": per_minute,
-            "characters_per_day": characters_per_day,
+            **limits,
             "models": json.dumps(found.models),
         }
         try:
@@ -160,8 +168,11 @@ class KeyStore:
         """The key of this text if it was checked a moment ago; never blocks."""
         with self._lock:
             key, checked = self._known.get(self._digest(text), (None, 0.0))
-        fresh = key is not None and time.monotonic() - checked < RECHECK and key.fault is None
-        return key if fresh else None
+        if key is None or key.fault:
+            return None
+        now = time.monotonic()
+        waits = now - self._gone < RECHECK and now - checked < WITHOUT_DATABASE  # nobody else asks what does not answer
+        return key if now - checked < RECHECK or waits else None
 
     def check(self, text: str) -> Key:
         """The key of this text. Blocks. Raises BadKey, or DatabaseGone for one that was not known before."""
@@ -175,6 +186,7 @@ class KeyStore:
             with self.database.begin() as connection:
                 row = connection.execute(select(KEYS).where(KEYS.c.id == form[1])).mappings().first()
         except DatabaseGone:
+            self._gone = time.monotonic()
             if before is None or before.fault or time.monotonic() - checked > WITHOUT_DATABASE:
                 raise
             return before
@@ -205,11 +217,20 @@ class KeyStore:
         query = select(USAGE.c.characters).where(USAGE.c.key == key)
         with self.database.begin() as connection:
             found = connection.execute(query if day is None else query.where(USAGE.c.day == day))
-            return pending + sum(row[0] for row in found)
+            recorded = sum(row[0] for row in found)
+        if day:
+            self._last[key] = day, recorded
+        return pending + recorded
 
     def used_today(self, key: str) -> int:
-        """The characters of a key today."""
-        return self.used(key, _today())
+        """The characters of a key today; while the database does not answer, those that this process knows of."""
+        day = _today()
+        try:
+            return self.used(key, day)
+        except DatabaseGone:
+            before, recorded = self._last.get(key, (day, 0))
+            with self._lock:
+                return self._used[key, day] + (recorded if before == day else 0)
 
     def close(self) -> None:
         """Record what was used."""
@@ -241,12 +262,12 @@ class KeyStore:
             used = dict(self._used)
         if not used:
             return
+        dialect = postgresql if self.database.url.get_backend_name() == "postgresql" else sqlite
         with self.database.begin() as connection:
-            for (key, day), characters in used.items():
-                here = (USAGE.c.key == key) & (USAGE.c.day == day)
-                added = update(USAGE).where(here).values(characters=USAGE.c.characters + characters)
-                if not connection.execute(added).rowcount:
-                    connection.execute(insert(USAGE).values(key=key, day=day, characters=characters))
+            for (key, day), characters in sorted(used.items()):
+                row = {"key": key, "day": day, "characters": characters}
+                adding, more = dialect.insert(USAGE).values(row), {"characters": USAGE.c.characters + characters}
+                connection.execute(adding.on_conflict_do_update(index_elements=["key", "day"], set_=more))
         with self._lock:
             self._used -= Counter(used)
 
@@ -256,5 +277,5 @@ def _today() -> str:
 
 
 def _key(row: RowMapping) -> Key:
-    names = ("id", "name", "created", "expires", "revoked", "per_minute", "characters_per_day")
+    names = ("id", "name", "created", "expires", "revoked", "per_minute", "characters_per_day", "characters")
     return Key(**{name: row[name] for name in names}, models=tuple(json.loads(row["models"])))
