@@ -24,6 +24,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the browser's dr
 DESKTOP, PHONE = {"width": 1200, "height": 760}, {"width": 390, "height": 844}
 # A loaded machine is slow; what never comes fails all the same.
 PATIENCE = 30_000
+playwright.expect.set_options(timeout=PATIENCE)
 TEXT = "The weather is nice today."
 
 
@@ -135,7 +136,6 @@ def test_a_word_shows_its_source_and_its_alternatives_by_keyboard(opened):
     tab.fill("#source", f"Hello!\n\n  {TEXT} Let us go to the park!")
     translation(tab)
     before = tab.locator(".line").all_inner_texts()
-    tab.wait_for_timeout(600)  # what aligns the words waits for a pause
     tab.keyboard.press("Alt+w")
     for _ in range(2):
         tab.keyboard.press("ArrowRight")

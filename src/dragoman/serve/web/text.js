@@ -147,7 +147,7 @@ function settle() {
   const { asked, lines } = shown;
   timers = [
     setTimeout(() => {
-      align(asked, lines).catch(() => null);
+      align(asked, lines).then(() => highlight(output.querySelector(".word.lit"))).catch(() => null);
       document.dispatchEvent(new Event("paused"));
     }, IDLE),
     setTimeout(() => {
