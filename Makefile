@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all test-levels install check format docs clean
+.PHONY: demo test test-slow test-all test-levels install check format docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
@@ -14,9 +14,11 @@ PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 test: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(PYTEST)
 
-# With what tests/slow.py lists and what is marked slow.
-test-all: $(VENV)/.installed
-	OMP_NUM_THREADS=1 $(PYTEST) -m "not gpu"
+# What tests/slow.py lists and what is marked slow.
+test-slow: $(VENV)/.installed
+	OMP_NUM_THREADS=1 $(PYTEST) -m "slow and not gpu"
+
+test-all: test test-slow
 
 # What depends on the order and the width of sums, as processors with less than this one compute it. More threads than
 # free cores wait for each other; passively, that costs little.
