@@ -23,6 +23,7 @@ from dragoman.text.tokenizer import PAD
 from dragoman.training.checkpoint import LOG
 from dragoman.training.counting import counted, single_thread
 from dragoman.training.distributed import ProcessGroup
+from dragoman.training.flops import training_flops
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate import TestSet
@@ -46,8 +47,8 @@ class TrainingCost:
     target_tokens: int
     flops: float
     """Operations of all updates: those counted in a few real ones, per target token, times `target_tokens`."""
-    formula_flops: float | None
-    """The same from the equations (`training/flops.py`), as the run logged it; None if its log is gone."""
+    formula_flops: float
+    """The same from the equations (`training/flops.py`)."""
     peak_bytes: int = 0
     """The most that the tensors of an update occupy at a time, weights and optimizer not counted."""
     curve: tuple[tuple[int, float, float, float, float | None], ...] = ()
@@ -98,13 +99,8 @@ def training_cost(bundle: Bundle, model: EncoderDecoder, config: RunConfig, fold
     Raises DataError if its training text is gone.
     """
     outcome = bundle.manifest["training"]
-    per_token, peak_bytes = counted_updates(bundle, model, config)
+    per_token, by_formula, peak_bytes = counted_updates(bundle, model, config)
     events = list(_events(folder / LOG))
-    steps = [event for event in events if event["event"] == "step"]
-    before, formula = 0.0, 0.0
-    for event in steps:
-        formula += event["flops_per_second"] * (event["seconds"] - before)
-        before = event["seconds"]
     tokens = int(outcome["target_tokens"])
     curve = [
         (
@@ -117,35 +113,38 @@ def training_cost(bundle: Bundle, model: EncoderDecoder, config: RunConfig, fold
         for event in events
         if event["event"] == "validation"
     ]
-    scale = int(outcome["step"]) / steps[-1]["step"] if steps else 1.0
     return TrainingCost(
         parameters=model.parameter_count,
         steps=int(outcome["step"]),
         seconds=float(outcome["seconds"]),
         target_tokens=tokens,
         flops=per_token * tokens,
-        formula_flops=formula * scale if formula else None,
+        formula_flops=by_formula * tokens,
         peak_bytes=peak_bytes,
         curve=tuple(curve),
     )
 
 
-def counted_updates(bundle: Bundle, model: EncoderDecoder, config: RunConfig) -> tuple[float, int]:
-    """Operations per target token, and memory in bytes, of real updates on the run's own text, padding included."""
+def counted_updates(bundle: Bundle, model: EncoderDecoder, config: RunConfig) -> tuple[float, float, int]:
+    """Real updates on the run's own text, padding included: operations per target token, as counted and by the
+    equations, and memory in bytes.
+    """
     network = model.train()
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     train = config.train.model_copy(update={"precision": "float32", "compile": False, "recompute": False})
     gradient = GradientAccumulator(network, train, ProcessGroup(), torch.device("cpu"))
-    stream, flops, tokens, peak = _stream(bundle, config), 0, 0, 0
+    stream, flops, formula, tokens, peak = _stream(bundle, config), 0, 0, 0, 0
     with torch.random.fork_rng(devices=[]), single_thread():
         for _ in range(SAMPLED_UPDATES):
             batch = stream.next_update(1).batches[0]
             cost = counted(partial(gradient.backward, [batch], batch.target_tokens))
+            (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
+            formula += training_flops(config.model, len(bundle.tokenizer.target), rows, source, target)
             flops, tokens, peak = flops + cost.flops, tokens + batch.target_tokens, max(peak, cost.peak_bytes)
             for parameter in parameters:
                 parameter.grad = None
     network.eval()
-    return flops / tokens, peak
+    return flops / tokens, formula / tokens, peak
 
 
 def _stream(bundle: Bundle, config: RunConfig) -> BatchStream:
@@ -189,7 +188,7 @@ def score_by_length(translations: Sequence[str], test_set: TestSet) -> tuple[Len
     return tuple(found)
 
 
-@torch.inference_mode()
+@torch.no_grad()  # in inference mode a recurrent layer is one operation, whose kernels are not seen
 def chains_of(model: EncoderDecoder) -> tuple[Chain, ...]:
     """The longest chain of operations against the length n: Table 1, sequential operations, measured."""
     chains = []

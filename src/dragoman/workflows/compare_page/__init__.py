@@ -98,17 +98,13 @@ def _quality(comparison: "RunComparison") -> list[Column]:
 
 
 def _cost() -> list[Column]:
-    def formula(one: "ComparedRun") -> str:
-        logged = one.cost.formula_flops
-        return short(logged) if logged else "–"
-
     return [
         ("architecture", lambda one: html.escape(one.architecture)),
         ("parameters", lambda one: f"{one.parameters / 1e6:.2f} M"),
         ("steps", lambda one: f"{one.cost.steps:,}"),
         ("minutes", lambda one: f"{one.cost.seconds / 60:.1f}"),
         ("flops", lambda one: short(one.cost.flops)),
-        ("formula", formula),
+        ("formula", lambda one: short(one.cost.formula_flops)),
         ("train_speed", lambda one: f"{one.cost.tokens_per_second:,.0f}"),
         ("decode_speed", lambda one: f"{one.target_tokens_per_second:,.0f}"),
         ("memory", lambda one: f"{one.cost.peak_bytes / 2**20:,.1f}"),

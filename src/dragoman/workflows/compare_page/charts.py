@@ -2,6 +2,7 @@
 
 import html
 import math
+import unicodedata
 from collections.abc import Sequence
 
 WIDTH, HEIGHT = 460, 260
@@ -48,8 +49,8 @@ def line_chart(series: Sequence[Points], x_label: str, y_label: str, log: bool =
 
 def weight_map(source: Sequence[str], target: Sequence[str], weights: Sequence[Sequence[float]], label: str) -> str:
     """A map of attention: a row per target piece, a column per source piece, darker for more."""
-    left = 14 + 7 * max(map(len, target), default=1)
-    top = 14 + 7 * max(map(len, source), default=1)
+    left = 14 + max(map(_width, target), default=7)
+    top = 14 + max(map(_width, source), default=7)
     width, height = left + CELL * len(source) + 4, top + CELL * len(target) + 4
     parts = [f'<svg class="map" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{label}">']
     for column, piece in enumerate(source):
@@ -76,6 +77,11 @@ def short(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 1 else f"{value:.1f}"
 
 
+def _width(text: str) -> int:
+    """About the pixels of a text; letters of East Asia are twice as wide."""
+    return sum(13 if unicodedata.east_asian_width(one) in "WF" else 7 for one in text)
+
+
 def _mapping(low: float, high: float, begin: float, end: float) -> "_Linear":
     return _Linear(low, high if high > low else low + 1, begin, end)
 
@@ -91,14 +97,17 @@ class _Linear:
 
 
 def _ticks(low: float, high: float, log: bool) -> list[float]:
-    """Three to six round numbers that span the range; with `log`, exponents of ten or fractions of one."""
+    """Round numbers that span the range; with `log` the logarithms of 1, 2 and 5 times powers of ten."""
+    if log:
+        exponents = range(math.floor(low), math.ceil(high) + 1)
+        every = [exponent + math.log10(times) for exponent in exponents for times in (1, 2, 5)]
+        first = max((at for at, tick in enumerate(every) if tick <= low + 1e-9), default=0)
+        last = min((at for at, tick in enumerate(every) if tick >= high - 1e-9), default=len(every) - 1)
+        return every[first : last + 1]
     span = high - low or abs(high) or 1.0
     step = 10.0 ** math.floor(math.log10(span / 3))
     step *= next((times for times in (1, 2, 5) if span / (step * times) <= 5), 10)
-    if log:
-        step = max(step, 0.25)
-    first = math.floor(low / step) if not log else math.ceil(low / step)
-    ticks = [first * step]
+    ticks = [math.floor(low / step) * step]
     while ticks[-1] < high - step * 1e-9:
         ticks.append(ticks[-1] + step)
     return ticks
