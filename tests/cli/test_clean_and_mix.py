@@ -96,7 +96,9 @@ def test_a_cleaning_that_is_stopped_leaves_nothing(tmp_path: Path, signal_number
     )
     (tmp_path / "all.tsv").write_text("".join(f"Satz {n} von vielen\tsentence {n} of many\n" for n in range(300_000)))
     command = [sys.executable, "-m", "dragoman", "data", "clean", "run.toml", "all.tsv", "-o", "out"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    # Started in the background, this process may ignore Ctrl-C, and a child would too.
+    heard = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as process:
         while process.poll() is None and not list(tmp_path.glob("out/.*")):
             time.sleep(0.01)
         process.send_signal(signal_number)
