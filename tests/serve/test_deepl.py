@@ -41,7 +41,6 @@ def test_the_official_client_reads_usage_and_languages(official):
         ({"target_lang": "DE"}, "'DE' is not served; there are: ko, en"),
         ({"target_lang": "KO", "source_lang": "KO"}, "there are: en-ko, ko-en"),
         ({"target_lang": "KO", "formality": "more"}, "prefer_more"),
-        ({"target_lang": "KO", "tag_handling": "xml"}, "this service has html"),
         ({"target_lang": "KO", "source_lang": "EN", "glossary": "g1"}, "there is no glossary 'g1'"),
     ],
 )

@@ -79,12 +79,32 @@ def test_the_official_client_of_deepl_reads_why_a_document_fails(official, tmp_p
         ({"target_lang": "DE"}, "'DE' is not served"),
         ({"target_lang": "KO", "formality": "more"}, "prefer_more"),
         ({"target_lang": "KO", "output_format": "pdf"}, "keeps its format"),
-        ({"target_lang": "KO", "source_lang": "EN", "glossary": "g1"}, "glossary_id"),
+        ({"target_lang": "KO", "source_lang": "EN", "glossary": "g1"}, "there is no glossary 'g1'"),
     ):
         with pytest.raises(deepl.DeepLException, match=part):
             official.translate_document_upload(TEXT.encode(), filename="a.txt", **options)
     with pytest.raises(deepl.DeepLException, match=r"Bad request.*not a document that can be translated"):
         official.translate_document_upload(b"%PDF", filename="a.pdf", target_lang="KO")
+
+
+def test_the_official_client_of_deepl_translates_a_document_with_a_glossary(official, client, offline):
+    glossary = official.create_glossary("IT", "EN", "KO", {"server": "기계", "Stop*": "정지*"})
+    text, given = "Restart the server.", {"source_lang": "EN", "target_lang": "KO"}
+    found = BytesIO()
+    official.translate_document(text.encode(), found, filename="a.txt", glossary=glossary, **given)
+    expected = offline["en-ko"].translate(text, glossary={"server": "기계"}).text
+    assert found.getvalue().decode() == expected != offline["en-ko"].translate(text).text
+    # The terms are those of the upload, whatever becomes of the glossary; in the native dialect too.
+    form = {"source": "en", "target": "ko", "glossary_id": glossary.glossary_id}
+    answer = client.post("/v1/documents", files={"file": ("a.txt", text)}, data=form)
+    official.delete_glossary(glossary)
+    where = answer.headers["location"]
+    until(lambda: client.get(where).json()["state"] == "done")
+    assert client.get(f"{where}/result").text == expected
+    form["glossary_id"] = official.create_glossary("IT", "KO", "EN", {"서버": "server"}).glossary_id
+    for change, part in (({}, "no terms from en into ko; it has ko → en"), ({"source": "auto"}, "source: missing")):
+        refused = client.post("/v1/documents", files={"file": ("a.txt", text)}, data=form | change)
+        assert (refused.status_code, part in refused.json()["detail"]) == (400, True), refused.text
 
 
 def test_the_name_of_a_file_may_be_a_field_of_its_own(client):

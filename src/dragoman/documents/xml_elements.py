@@ -15,6 +15,8 @@ XML = "http://www.w3.org/XML/1998/namespace"
 _START_TAG = re.compile(r"""<(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
 _TEXT = re.compile(rf"<!\[CDATA\[(.*?)\]\]>|<!--.*?-->|<\?.*?\?>|{_START_TAG.pattern}|([^<]+)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]+)\s*=\s*("[^"]*+"|'[^']*+')""")
+# Around a fragment, so that it is a document.
+_AROUND = b"<_>", b"</_>"
 _REFERENCES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
@@ -46,19 +48,27 @@ class Element:
             yield from each.walk()
 
 
-def read_elements(where: str, content: bytes) -> tuple[Decoded, Element]:
-    """The text of an XML file and its root. Raises DataError with line and column for what cannot be read safely."""
+def read_elements(
+    where: str, content: bytes, *, namespaces: bool = True, fragment: bool = False
+) -> tuple[Decoded, Element]:
+    """The text of an XML file and its root. Raises DataError with line and column for what cannot be read safely.
+
+    Without `namespaces` names keep their prefixes, of which none has to be declared. A `fragment` is what may be in an
+    element: the root is around all of it.
+    """
     decoded = decode_xml(where, content)
-    text = without_declaration(decoded.text).encode("utf-8")
-    parser = new_parser(where, " ")
+    before, after = _AROUND if fragment else (b"", b"")
+    text = decoded.text if fragment else without_declaration(decoded.text)
+    encoded = before + text.encode("utf-8") + after
+    parser = new_parser(where, " " if namespaces else None)
     stack: list[Element] = []
     roots: list[Element] = []
-    last_byte = last_character = 0
+    last_byte, last_character = 0, -len(before)
 
     def position() -> int:
         nonlocal last_byte, last_character
         now = parser.CurrentByteIndex
-        last_character += len(text[last_byte:now].decode("utf-8"))
+        last_character += len(encoded[last_byte:now].decode("utf-8"))
         last_byte = now
         return last_character
 
@@ -67,9 +77,10 @@ def read_elements(where: str, content: bytes) -> tuple[Decoded, Element]:
         space, _, local = name.rpartition(" ")
         named = {key.replace(f"{XML} ", "xml:"): value for key, value in attributes.items()}
         element = Element(local, space, named, parser.CurrentLineNumber, begin)
-        match = _START_TAG.match(decoded.text, begin)
-        assert match is not None, "expat found a start tag here"
-        element.opened = match.end()
+        if begin >= 0:
+            match = _START_TAG.match(decoded.text, begin)
+            assert match is not None, "expat found a start tag here"
+            element.opened = match.end()
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
         if len(stack) > DEEPEST:
@@ -77,14 +88,16 @@ def read_elements(where: str, content: bytes) -> tuple[Decoded, Element]:
 
     def close(_name: str) -> None:
         element = stack.pop()
-        if decoded.text.startswith("/>", element.opened - 2):
+        if element.begin < 0:
+            element.begin, element.closing, element.end = 0, len(text), len(text)
+        elif decoded.text.startswith("/>", element.opened - 2):
             element.closing = element.end = element.opened
         else:
             element.closing = position()
             element.end = decoded.text.index(">", element.closing) + 1
 
     parser.StartElementHandler, parser.EndElementHandler = start, close
-    parse(where, parser, text)
+    parse(where, parser, encoded, len(before))
     return decoded, roots[0]
 
 

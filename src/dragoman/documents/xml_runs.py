@@ -34,7 +34,7 @@ def xml_pieces(
     text is one of the translation, otherwise it is white space. `texts` gives the items between two tags, where a
     format has escapes of its own.
     """
-    items = list(_items(text, element, role, texts or partial(_texts, lines=lines)))
+    items = list(_items(text, element, role, texts or partial(text_items, lines=lines)))
     found = pieces(_nested(items, text), text, words=words)
     return [piece for piece in found if not words or _has_words(piece.inline)]
 
@@ -54,7 +54,7 @@ def translated_piece(
         target = inner
     children = [each for each in target.children if begin <= each.begin and each.end <= end]
     part = replace(target, opened=begin, closing=end, children=children)
-    items = list(_items(text, part, role, partial(_texts, lines=True)))
+    items = list(_items(text, part, role, partial(text_items, lines=True)))
     return whole_piece(_nested(items, text), text)
 
 
@@ -117,8 +117,11 @@ def _shown(text: str, element: Element) -> str:
     return seen if [(each.begin, each.end) for each in found] == [(0, len(seen))] else ""
 
 
-def _texts(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
-    """What is between two tags. A reference is an item of its own: what it means is shorter than what is written."""
+def text_items(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
+    """What is between two tags. A reference is an item of its own: what it means is shorter than what is written.
+
+    One to an entity that is declared elsewhere stays as it is.
+    """
     for match in _PART.finditer(text, begin, end):
         low, high, raw = match.start(), match.end(), match[0]
         if raw.startswith("<![CDATA["):
@@ -132,7 +135,8 @@ def _texts(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
         elif raw.startswith("<"):
             yield Item("alone", low, high)
         elif raw.startswith("&"):
-            yield Item("text", low, high, unescaped(raw))
+            seen = unescaped(raw)
+            yield Item("alone", low, high) if seen == raw else Item("text", low, high, seen)
         elif lines:
             # Blank lines too are one break: an element is one unit.
             for part in re.finditer(r"(?:[ \t]*\r?\n)+|[^\r\n]+", raw):

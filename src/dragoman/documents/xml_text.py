@@ -65,13 +65,16 @@ def new_parser(where: str, separator: str | None = None) -> expat.XMLParserType:
     return parser
 
 
-def parse(where: str, parser: expat.XMLParserType, text: bytes) -> None:
-    """Run a parser over UTF-8. Raises DataError with line and column for what is not well-formed."""
+def parse(where: str, parser: expat.XMLParserType, text: bytes, before: int = 0) -> None:
+    """Run a parser over UTF-8. Raises DataError with line and column for what is not well-formed.
+
+    The first `before` characters are not counted.
+    """
     try:
         parser.Parse(text, True)
     except expat.ExpatError as error:
-        what = expat.ErrorString(error.code)
-        raise DataError(f"{where}:{error.lineno}:{error.offset + 1}: not well-formed XML: {what}; repair it") from None
+        what, column = expat.ErrorString(error.code), error.offset + 1 - (before if error.lineno == 1 else 0)
+        raise DataError(f"{where}:{error.lineno}:{column}: not well-formed XML: {what}; repair it") from None
 
 
 def escape(text: str, encoding: str = "utf-8", quote: str = "") -> str:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from dragoman.documents.markup import Tags
 from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.deepl_glossaries import stored_dictionaries
@@ -25,6 +26,8 @@ NO_LIMIT = 1_000_000_000_000
 # What changes a translation and this service cannot do, so that it is not ignored.
 UNKNOWN = ("style_id", "custom_instructions", "translation_memory_id")
 
+TAG_LISTS = ("splitting_tags", "non_splitting_tags", "ignore_tags")
+
 router = APIRouter(prefix="/v2", tags=["DeepL"])
 
 
@@ -37,7 +40,8 @@ async def translate(request: Request) -> dict[str, Any]:
     asked = await charge(request, asked)
     answers = await service.translate(asked, sender_of(request), departure_of(request))
     service.count_characters(sum(map(len, asked.texts)))
-    return {"translations": [_written(text, one) for text, one in zip(asked.texts, answers, strict=True)]}
+    more = {"tag_handling_version": given.get("tag_handling_version") or "v2"} if given.get("tag_handling") else {}
+    return {"translations": [_written(text, one) | more for text, one in zip(asked.texts, answers, strict=True)]}
 
 
 @router.get("/usage")
@@ -94,10 +98,36 @@ def _asked(given: dict[str, Any]) -> TextRequest:
             raise malformed(f"Parameter '{name}' is not supported by this service; leave it out.")
     if given.get("formality") in ("more", "less"):
         raise malformed("Parameter 'formality': no model here has it; use prefer_more, prefer_less or default.")
-    tags = given.get("tag_handling") or "text"
-    if tags not in ("text", "html"):
-        raise malformed("Parameter 'tag_handling': this service has html; leave it out for text.")
-    return TextRequest(texts, source, target, format=cast("Format", tags))
+    form = given.get("tag_handling") or "text"
+    if form not in ("text", "html", "xml"):
+        raise malformed("Parameter 'tag_handling': this service has xml and html; leave it out for text.")
+    return TextRequest(texts, source, target, format=cast("Format", form), tags=_tags(given, form))
+
+
+def _tags(given: dict[str, Any], form: str) -> Tags:
+    """What the tags mean. In XML a line break is white space, unless it is asked to divide sentences."""
+    if given.get("tag_handling_version") not in (None, "", "v1", "v2"):
+        raise malformed("Parameter 'tag_handling_version': v1 and v2 are known; both are the same here.")
+    lines = given.get("split_sentences")
+    if str(lines) not in ("None", "0", "1", "nonewlines"):
+        raise malformed("Parameter 'split_sentences': give 0, 1 or nonewlines.")
+    splitting, non_splitting, ignored = (_names(given, name, form) for name in TAG_LISTS)
+    outline = str(given.get("outline_detection", "1")).lower()
+    if outline not in ("1", "0", "true", "false", "none", ""):
+        raise malformed("Parameter 'outline_detection': give true or false.")
+    return Tags(splitting, non_splitting, ignored, outline not in ("0", "false"), str(lines) == "1")
+
+
+def _names(given: dict[str, Any], name: str, form: str) -> frozenset[str]:
+    """The names of elements in a list or, with commas between, in a string."""
+    listed = given.get(name) or []
+    listed = [listed] if isinstance(listed, str) else listed
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise malformed(f"Parameter '{name}': give a list of names of tags.")
+    found = frozenset(part.strip() for one in listed for part in one.split(",") if part.strip())
+    if found and form != "xml":
+        raise malformed(f"Parameter '{name}' is for tag_handling xml; leave it out.")
+    return found
 
 
 def _written(text: str, answer: TextAnswer) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from dragoman.serve.body import fields
 from dragoman.serve.glossaries import Languages, StoredGlossary, UnknownGlossary
-from dragoman.serve.glossary_api import MEDIA, checked_name, iso
+from dragoman.serve.glossary_api import MEDIA, checked_name, iso, kept_dictionaries
 from dragoman.serve.http import sender_of, service_of
 from dragoman.serve.models import Models
 from dragoman.serve.problems import malformed
@@ -127,19 +127,19 @@ async def delete_dictionary(request: Request, glossary: str) -> None:
 
 async def stored_dictionaries(request: Request, given: Mapping[str, Any]) -> dict[Languages, Glossary] | None:
     """What `glossary_id`, or `glossary_ids`, of a translation name; None: neither is given. Raises UnknownGlossary."""
+    several = glossary_ids(given)
+    return await kept_dictionaries(request, several) if several else None
+
+
+def glossary_ids(given: Mapping[str, Any]) -> list[str]:
+    """The ids of the glossaries that a request names. Raises Problem."""
     several = given.get("glossary_ids") or ([given["glossary_id"]] if given.get("glossary_id") else [])
     several = several.split(",") if isinstance(several, str) else several
-    if not several:
-        return None
     if not isinstance(several, list) or len(several) > 5 or not all(isinstance(one, str) for one in several):
         raise malformed("Parameter 'glossary_ids': give up to 5 ids.")
-    if not given.get("source_lang"):
+    if several and not given.get("source_lang"):
         raise malformed("Parameter 'source_lang' is missing: a glossary needs it.")
-    service, found = service_of(request), dict[Languages, Glossary]()
-    for one in several:
-        own = await service.run(partial(service.glossaries.dictionaries, sender_of(request), one))
-        found |= {pair: found[pair].over(terms) if pair in found else terms for pair, terms in own.items()}
-    return found
+    return several
 
 
 async def _fields(request: Request) -> dict[str, Any]:

@@ -49,7 +49,19 @@ class DeepLBody(_Lenient):
     source_lang: str | None = None
     """A language; none: detected."""
     tag_handling: str | None = None
-    """How tags are treated."""
+    """How tags are treated: `xml`, `html`; none: as text."""
+    tag_handling_version: str | None = None
+    """`v1` or `v2`, which are the same here."""
+    outline_detection: bool | str | None = None
+    """Of XML: find out which tags divide sentences, besides `splitting_tags`."""
+    splitting_tags: str | list[str] | None = None
+    """Of XML: the names of tags that divide sentences, as a list or with commas."""
+    non_splitting_tags: str | list[str] | None = None
+    """Of XML: the names of tags that do not."""
+    ignore_tags: str | list[str] | None = None
+    """Of XML: the names of tags whose content stays as it is."""
+    split_sentences: str | None = None
+    """`1`: in XML a line break ends a sentence; otherwise it is white space there."""
     formality: str | None = None
     """`default`, `prefer_more` or `prefer_less`, which have no effect."""
     context: str | None = None

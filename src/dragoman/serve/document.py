@@ -36,6 +36,8 @@ class Asked(BaseModel):
     """Name of a model of `/v1/models`; none: the first one that has the languages."""
     glossary: dict[str, str | list[str]] | None = None
     """Terms and their required translations; the first of several is preferred."""
+    glossary_id: str | None = None
+    """Also the terms of this glossary of `/v1/glossaries`, or of several with commas between; `source` is needed."""
     columns: list[str] = []
     """Of a table: the columns to translate, by name or number."""
     max_chars: int | None = None

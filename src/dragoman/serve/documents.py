@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from dragoman.control.request import merge_glossaries
 from dragoman.documents.formats import kind_of, load, refuse_other_content
 from dragoman.errors import ConfigError, DataError, DragomanError, ResourceError
 from dragoman.parsing import plain_cause
@@ -22,6 +23,7 @@ from dragoman.serve.access import allowed_model, require_key
 from dragoman.serve.document import FILES, Asked, StoredDocument
 from dragoman.serve.document_store import DocumentLimits, DocumentStore
 from dragoman.serve.document_work import DocumentWorkers, chosen
+from dragoman.serve.glossary_api import kept_dictionaries
 from dragoman.serve.http import key_of, sender_of, service_of
 from dragoman.serve.problems import Problem, malformed
 from dragoman.serve.service import Service
@@ -82,6 +84,8 @@ async def upload(
         try:
             if asked.source or asked.target:
                 chosen(asked, service.models, [])
+            if asked.glossary_id:
+                asked = await _with_kept_terms(request, asked)
             await asyncio.to_thread(refuse_other_content, came.file, kind_of(Path(came.file.name)))
             key = key_of(request)
             return await asyncio.to_thread(store.add, one, came.file, asked, key.id if key else "")
@@ -90,6 +94,17 @@ async def upload(
         except DragomanError as error:
             detail = str(error).replace(f"{one.folder}{os.sep}", "")
             raise Problem(507, "storage", "The document cannot be stored", detail) from None
+
+
+async def _with_kept_terms(request: Request, asked: Asked) -> Asked:
+    """What is asked, with the terms that its glossaries have now. Raises Problem, ConfigError."""
+    if not asked.source:
+        raise malformed("source: missing; a glossary that is kept needs it")
+    found = await kept_dictionaries(request, (asked.glossary_id or "").split(","))
+    _, pair = service_of(request).models.choose(asked.source, asked.target, asked.model)
+    terms = merge_glossaries(TextRequest([], glossary=asked.glossary, dictionaries=found).glossary_for(pair), None)
+    entries = terms.entries if terms else ()
+    return asked.model_copy(update={"glossary": {one.term: list(one.translations) for one in entries}})
 
 
 def _accept(status: int, name: str) -> None:
@@ -115,7 +130,14 @@ def checked(given: Asked | dict[str, Any]) -> Asked:
     if asked.max_chars is not None and asked.max_chars < 1:
         raise malformed("max_chars: give a number of at least 1")
     source = None if asked.source in ("", "auto") else asked.source
-    return asked.model_copy(update={"source": source, "target": asked.target or None, "model": asked.model or None})
+    return asked.model_copy(
+        update={
+            "source": source,
+            "target": asked.target or None,
+            "model": asked.model or None,
+            "glossary_id": asked.glossary_id or None,
+        }
+    )
 
 
 def own(request: Request, name: str) -> StoredDocument:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from dragoman.serve.body import fields
+from dragoman.serve.deepl_glossaries import glossary_ids
 from dragoman.serve.document import Asked, StoredDocument
 from dragoman.serve.documents import documents_of, own, sent, upload
 from dragoman.serve.http import service_of
@@ -14,7 +15,7 @@ from dragoman.serve.problems import Problem, malformed
 router = APIRouter(prefix="/v2/document", tags=["DeepL"])
 
 # What changes a translation and this service cannot do, so that it is not ignored.
-UNKNOWN = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id")
+UNKNOWN = ("style_id", "translation_memory_id")
 STATES = {"queued": "queued", "translating": "translating", "done": "done", "failed": "error"}
 # The seconds that remain, before there is an estimate.
 UNKNOWN_SECONDS = 5
@@ -75,4 +76,5 @@ def _asked(given: dict[str, str]) -> Asked:
         raise malformed("Parameter 'output_format' is not supported: a document keeps its format.")
     if not given.get("target_lang"):
         raise malformed("Value for 'target_lang' not supported: it is missing.")
-    return Asked(source=given.get("source_lang") or None, target=given["target_lang"])
+    glossaries = ",".join(glossary_ids(given)) or None
+    return Asked(source=given.get("source_lang") or None, target=given["target_lang"], glossary_id=glossaries)

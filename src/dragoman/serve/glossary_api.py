@@ -1,5 +1,6 @@
 """Glossaries that are kept on the service, `/v1/glossaries`: a sender sees its own, and translates with them by id."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Literal
@@ -113,6 +114,18 @@ async def delete_entries(request: Request, glossary: Id, source: Source, target:
     service = service_of(request)
     work = partial(service.glossaries.delete_dictionary, sender_of(request), glossary, (source, target))
     await service.run(work)
+
+
+async def kept_dictionaries(request: Request, several: Iterable[str]) -> dict[Languages, Glossary]:
+    """The terms of the sender's glossaries with these ids by languages; the first one's are preferred.
+
+    Raises UnknownGlossary.
+    """
+    service, found = service_of(request), dict[Languages, Glossary]()
+    for one in several:
+        own = await service.run(partial(service.glossaries.dictionaries, sender_of(request), one))
+        found |= {pair: found[pair].over(terms) if pair in found else terms for pair, terms in own.items()}
+    return found
 
 
 def checked_name(name: str) -> str:

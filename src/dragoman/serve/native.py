@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from starlette.responses import Response
 
+from dragoman.documents.markup import Tags
 from dragoman.serve.access import charge
 from dragoman.serve.body import json_object, validated
 from dragoman.serve.described import PROBLEMS, takes
 from dragoman.serve.detect import detect
+from dragoman.serve.glossary_api import kept_dictionaries
 from dragoman.serve.http import departure_of, problem_for, sender_of, service_of
 from dragoman.serve.languages import language_name
 from dragoman.serve.problems import malformed
@@ -28,6 +29,7 @@ from dragoman.serve.schema import (
     PairOf,
     Sentence,
     StreamEnd,
+    TagsBody,
     TermUse,
     TranslateAnswer,
     TranslateBody,
@@ -107,11 +109,10 @@ async def _asked(request: Request) -> TextRequest:
     texts = [given.text] if isinstance(given.text, str) else given.text
     if given.format != "text" and (given.alternatives or given.alignment):
         raise malformed(f"format: alternatives and alignment are only for plain text, not for {given.format}")
+    if given.tags and given.format != "xml":
+        raise malformed(f"tags: they are only for XML, not for {given.format}")
     source = None if given.source in (None, "", "auto") else given.source
-    service, kept = service_of(request), None
-    if given.glossary_id is not None:
-        work = partial(service.glossaries.dictionaries, sender_of(request), given.glossary_id)
-        kept = await service.run(work)
+    kept = None if given.glossary_id is None else await kept_dictionaries(request, [given.glossary_id])
     return TextRequest(
         texts,
         source,
@@ -123,7 +124,13 @@ async def _asked(request: Request) -> TextRequest:
         given.alignment,
         given.memory,
         kept,
+        _tags(given.tags or TagsBody()),
     )
+
+
+def _tags(given: TagsBody) -> Tags:
+    splitting, non_splitting, ignored = map(frozenset, (given.splitting, given.non_splitting, given.ignored))
+    return Tags(splitting, non_splitting, ignored, given.outline)
 
 
 def _translated(answer: TextAnswer) -> Translated:

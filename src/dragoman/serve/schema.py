@@ -11,6 +11,19 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
+class TagsBody(Body):
+    """What the tags of XML mean, by the names of their elements."""
+
+    splitting: list[str] = []
+    """Their tags divide sentences."""
+    non_splitting: list[str] = []
+    """Their tags are inside of sentences."""
+    ignored: list[str] = []
+    """Their content stays as it is."""
+    outline: bool = True
+    """Find out which others divide sentences; otherwise none does."""
+
+
 class TranslateBody(Body):
     """What is to be translated, and how."""
 
@@ -22,8 +35,10 @@ class TranslateBody(Body):
     """Target language, BCP-47; may be left out where there is only one."""
     model: str | None = None
     """Name of a model of `/v1/models`; none: the first one that has the languages."""
-    format: Literal["text", "html", "markdown"] = "text"
+    format: Literal["text", "html", "markdown", "xml"] = "text"
     """What the text is. Tags, code and addresses stay."""
+    tags: TagsBody | None = None
+    """Only of XML."""
     glossary: dict[str, str | list[str]] | None = None
     """Terms and their required translations; the first of several is preferred."""
     glossary_id: str | None = None

@@ -1,7 +1,7 @@
 """The one internal request of all dialects: texts → languages and model → lines → `Translator` → answers.
 
 A text is translated line by line: line breaks, and the white space around a line, stay as they are, and the text of a
-line is what `Translator.translate` returns for it. HTML and Markdown are translated as documents are.
+line is what `Translator.translate` returns for it. HTML, XML and Markdown are translated as documents are.
 """
 
 import re
@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from dragoman.control.request import merge_glossaries
+from dragoman.documents.markup import ANY_TAGS, Tags
 from dragoman.errors import ConfigError, DataError
 from dragoman.serve.detect import detect
-from dragoman.serve.markup import translate_markup
+from dragoman.serve.markup import Markup, check_xml, translate_markup, words_of
 from dragoman.serve.models import Models, ServedModel, ServedPair
 from dragoman.text.glossary import Glossary, GlossaryLike
 from dragoman.text.language import primary_language
@@ -20,7 +21,7 @@ from dragoman.text.normalise import is_text, normalise
 from dragoman.translation import Flag, Link, Term, Translation
 from dragoman.translator import Translator
 
-Format = Literal["text", "html", "markdown"]
+Format = Literal["text"] | Markup
 _BREAK = re.compile(r"(\r\n|[\n\r\v\f\x85\u2028\u2029])")
 
 
@@ -40,6 +41,8 @@ class TextRequest:
     """Whether the memory of the service is asked first, if it has one."""
     dictionaries: Mapping[tuple[str, str], Glossary] | None = None
     """Of a glossary that is kept here, by primary subtags; `glossary` comes before it."""
+    tags: Tags = ANY_TAGS
+    """Of XML."""
 
     def asking(self, translator: Translator) -> Translator:
         """The translator, without its memory if that is not to be asked."""
@@ -93,6 +96,8 @@ def choose(request: TextRequest, models: Models) -> list[Choice | None]:
     for number, text in enumerate(request.texts, 1):
         if not is_text(text):
             raise DataError(f"text {number}: contains an unpaired surrogate (invalid Unicode); fix the encoding")
+        if request.format == "xml":
+            check_xml(text, f"text {number}")
     if request.source:
         chosen = models.choose(request.source, request.target, request.model)
         return [Choice(*chosen, None)] * len(request.texts)
@@ -100,7 +105,8 @@ def choose(request: TextRequest, models: Models) -> list[Choice | None]:
     known = [*sources, *([request.target] if request.target else [])]
     found: list[Choice | None] = []
     for text in request.texts:
-        source, sure = next(iter(detect(text, known)), (sources[0], 0.0))
+        words = words_of(text) if request.format in ("html", "xml") else text
+        source, sure = next(iter(detect(words, known)), (sources[0], 0.0))
         there = source in sources
         found.append(Choice(*models.choose(source, request.target, request.model), sure) if there else None)
     return found
@@ -141,8 +147,7 @@ def _translate(
     texts: Sequence[str], request: TextRequest, translator: Translator, blank: TextAnswer
 ) -> Iterator[TextAnswer]:
     if request.format != "text":
-        for text in texts:
-            markup = translate_markup(text, request.format, translator, request.glossary)
+        for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags):
             yield replace(blank, text=markup.text, warnings=markup.warnings, terms=markup.terms)
         return
     lines = [Lines.of(text) for text in texts]
