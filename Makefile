@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/dragoman demo
 
+# Every process of the tests would compile the package and rewrite the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A process for every core: tests are small, and a second thread would wait for the other process's.
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 test: $(VENV)/.installed

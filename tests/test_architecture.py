@@ -3,7 +3,9 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +13,18 @@ import dragoman
 
 PACKAGE = Path(dragoman.__file__).parent
 ROOT = PACKAGE.parents[1]
-MODULES = sorted(PACKAGE.rglob("*.py"))
-NAMES = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
+MODULES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 HEAVY = {"torch", "ctranslate2", "sacrebleu", "sentencepiece", "numpy", "safetensors"}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax of every module by its name; all laws are held to one reading."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def nodes(tree: ast.AST, kind: type[ast.AST]) -> list[Any]:
+    return [node for node in ast.walk(tree) if isinstance(node, kind)]
 
 
 def loaded_by(code: str) -> set[str]:
@@ -74,57 +85,51 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         dragoman.Tranlsator  # noqa: B018
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_every_module_opens_by_saying_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def test_every_module_opens_by_saying_what_it_is() -> None:
+    assert not [name for name, tree in trees().items() if not ast.get_docstring(tree)]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_public_names_are_listed_in_order(path: Path) -> None:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            names = ast.literal_eval(node.value)
-            assert names == sorted(names)
-            assert len(set(names)) == len(names)
+def test_public_names_are_listed_in_order() -> None:
+    for name, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                names = ast.literal_eval(node.value)
+                assert names == sorted(set(names)), name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_no_pickle_is_read_or_written(path: Path) -> None:
+def test_no_pickle_is_read_or_written() -> None:
     """torch.load and torch.save are pickle too; weights of others are read by the unpickler that executes nothing.
 
     Between the service and the processes that it starts itself are pipes that nobody else can write to.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    if path.relative_to(PACKAGE).as_posix() == "importing/checkpoint.py":
-        [load] = [node for node in found if ast.unparse(node.func) == "torch.load"]
-        assert "weights_only=True" in map(ast.unparse, load.keywords)
-        found.remove(load)
-    calls = {ast.unparse(node.func) for node in found}
-    imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert not calls & {"torch.load", "torch.save"}
-    if path.relative_to(PACKAGE).as_posix() in ("serve/worker.py", "serve/workers.py"):
-        assert calls & {"pickle.load", "pickle.dump"} == {"pickle.load", "pickle.dump"}
-        imports.remove("pickle")
-    assert not imports & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}
+    for name, tree in trees().items():
+        found = nodes(tree, ast.Call)
+        if name == "importing/checkpoint.py":
+            [load] = [node for node in found if ast.unparse(node.func) == "torch.load"]
+            assert "weights_only=True" in map(ast.unparse, load.keywords)
+            found.remove(load)
+        calls = {ast.unparse(node.func) for node in found}
+        imports = {alias.name for node in nodes(tree, ast.Import) for alias in node.names}
+        assert not calls & {"torch.load", "torch.save"}, name
+        if name in ("serve/worker.py", "serve/workers.py"):
+            assert calls & {"pickle.load", "pickle.dump"} == {"pickle.load", "pickle.dump"}
+            imports.remove("pickle")
+        assert not imports & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}, name
 
 
-BELOW_CLI = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] not in ("cli", "__main__.py")]
-
-
-@pytest.mark.parametrize("path", BELOW_CLI, ids=[path.relative_to(PACKAGE).as_posix() for path in BELOW_CLI])
-def test_only_the_command_line_prints(path: Path) -> None:
+def test_only_the_command_line_prints() -> None:
     """Neither print, nor the standard streams, nor a console of rich, nor the command line's own modules."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    attributes = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert not calls & {"print", "Console", "input"}
-    assert not attributes & {"sys.stdout", "sys.stderr", "sys.argv", "warnings.warn"}
-    assert not [module for module in modules if module.startswith(("dragoman.cli", "rich", "typer"))]
+    for name, tree in trees().items():
+        if name.startswith(("cli/", "__main__.py")):
+            continue
+        calls = {ast.unparse(node.func) for node in nodes(tree, ast.Call)}
+        attributes = {ast.unparse(node) for node in nodes(tree, ast.Attribute)}
+        modules = {node.module or "" for node in nodes(tree, ast.ImportFrom)}
+        modules |= {alias.name for node in nodes(tree, ast.Import) for alias in node.names}
+        assert not calls & {"print", "Console", "input"}, name
+        assert not attributes & {"sys.stdout", "sys.stderr", "sys.argv", "warnings.warn"}, name
+        assert not [module for module in modules if module.startswith(("dragoman.cli", "rich", "typer"))], name
 
 
-@pytest.mark.parametrize("path", MODULES, ids=NAMES)
-def test_no_file_is_too_long_to_be_read_at_once(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 320
+def test_no_file_is_too_long_to_be_read_at_once() -> None:
+    assert not [name for name, path in MODULES.items() if len(path.read_text(encoding="utf-8").splitlines()) > 320]
