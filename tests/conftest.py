@@ -1,31 +1,31 @@
-"""What many tests need: tiny models, random sentences, a run small enough to be trained whole many times."""
+"""What many tests need: tiny models, random sentences, a run small enough to be trained whole many times.
+
+What computes is imported where it is used: the process that only hands tests out, and tests of text, load no torch.
+"""
 
 import os
 import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import torch
 from hypothesis import settings
-from torch import Tensor
 
 from architectures import TRANSFORMERS, tiny
 from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus import sample_pairs
-from dragoman.data.directions import Direction
-from dragoman.data.stream import BatchStream, validation_batches
-from dragoman.model.build import build_network
-from dragoman.model.transformer import Transformer
 from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.training.loop import Trainer
 from slow import is_slow
 
-Build = Callable[..., Transformer]
-MakeTrainer = Callable[..., Trainer]
+if TYPE_CHECKING:
+    import torch
+
+    from dragoman.model.transformer import Transformer
+    from dragoman.training.loop import Trainer
+
 WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
 
 
@@ -43,14 +43,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def dtype() -> torch.dtype:
+def dtype() -> "torch.dtype":
     """What tiny models compute in; tests of laws replace it."""
+    import torch
+
     return torch.float32
 
 
 @pytest.fixture
-def build(dtype: torch.dtype) -> Build:
+def build(dtype: "torch.dtype") -> "Callable[..., Transformer]":
     """A tiny model in eval mode; keys of the configuration as arguments."""
+    import torch
+
+    from dragoman.model.build import build_network
 
     def make(vocab: int = 13, seed: int = 0, **keys: object) -> Any:
         torch.manual_seed(seed)
@@ -67,7 +72,7 @@ def build(dtype: torch.dtype) -> Build:
 
 
 @pytest.fixture(params=TRANSFORMERS.values(), ids=TRANSFORMERS)
-def model(request: pytest.FixtureRequest, build: Build) -> Transformer:
+def model(request: pytest.FixtureRequest, build: "Callable[..., Transformer]") -> "Transformer":
     """The paper's order of normalisation, the other one, all of today's departures, and those of imported models."""
     return build(**request.param)
 
@@ -75,13 +80,11 @@ def model(request: pytest.FixtureRequest, build: Build) -> Transformer:
 @pytest.fixture
 def sentences() -> Callable[[list[int], int], list[list[int]]]:
     """Random ids, without marks, of the given lengths."""
+    import torch
 
     def draw(lengths: list[int], vocab: int = 13, seed: int = 1) -> list[list[int]]:
         rng = torch.Generator().manual_seed(seed)
-        return [ids(torch.randint(4, vocab, (length,), generator=rng)) for length in lengths]
-
-    def ids(tensor: Tensor) -> list[int]:
-        return tensor.tolist()
+        return [torch.randint(4, vocab, (length,), generator=rng).tolist() for length in lengths]
 
     return draw
 
@@ -135,10 +138,16 @@ def toy_tokenizer(toy_corpus: Path) -> Tokenizer:
 
 
 @pytest.fixture
-def toy_trainer(toy_tokenizer: Tokenizer) -> MakeTrainer:
+def toy_trainer(toy_tokenizer: Tokenizer) -> "Callable[..., Trainer]":
     """A trainer as a new process would build it, whatever was random before."""
+    import torch
 
-    def make(config: RunConfig, folder: Path, device: str = "cpu") -> Trainer:
+    from dragoman.data.directions import Direction
+    from dragoman.data.stream import BatchStream, validation_batches
+    from dragoman.model.build import build_network
+    from dragoman.training.loop import Trainer
+
+    def make(config: RunConfig, folder: Path, device: str = "cpu") -> "Trainer":
         torch.manual_seed(config.train.seed)
         model = build_network(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
         stream = BatchStream(config.data, toy_tokenizer, batch_tokens=config.train.batch_tokens, seed=config.train.seed)
