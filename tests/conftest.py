@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jaxtyping
 import pytest
 from hypothesis import settings
 
@@ -40,6 +41,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_slow(item.nodeid):
             item.add_marker("slow")
+
+
+# Where tests of tensors are. Checking shapes doubles what a training or a search costs, so that the programs that are
+# made of the same functions run as their users run them, unchecked.
+OF_TENSORS = {"paper", "model", "decode", "equivalence", "inspection", "training", "engine", "shortlist", "gpu"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Shapes are checked, or not, before the fixtures are made."""
+    jaxtyping.config.update("jaxtyping_disable", item.path.parent.name not in OF_TENSORS)
 
 
 @pytest.fixture
