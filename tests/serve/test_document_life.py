@@ -52,8 +52,9 @@ def gated(tmp_path: Path) -> Iterator[Callable[..., tuple]]:
     gates: list[Gate] = []
     running: list = []
 
-    def start(folder: Path, passes: int = 10**9, **limits) -> tuple[Service, Gate, httpx.Client]:
+    def start(folder: Path, passes: int = 10**9, budget: int = 1024, **limits) -> tuple[Service, Gate, httpx.Client]:
         service = Service(Models(["en-ko"], threads=1, exact=True), Limits(seconds=60), workers=1, state=State(folder))
+        service.batcher.budget = budget
         server = live(service, Documents(service, DocumentLimits(**limits)))
         url = server.__enter__()
         client = httpx.Client(base_url=url, timeout=120)
@@ -87,8 +88,8 @@ def upload(client: httpx.Client, text: str, name: str = "a.txt") -> str:
 
 
 def test_a_short_text_does_not_wait_for_a_document(gated, tmp_path: Path):
-    service, gate, client = gated(tmp_path, passes=1)
-    where = upload(client, "\n".join(LINES))
+    service, gate, client = gated(tmp_path, passes=1, budget=256)
+    where = upload(client, "\n".join(LINES[:150]))
     until(lambda: gate.entered == 2)
     waiting = service.batcher.tokens
     assert waiting <= 4 * service.batcher.budget
@@ -103,7 +104,7 @@ def test_a_short_text_does_not_wait_for_a_document(gated, tmp_path: Path):
 
 
 def test_deleted_while_it_is_translated_it_ends_and_leaves_nothing(gated, tmp_path: Path):
-    service, gate, client = gated(tmp_path, passes=1)
+    service, gate, client = gated(tmp_path, passes=1, budget=256)
     where = upload(client, "\n".join(LINES))
     until(lambda: gate.entered == 2)
     assert client.get(where).json()["state"] == "translating"
@@ -116,7 +117,7 @@ def test_deleted_while_it_is_translated_it_ends_and_leaves_nothing(gated, tmp_pa
 
 
 def test_a_client_of_libretranslate_that_leaves_is_not_translated_for(gated, tmp_path: Path):
-    _, _, client = gated(tmp_path, passes=0)
+    _, _, client = gated(tmp_path, passes=0, budget=256)
     form = {"files": {"file": ("a.txt", "\n".join(LINES))}, "data": {"source": "en", "target": "ko"}}
     with pytest.raises(httpx.ReadTimeout):
         client.post("/translate_file", **form, timeout=2)
