@@ -21,6 +21,7 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "learned": {"positions": "learned", "max_positions": 7},
 }
 RNN = {"architecture": "rnn"}
+MOE = {"architecture": "moe", "d_ff": 24, "heads": 4}
 OTHERS: dict[str, dict[str, Any]] = {
     "rnn additive": {**RNN, "attention": "additive", "cell": "gru", "layers": 1, "hidden": 12, "encoder_hidden": 20},
     "rnn general": {**RNN, "attention": "general", "layers": 3},
@@ -29,6 +30,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "rnn none": {**RNN, "attention": "none", "directions": "backward"},
     "convs2s": {"architecture": "convs2s", "hidden": 12, "encoder_layers": 3, "max_positions": 9},
     "bytenet": {"architecture": "bytenet", "layers": 3, "max_dilation": 2},
+    "moe": {**MOE, "experts": 4},
+    "moe of today": {**MOE, **TODAY, "experts": 5, "active": 3, "noise": False},
 }
 ALL = TRANSFORMERS | OTHERS
 WITHOUT_ATTENTION = {"rnn none", "bytenet"}

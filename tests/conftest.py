@@ -74,7 +74,9 @@ def build(dtype: "torch.dtype") -> "Callable[..., Transformer]":
         model = build_network(tiny(**keys), vocab, vocab)
         with torch.no_grad():  # larger than at birth, so that predictions differ clearly
             for parameter in model.parameters():
-                if parameter.dim() > 1:
+                if not parameter.any() and parameter.dim() > 1:  # a gate, which would choose the same for all
+                    parameter.normal_()
+                elif parameter.dim() > 1:
                     parameter.mul_(2.0)
                 else:
                     parameter.add_(0.1 * torch.randn_like(parameter))

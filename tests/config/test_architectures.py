@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from dragoman.config import ModelConfig, RnnConfig, RunConfig
 from dragoman.config.architectures.known import ARCHITECTURES, summary, title
 from dragoman.config.file import build_config, changed_keys, dump_config
 from dragoman.errors import ConfigError
+from dragoman.model.build import build_network
 from dragoman.parsing import parse_toml
 
 RNN = {"architecture": "rnn"}
@@ -54,7 +56,12 @@ def test_widths_follow_from_the_others_unless_they_are_given() -> None:
             {"cell": "gru"},
             "model.cell: unknown key of architecture transformer; rnn has it: remove the key, or set model.",
         ),
-        ({**RNN, "heads": 4}, "model.heads: unknown key of architecture rnn; transformer has it"),
+        ({**RNN, "heads": 4}, "model.heads: unknown key of architecture rnn; transformer and moe have it"),
+        ({"experts": 4}, "model.experts: unknown key of architecture transformer; moe has it: remove the key, or set"),
+        ({"architecture": "moe", "active": 1}, "model.active: input should be greater than or equal to 2, not 1"),
+        ({"architecture": "moe", "active": 8}, "model.active: 8 of 8 experts is no choice; set it lower"),
+        ({"architecture": "moe", "every": 9}, "model.every: 9 leaves no experts in a stack of 3 layers"),
+        ({"architecture": "moe", "kernel": 3}, "model.kernel: unknown key of architecture moe; convs2s and bytenet"),
         ({**RNN, "atention": "dot"}, "model.atention: unknown key; did you mean model.attention?"),
         ({"architecture": "convs2s", "kernel": 4}, "model.kernel: 4 has no middle; make it odd"),
         ({"architecture": "bytenet", "d_model": 9}, "model.d_model: 9 is 2d, twice the inner width"),
@@ -100,6 +107,33 @@ TABLE_3 = {
 def test_every_row_of_table_3_is_a_configuration(row: str) -> None:
     model = run({"preset": "paper-base", **TABLE_3[row]}).model
     assert all(getattr(model, key) == value for key, value in TABLE_3[row].items())
+
+
+# Millions of weights for 37,000 pieces, as docs/architectures.md has them; the paper prints 65 (A), 58, 60 (B), 36, 50,
+# 80, 28, 168, 53, 90 (C) and 213 (big).
+WEIGHTS = [
+    ({"heads": 1}, 63.1),
+    ({"heads": 32}, 63.1),
+    ({"d_k": 16}, 56.0),
+    ({"d_k": 32}, 58.4),
+    ({"layers": 2}, 33.7),
+    ({"layers": 4}, 48.4),
+    ({"layers": 8}, 77.8),
+    ({"d_model": 256}, 26.8),
+    ({"d_model": 1024}, 163.9),
+    ({"d_ff": 1024}, 50.5),
+    ({"d_ff": 4096}, 88.3),
+    ({"positions": "learned"}, 64.1),
+    ({"preset": "paper-big"}, 214.2),
+]
+
+
+@pytest.mark.parametrize(("row", "millions"), WEIGHTS, ids=[str(row) for row, _ in WEIGHTS])
+def test_the_weights_of_table_3(row: dict[str, Any], millions: float) -> None:
+    config = ModelConfig.model_validate({"preset": "paper-base", **row})
+    with torch.device("meta"):
+        model = build_network(config, 37_000, 37_000)
+    assert round(model.parameter_count / 1e6, 1) == millions
 
 
 def test_the_number_of_positions_needs_learned_ones() -> None:

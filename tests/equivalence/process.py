@@ -21,7 +21,7 @@ from dragoman.data.corpus import sample_pairs
 from dragoman.data.directions import Direction
 from dragoman.data.stream import BatchStream, validation_batches
 from dragoman.errors import DragomanError
-from dragoman.model.transformer import Transformer
+from dragoman.model.build import build_network
 from dragoman.model.weights import save_tensors
 from dragoman.text.tokenizer import learn
 from dragoman.training.distributed import join_process_group, leave_process_group
@@ -50,7 +50,8 @@ class Heard(Listener):
                 self._starve_once(kind == "backward")
         if here == self.faults.get("spoil"):
             draw = self.trainer.gradient.summed_loss.forward
-            self.trainer.gradient.summed_loss.forward = lambda *given: draw(*given) * float("nan")
+            spoilt = float("nan")
+            self.trainer.gradient.summed_loss.forward = lambda *given: (draw(*given)[0] * spoilt, draw(*given)[1])
 
     def _starve_once(self, backward: bool) -> None:
         """Memory runs out in the next forward pass, or in its backward pass."""
@@ -60,14 +61,14 @@ class Heard(Listener):
         def starve(*_: object) -> None:
             raise torch.OutOfMemoryError("out of memory")
 
-        def once(batch: Batch) -> torch.Tensor:
+        def once(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
             gradient._summed_loss = compute
-            loss = compute(batch)
+            loss, totals = compute(batch)
             if backward:
                 loss.register_hook(starve)
             else:
                 starve()
-            return loss
+            return loss, totals
 
         gradient._summed_loss = once
 
@@ -83,6 +84,7 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
     torch.set_num_threads(1)
     faults = keys.pop("faults", {})
     shape = {"layers": 2, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": keys.pop("dropout", 0.0)}
+    shape |= keys.pop("model", {})
     tree = {
         "project": {"name": "toy", "source": "en", "target": "de"},
         "data": {"train": [str(corpus / "train.tsv")], "valid": str(corpus / "valid.tsv"), "shuffle_buffer": 90},
@@ -103,7 +105,7 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
     tokenizer = learn(sample_pairs(config.data.train, 1000, 1), config.tokenizer)
     group, device = join_process_group(torch.device("cpu"), config.train.peer_timeout)
     torch.manual_seed(config.train.seed)
-    model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target))
+    model = build_network(config.model, len(tokenizer.source), len(tokenizer.target))
     stream = BatchStream(config.data, tokenizer, batch_tokens=150, seed=1, rank=group.rank, world=group.size)
     valid, _ = validation_batches(
         [*map(Direction, config.data.valid_corpora)], tokenizer, max_length=50, batch_tokens=200

@@ -13,8 +13,8 @@ from dragoman.config.presets import MODEL_PRESETS
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import ConfigError, DataError, ModelError
-from dragoman.exporting.ctranslate2 import TransformerConverter, convert
+from dragoman.errors import ConfigError, DataError
+from dragoman.exporting.ctranslate2 import convert
 from dragoman.exporting.golden import golden_sentences, largest_difference
 from dragoman.exporting.verify import verify_float32
 from dragoman.model.transformer import Transformer
@@ -38,6 +38,10 @@ SHAPES = PRESETS | {
     "untied": {**PRESETS["paper-base"], "tie": "none"},
     "marian": {**PRESETS["paper-base"], "feed_forward": "silu", "output_bias": True, "position_base": 13572.1},
     "learned positions": {**PRESETS["paper-base"], "positions": "learned", "max_positions": 7},
+    "narrow keys": {**PRESETS["paper-base"], "d_k": 2, "d_v": 6},
+    "narrow values": {**PRESETS["paper-base"], "d_k": 8, "d_v": 3},
+    "narrow keys of today": {**PRESETS["tiny"], "d_k": 4, "d_v": 6},
+    "narrow values of today": {**PRESETS["tiny"], "d_k": 6, "d_v": 4},
     "m2m": {**PRESETS["paper-base"], "norm_order": "pre", "position_base": 13572.1, "first_position": 2},
 }
 
@@ -222,11 +226,6 @@ def test_sampling_with_a_seed_draws_the_same_again(
     assert first == both[1].translate(sources, wanted)
     assert first != both[1].translate(sources, wanted.model_copy(update={"seed": 8}))
     assert all(len(hypotheses) == 3 for hypotheses in first)
-
-
-def test_what_ctranslate2_cannot_compute_is_refused(joint: Tokenizer) -> None:
-    with pytest.raises(ModelError, match="d_k = 6 and d_v = 8: CTranslate2 needs the same width"):
-        TransformerConverter(network({**PRESETS["tiny"], "d_v": 8}, joint), joint)
 
 
 def test_a_coverage_penalty_is_refused_where_it_would_count_padding(

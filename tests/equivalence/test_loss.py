@@ -7,13 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from architectures import ALL
+from architectures import ALL, OTHERS
 from dragoman.data.batch import Batch, Example, collate, split
 from dragoman.model.device import autocast
 from dragoman.model.network import EncoderDecoder
+from dragoman.training.balance import Balance
 from dragoman.training.loss import CHUNK as CHUNKS
 from dragoman.training.loss import projected_loss, smoothed_cross_entropy
-from dragoman.training.objective import batch_loss
+from dragoman.training.objective import SummedLoss, batch_loss
 from numerics import assert_same, assert_same_gradients
 
 CHUNK = CHUNKS["cpu"]
@@ -174,6 +175,36 @@ def test_rows_without_an_example_change_no_gradient(model: EncoderDecoder, sente
         loss, gradients = learned(batches)
         assert_same(loss, alone[0])
         assert_same_gradients(gradients, alone[1])
+
+
+@pytest.mark.parametrize("shape", [name for name in OTHERS if name.startswith("moe")])
+def test_the_balance_of_experts_and_its_totals_are_sums_over_tokens(
+    build: Callable[..., EncoderDecoder], sentences: Draw, shape: str
+) -> None:
+    """The objective in any parts is that of one batch, although the losses of Shazeer et al. are of whole batches."""
+    model = build(**OTHERS[shape], w_importance=2.0, w_load=3.0)
+    examples = [
+        Example(s, t, "") for s, t in zip(sentences([3, 8, 5, 1]), sentences([9, 2, 4, 6], seed=2), strict=True)
+    ]
+    objective, balance = SummedLoss(model, 0.1), Balance(model.config)
+
+    def learned(batches: Sequence[Batch]) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
+        model.zero_grad()
+        parts = [objective(each.src, each.tgt_in, each.tgt_out, balance.coefficients) for each in batches]
+        loss = torch.stack([loss for loss, _ in parts]).sum() / 21
+        loss.backward()
+        gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+        return loss.detach(), torch.stack([totals for _, totals in parts]).sum(0), gradients
+
+    _, totals, plain = learned([collate(examples)])
+    balance.after(totals.tolist(), 21)
+    whole = learned([collate(examples)])
+    assert max((a - b).abs().max() for a, b in zip(whole[2], plain, strict=True)) > 1e-3
+    for batches in ([collate([one]) for one in examples], [collate(examples[:3]), collate(examples[3:])]):
+        loss, found, gradients = learned(batches)
+        assert_same(loss, whole[0])
+        assert_same(found, whole[1])
+        assert_same_gradients(gradients, whole[2])
 
 
 def test_padding_costs_nothing(model: EncoderDecoder, sentences: Draw) -> None:

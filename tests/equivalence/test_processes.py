@@ -62,6 +62,16 @@ def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(run: Run, tmp
         assert_close(settled(final(tmp_path / kind)), settled(final(tmp_path / "alone")), atol=1e-4, rtol=1e-3)
 
 
+def test_two_processes_balance_experts_as_one(run: Run, tmp_path: Path) -> None:
+    """The totals of both decide the next update; without noise, which each draws for itself."""
+    experts = {"architecture": "moe", "experts": 4, "noise": False, "w_importance": 1.0}
+    keys = {"max_steps": 20, "model": experts}
+    alone = run("alone", 1, accumulate=2, **keys)
+    for kind in ("ddp", "fsdp"):
+        parts = run(kind, 2, parallel=kind, **keys)
+        assert all(parts[step] == pytest.approx(loss, abs=1e-5) for step, loss in alone.items())
+
+
 def test_two_processes_train_an_adapter_as_one(run: Run, tmp_path: Path) -> None:
     """LoRA: the weights that stay are never exchanged, A and B as other weights are."""
     keys = {"max_steps": 20, "start_from": "base", "lora_rank": 2, "learning_rate": 3e-2}

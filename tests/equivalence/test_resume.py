@@ -154,14 +154,16 @@ def test_two_processes_share_what_one_would_see(toy_run: Run, toy_tokenizer: Tok
         assert not set(one) & set(other)
 
 
+@pytest.mark.parametrize("shape", [{}, {**OTHERS["moe"], "noise": False, "w_importance": 1.0}], ids=["plain", "moe"])
 def test_accumulated_micro_batches_train_as_one_batch_of_them_all(
-    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: dict[str, object]
 ) -> None:
     """Without dropout, the same pairs in one update give the same weights, however they are cut up."""
     from dragoman.data.batch import collate
     from dragoman.data.stream import Update
 
-    config = toy_run(accumulate=2, max_steps=3)
+    model = {"layers": 1, "d_model": 16, "dropout": 0.0, **shape} if shape else None
+    config = toy_run(model=model, accumulate=2, max_steps=3)
     config = config.model_copy(update={"model": config.model.model_copy(update={"dropout": 0.0})})
     apart, together = toy_trainer(config, tmp_path / "apart"), toy_trainer(config, tmp_path / "together")
 

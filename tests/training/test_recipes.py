@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_r_drop_is_its_equation_and_so_is_its_gradient(
     model = build(dropout=0.3).train()
     there = batch(sentences)
     torch.manual_seed(5)
-    ours = SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out)
+    ours, _ = SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out)
     torch.manual_seed(5)
     twice = type(there)(*(side.repeat(2, 1) for side in (there.src, there.tgt_in, there.tgt_out)), ())
     features, gold = features_and_gold(model, twice)
@@ -95,7 +95,7 @@ def test_without_dropout_nothing_differs_and_r_drop_is_the_plain_loss(
 ) -> None:
     model, there = build().train(), batch(sentences)
     assert_close(
-        SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out), batch_loss(model, there, 0.1)
+        SummedLoss(model, 0.1, r_drop=3.0)(there.src, there.tgt_in, there.tgt_out)[0], batch_loss(model, there, 0.1)
     )
 
 
@@ -142,12 +142,12 @@ def test_a_trial_leaves_no_gradients_and_knows_running_out(
     """The way of a GPU, walked on a CPU."""
     model = build()
 
-    def tight(model: Transformer, batch: Any, smoothing: float) -> Tensor:
+    def tight(model: Transformer, batch: Any) -> tuple[Tensor, Tensor]:
         if batch.src.numel() > 1000:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return batch_loss(model, batch, smoothing)
+        return features_and_gold(model, batch)
 
-    monkeypatch.setattr(objective, "batch_loss", tight)
+    monkeypatch.setattr(objective, "features_and_gold", tight)
     fits = fitting.fits_by_trial(model, TrainConfig(precision="float32"), torch.device("cpu"))
     assert [fits(tokens) for tokens in (100, 600, 700, 5000)] == [True, True, False, False]
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -208,10 +208,12 @@ class Smaller:
     def __init__(self, gradient: GradientAccumulator, rows: int) -> None:
         self.loss, self.rows = gradient.summed_loss, rows
 
-    def __call__(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
+    def __call__(
+        self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, coefficients: Sequence[float]
+    ) -> tuple[Tensor, Tensor]:
         if src.size(0) > self.rows:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return self.loss(src, tgt_in, tgt_out)  # type: ignore[no-any-return]
+        return self.loss(src, tgt_in, tgt_out, coefficients)  # type: ignore[no-any-return]
 
 
 def test_an_update_that_does_not_fit_is_done_in_pieces_says_so_once_and_is_the_same(

@@ -39,6 +39,8 @@ class Course:
             return f"step {self.step:,}"
         report = self.last
         line = LINE.format(step=self.step, epoch=report.epoch + 1, loss=report.loss, speed=report.tokens_per_second)
+        if report.uneven_load is not None:
+            line += f"  load {report.uneven_load:.2f}"
         return line if report.utilisation is None else f"{line}  {100 * report.utilisation:.0f} % MFU"
 
     def left(self) -> float | None:

@@ -8,6 +8,7 @@ al. 2017), section 3 and table 3.
 from dragoman.config.architectures.bytenet import ByteNetConfig
 from dragoman.config.architectures.convs2s import ConvS2SConfig
 from dragoman.config.architectures.known import AnyModel
+from dragoman.config.architectures.moe import MoeConfig
 from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.base import Section
 from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
@@ -30,6 +31,7 @@ __all__ = [
     "MixConfig",
     "MixedCorpus",
     "ModelConfig",
+    "MoeConfig",
     "PairConfig",
     "ProjectConfig",
     "RnnConfig",

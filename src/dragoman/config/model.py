@@ -19,8 +19,8 @@ class ModelConfig(Section):
 
     architecture: Literal["transformer"] = "transformer"
     """The kind of network: `transformer`, Vaswani et al. 2017, or one of those it is compared with: `rnn`, recurrent,
-    Bahdanau et al. 2015 and others; `convs2s`, Gehring et al. 2017; `bytenet`, Kalchbrenner et al. 2016. Each has keys
-    of its own."""
+    Bahdanau et al. 2015 and others; `convs2s`, Gehring et al. 2017; `bytenet`, Kalchbrenner et al. 2016; `moe`, a
+    Transformer with mixtures of experts, Shazeer et al. 2017. Each has keys of its own."""
     preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big", "auto"] | None = None
     """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations.
     `auto` chooses among these by the amount of text and whether there is a GPU, and a higher `dropout` for little

@@ -2,8 +2,8 @@
 
 CTranslate2's own converters refuse an encoder-decoder with rotary positions; its runtime supports it. The format: the
 projections of queries, keys and values of self-attention are one matrix, those of keys and values of encoder-decoder
-attention another; sinusoidal and learned positions are a table; rotary positions pair (x_i, x_{i + d_k/2}), as in our
-model; linear layers may omit the bias.
+attention another, and all heads have one width; sinusoidal and learned positions are a table; rotary positions pair
+(x_i, x_{i + d_k/2}), as in our model; linear layers may omit the bias.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from dragoman.config import ModelConfig
 from dragoman.decode.attention import aligning_layer
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
-from dragoman.errors import ModelError
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.embedding import LearnedPositions, positional_encoding
 from dragoman.model.layers import DecoderLayer, EncoderLayer
@@ -41,11 +40,6 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
     """One network and its vocabulary, ready for `convert(folder, quantization=…)`."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
-        if model.config.d_k != model.config.d_v:
-            raise ModelError(
-                f"d_k = {model.config.d_k} and d_v = {model.config.d_v}: CTranslate2 needs the same width for both; "
-                "this model runs on the torch engine only"
-            )
         self.model, self.tokenizer = model, tokenizer
 
     def _load(self) -> TransformerSpec:
@@ -88,20 +82,20 @@ class TransformerConverter(Converter):  # type: ignore[misc]  # untyped
 
 
 def convert(model: Transformer, tokenizer: Tokenizer, folder: Path, quantization: str) -> None:
-    """Write the network into a new `folder`, its matrices in the arithmetic `quantization`. Raises ModelError."""
+    """Write the network into a new `folder`, its matrices in the arithmetic `quantization`."""
     TransformerConverter(model, tokenizer).convert(str(folder), quantization=quantization)
 
 
 def _shape(config: ModelConfig) -> dict[str, Any]:
-    swiglu = config.feed_forward == "swiglu"
+    swiglu, width = config.feed_forward == "swiglu", max(config.d_k, config.d_v)
     return {
         "pre_norm": config.norm_order == "pre",
         "rms_norm": config.norm == "rms",
         "activation": Activation.RELU if config.feed_forward == "relu" else Activation.SWISH,
         "ffn_glu": swiglu,
-        "rotary_dim": 0 if config.positions == "rotary" else None,  # 0: the whole head is rotated
+        "rotary_dim": config.d_k if config.positions == "rotary" else None,
         "rotary_interleave": False,
-        "head_dim": None if config.d_k * config.heads == config.d_model else config.d_k,
+        "head_dim": None if width * config.heads == config.d_model else width,
     }
 
 
@@ -120,29 +114,63 @@ def _norm(spec: Any, norm: nn.Module) -> None:
         spec.beta = _array(norm.bias)
 
 
-def _linear(spec: Any, *layers: nn.Linear) -> None:
+def _linear(spec: Any, *layers: tuple[Array, Array | None]) -> None:
     """Concatenate the matrices of layers with the same input."""
-    spec.weight = np.concatenate([_array(layer.weight) for layer in layers])
-    if layers[0].bias is not None:
-        spec.bias = np.concatenate([_array(layer.bias) for layer in layers])
+    spec.weight = np.concatenate([weight for weight, _ in layers])
+    if layers[0][1] is not None:
+        spec.bias = np.concatenate([bias for _, bias in layers])
+
+
+def _arrays(linear: nn.Linear) -> tuple[Array, Array | None]:
+    return _array(linear.weight), None if linear.bias is None else _array(linear.bias)
+
+
+def _heads(attention: MultiHeadAttention) -> list[tuple[Array, Array | None]]:
+    """W_Q, W_K, W_V and W_O with heads of one width, which CTranslate2 needs: the larger of d_k and d_v.
+
+    What is added to a head is 0, so that no score and no value changes; but CTranslate2 divides the scores by the root
+    of that width, so that W_Q is multiplied by √(width / d_k).
+    """
+    heads = attention.heads
+    d_k, d_v = attention.w_k.out_features // heads, attention.w_v.out_features // heads
+    width = max(d_k, d_v)
+    (q, b_q), k, v, (o, b_o) = (
+        _arrays(linear) for linear in (attention.w_q, attention.w_k, attention.w_v, attention.w_o)
+    )
+    scale = np.float32((width / d_k) ** 0.5)
+    wide_o = _widened(o.T, heads, width).T
+    return [
+        (_widened(q * scale, heads, width), None if b_q is None else _widened(b_q * scale, heads, width)),
+        *((_widened(w, heads, width), None if b is None else _widened(b, heads, width)) for w, b in (k, v)),
+        (np.ascontiguousarray(wide_o), b_o),
+    ]
+
+
+def _widened(rows: Array, heads: int, width: int) -> Array:
+    """The rows of each head, and zeros up to `width` of them."""
+    by_head = rows.reshape(heads, -1, *rows.shape[1:])
+    added = np.zeros((heads, width - by_head.shape[1], *rows.shape[1:]), np.float32)
+    return np.concatenate([by_head, added], axis=1).reshape(-1, *rows.shape[1:])
 
 
 def _self_attention(spec: Any, attention: MultiHeadAttention, norm: nn.Module) -> None:
     _norm(spec.layer_norm, norm)
-    _linear(spec.linear[0], attention.w_q, attention.w_k, attention.w_v)
-    _linear(spec.linear[1], attention.w_o)
+    *inputs, output = _heads(attention)
+    _linear(spec.linear[0], *inputs)
+    _linear(spec.linear[1], output)
 
 
 def _cross_attention(spec: Any, attention: MultiHeadAttention, norm: nn.Module) -> None:
     _norm(spec.layer_norm, norm)
-    _linear(spec.linear[0], attention.w_q)
-    _linear(spec.linear[1], attention.w_k, attention.w_v)
-    _linear(spec.linear[2], attention.w_o)
+    queries, keys, values, output = _heads(attention)
+    _linear(spec.linear[0], queries)
+    _linear(spec.linear[1], keys, values)
+    _linear(spec.linear[2], output)
 
 
 def _feed_forward(spec: Any, network: Any, norm: nn.Module) -> None:
     _norm(spec.layer_norm, norm)
-    _linear(spec.linear_0, network.w_1)
-    _linear(spec.linear_1, network.w_2)
+    _linear(spec.linear_0, _arrays(network.w_1))
+    _linear(spec.linear_1, _arrays(network.w_2))
     if hasattr(network, "w_3"):
-        _linear(spec.linear_0_noact, network.w_3)
+        _linear(spec.linear_0_noact, _arrays(network.w_3))

@@ -1,7 +1,7 @@
 """Model: tensors → logits. The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in its words.
 
 The other architectures, behind the same functions (`model.network`), are `model.recurrent`, `model.convs2s` and
-`model.bytenet`.
+`model.bytenet`; `model.moe` is a feed-forward network for the Transformer.
 
 Where to find the paper's equations and sections:
 
@@ -34,5 +34,6 @@ Axes, in the signatures of this and of every other package; a 2 after an axis is
     C   capacity of a buffer, in nodes          E   best extensions of hypotheses in a search
     U   candidate tokens, a subset of V         L   target tokens of a batch without padding
     I   width of a recurrent layer's input      Z   width of its state
-    G   its gates, side by side
+    G   its gates, side by side                 J   positions of all sentences, B · T
+    X   experts of a layer, n                   A   experts that compute a token, k
 """

@@ -22,7 +22,7 @@ def build_network(config: AnyModel, source_vocab: int, target_vocab: int) -> Enc
 
 def require_transformer(network: EncoderDecoder, what: str) -> Transformer:
     """`network`, for `what` works with Transformers alone. Raises ConfigError for another architecture."""
-    if not isinstance(network, Transformer):
+    if not isinstance(network, Transformer) or network.config.architecture != "transformer":
         raise ConfigError(
             f'{what}: needs a Transformer, and this model is of architecture "{network.config.architecture}"'
         )

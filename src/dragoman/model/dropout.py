@@ -25,6 +25,11 @@ def drawn_from(generator: torch.Generator) -> Iterator[None]:
         _here.generator = None
 
 
+def generator_here() -> torch.Generator | None:
+    """The generator that this thread draws from; None for the default one."""
+    return getattr(_here, "generator", None)
+
+
 class Dropout(nn.Module):
     """Each element is 0 with probability `rate`, else divided by 1 − rate; the identity outside training."""
 
@@ -39,7 +44,7 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return nn.functional.dropout(x, self.rate)
         bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64)
-        bits.random_(-(2**63), None, generator=getattr(_here, "generator", None))
+        bits.random_(-(2**63), None, generator=generator_here())
         draws = bits.view(torch.int16)[: x.numel()].view(x.shape)  # even on −32,768 … 32,767
         kept = draws >= round(self.rate * 65536) - 32768
         return x * kept.to(x.dtype).mul_(1 / (1 - self.rate))

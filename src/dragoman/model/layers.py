@@ -3,14 +3,17 @@
 Input and output: vectors of d_model numbers at each position. The feed-forward network is Eq. (2), section 3.3.
 """
 
+from functools import partial
+
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from dragoman.config import ModelConfig
+from dragoman.config import ModelConfig, MoeConfig
 from dragoman.model.attention import MultiHeadAttention
 from dragoman.model.cache import Past, by_sentence
 from dragoman.model.dropout import Dropout
+from dragoman.model.moe import Experts
 from dragoman.model.norm import norm
 
 Memory = tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]
@@ -83,12 +86,12 @@ class AddNorm(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Figure 1 left: self-attention, then the feed-forward network."""
+    """Figure 1 left: self-attention, then the feed-forward network. Layers are numbered from 0."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, number: int = 0) -> None:
         super().__init__()
         self.self_attention = _attention(config, rotary=config.positions == "rotary")
-        self.feed_forward = _feed_forward(config)
+        self.feed_forward = _feed_forward(config, number)
         self.self_attention_norm = AddNorm(config)
         self.feed_forward_norm = AddNorm(config)
 
@@ -108,11 +111,11 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Figure 1 right: masked self-attention, encoder-decoder attention, then the feed-forward network."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, number: int = 0) -> None:
         super().__init__()
         self.self_attention = _attention(config, rotary=config.positions == "rotary")
         self.cross_attention = _attention(config)
-        self.feed_forward = _feed_forward(config)
+        self.feed_forward = _feed_forward(config, number)
         self.self_attention_norm = AddNorm(config)
         self.cross_attention_norm = AddNorm(config)
         self.feed_forward_norm = AddNorm(config)
@@ -166,7 +169,13 @@ def _attention(config: ModelConfig, rotary: bool = False) -> MultiHeadAttention:
     return MultiHeadAttention(*widths, bias=config.bias, rotary=rotary)
 
 
-def _feed_forward(config: ModelConfig) -> FeedForward | GatedFeedForward:
+def _feed_forward(config: ModelConfig, number: int) -> FeedForward | GatedFeedForward | Experts:
+    if isinstance(config, MoeConfig) and (number + 1) % config.every == 0:
+        return Experts(config, partial(_dense, config))
+    return _dense(config)
+
+
+def _dense(config: ModelConfig) -> FeedForward | GatedFeedForward:
     if config.feed_forward == "swiglu":
         return GatedFeedForward(config.d_model, config.d_ff, config.bias)
     return FeedForward(config.d_model, config.d_ff, config.bias, silu=config.feed_forward == "silu")

@@ -60,8 +60,8 @@ class Transformer(EncoderDecoder):
         self.config: ModelConfig = config
         self.source_embedding = _embedding(config, source_vocab)
         self.target_embedding = _embedding(config, target_vocab)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.encoder = nn.ModuleList(EncoderLayer(config, number) for number in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config, number) for number in range(config.decoder_layers))
         # In Pre-LN the residual stream is not normalised yet after the last layer; in Post-LN it is.
         pre = config.norm_order == "pre"
         self.encoder_norm = norm(config) if pre else nn.Identity()

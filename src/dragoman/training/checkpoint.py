@@ -75,6 +75,8 @@ class Progress:
     """Version of PyTorch: the order of sums depends on its kernels."""
     validated: dict[int, float] = field(default_factory=dict)
     """Watched value at each validated step whose checkpoint is kept."""
+    balance: list[float] = field(default_factory=list)
+    """Coefficients of the balance of experts for the next update; none without experts."""
 
 
 def save_checkpoint(

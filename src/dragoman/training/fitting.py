@@ -15,6 +15,7 @@ from dragoman.data.batch import Batch, Example, collate
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.device import autocast, within_memory
 from dragoman.model.network import EncoderDecoder
+from dragoman.training.balance import Balance
 from dragoman.training.layers import recomputed
 from dragoman.training.objective import SummedLoss
 from dragoman.training.precision import Precision
@@ -59,7 +60,9 @@ def fits_by_trial(model: EncoderDecoder, train: TrainConfig, device: torch.devic
                 batch = synthetic_batch(int(tokens * HEADROOM), length, model.projection.size(0))
                 with recomputed(model, train.recompute), within_memory("a trial", ""), autocast(precision, device):
                     moved = batch.to(device)
-                    summed_loss(moved.src, moved.tgt_in, moved.tgt_out).backward()
+                    summed_loss(moved.src, moved.tgt_in, moved.tgt_out, Balance(model.config).coefficients)[
+                        0
+                    ].backward()
         except ResourceError:
             return False
         finally:

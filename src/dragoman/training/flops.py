@@ -9,6 +9,7 @@ With D = d_model, F = d_ff, K = d_k, W = d_v, h heads and V pieces, a sentence o
     encoder layer         attention(S, S) + feed-forward(S)
     decoder layer         attention(T, T) + attention(T, S) + feed-forward(T)
     logits                2 T D V                                                       section 3.4
+    k of n experts        4 k T D F  +  2 T D n, and as much for the noise              Shazeer et al. 2017
 
 forward, and twice that backward, because each product has two gradients of the same size. Softmax, LayerNorm, biases,
 ReLU, dropout, residual sums, embeddings, the loss beyond its logits, and the optimizer are not counted: they take a few
@@ -19,7 +20,7 @@ the model (Chowdhery et al. 2022, appendix B). The other architectures are in `d
 
 import re
 
-from dragoman.config import AnyModel, ModelConfig
+from dragoman.config import AnyModel, ModelConfig, MoeConfig
 from dragoman.training.other_flops import other_flops
 
 # Operations per second of dense matrix products in bfloat16 with sums in float32, from the vendors' data sheets (where
@@ -61,6 +62,9 @@ def forward_flops(model: AnyModel, vocab: int, sentences: int, source: int, targ
         return sentences * (other_flops(model, source, target) + 2 * target * model.d_model * vocab)
     encoder = model.encoder_layers * encoder_layer_flops(model, source)
     decoder = model.decoder_layers * decoder_layer_flops(model, source, target)
+    if isinstance(model, MoeConfig):
+        encoder += model.encoder_layers // model.every * experts_more_flops(model, source)
+        decoder += model.decoder_layers // model.every * experts_more_flops(model, target)
     return sentences * (encoder + decoder + 2 * target * model.d_model * vocab)
 
 
@@ -88,6 +92,12 @@ def feed_forward_flops(model: ModelConfig, positions: int) -> int:
     """The two layers of Eq. (2), or the three of SwiGLU."""
     layers = 3 if model.feed_forward == "swiglu" else 2
     return 2 * layers * positions * model.d_model * model.d_ff
+
+
+def experts_more_flops(model: MoeConfig, positions: int) -> int:
+    """What k of n experts and their gate, W_g and W_noise, take more than one feed-forward network."""
+    gate = 2 * positions * model.d_model * model.experts * (2 if model.noise else 1)
+    return gate + (model.active - 1) * feed_forward_flops(model, positions)
 
 
 def peak_flops(device_name: str) -> float | None:

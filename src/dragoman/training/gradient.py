@@ -17,6 +17,7 @@ from dragoman.data.batch import Batch, split
 from dragoman.errors import ResourceError, counted
 from dragoman.model.device import autocast, within_memory
 from dragoman.model.network import EncoderDecoder
+from dragoman.training.balance import Balance
 from dragoman.training.distributed import ProcessGroup, no_sync, parallelize
 from dragoman.training.layers import COMPILED_SHAPES, compile_layers, recompute_layers
 from dragoman.training.objective import SummedLoss
@@ -41,6 +42,9 @@ class GradientAccumulator:
             compile_layers(model)
         if train.recompute:
             recompute_layers(model)
+        self.balance = Balance(model.config)
+        self.totals = [0.0] * len(self.balance.coefficients)
+        """Of the last update of this process: of these the balance of the next one is made, where there are experts."""
         summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
         self.summed_loss = parallelize(summed_loss, model, group, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
@@ -59,13 +63,25 @@ class GradientAccumulator:
 
     def _remedy(self, model: EncoderDecoder) -> str:
         possible = {
-            "train.recompute=true": not self.train.recompute and bool(model.layers()),
+            "train.recompute=true": not self.train.recompute and model.config.architecture == "transformer",
             "train.parallel=fsdp": self.group.size > 1 and not self.sharded,
         }
         keys = " and ".join(key for key, is_possible in possible.items() if is_possible)
         return (f"set {keys}, with --resume if there is a checkpoint; or " if keys else "") + (
             "start again with a lower train.batch_tokens, and train.accumulate as much higher"
         )
+
+    def resume(self, precision: Precision, splits: int, coefficients: Sequence[float]) -> None:
+        """The settings and the balance that a checkpoint has."""
+        self.precision = precision
+        # With sharded weights all processes run equally many batches, and a batch of few pairs cannot be cut.
+        self.splits = 1 if self.sharded else splits
+        self.balance.coefficients = list(coefficients) or self.balance.coefficients
+
+    def rebalance(self, target_tokens: int) -> None:
+        """The balance of experts for the next update, from the totals of this one in all processes."""
+        if self.totals:
+            self.balance.after(self.group.all_reduce_sum(self.totals), target_tokens)
 
     def backward(self, micro_batches: Sequence[Batch], token_count: int) -> float:
         """Accumulate the gradient of this process's `micro_batches`; returns their summed loss.
@@ -75,6 +91,7 @@ class GradientAccumulator:
         ResourceError where that cannot help: for a single pair, or while other processes wait for this one.
         """
         random_state = torch.get_rng_state()
+        self.totals = [0.0] * len(self.totals)
         gpu_state = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
         parts = [part for batch in micro_batches for part in split(batch, self.splits)]
         largest = max(parts, key=lambda part: part.src.numel() + part.tgt_in.numel())
@@ -104,14 +121,14 @@ class GradientAccumulator:
         """DDP may expect a backward pass with an exchange: every process runs one, of a single pair."""
         self.exchanging = True
         with within_memory("a single pair", self.remedy):
-            self._summed_loss(split(batch, batch.src.size(0))[0]).backward()
+            self._summed_loss(split(batch, batch.src.size(0))[0])[0].backward()
         self.exchanges += 1
 
     def _backward(self, batch: Batch, token_count: int, last: bool) -> float:
         if self.in_threads and (count := thread_count_for(batch)) > 1:
             return self._backward_in_threads(split(batch, count), token_count)
         with nullcontext() if last else no_sync(self.summed_loss):
-            loss = self._summed_loss(batch)
+            loss, totals = self._summed_loss(batch)
             if last and not self.exchanging:
                 if self.group.any_rank(False):
                     raise _OutOfMemoryElsewhere
@@ -119,26 +136,32 @@ class GradientAccumulator:
             # DDP and FSDP average gradients over the processes; the update needs their sum.
             (loss * (self.group.size / token_count)).backward()
         self.exchanges += last
+        self._add(totals)
         return float(loss.item())
 
     def _backward_in_threads(self, parts: Sequence[Batch], token_count: int) -> float:
         """`_backward` with one thread per part. Gradients are added in the order of the parts."""
 
-        def backward(part: Batch) -> tuple[float, Sequence[Tensor]]:
-            loss = self._summed_loss(part)
-            return float(loss.item()), torch.autograd.grad(loss / token_count, self.parameters)
+        def backward(part: Batch) -> tuple[float, Sequence[Tensor], Tensor]:
+            loss, totals = self._summed_loss(part)
+            return float(loss.item()), torch.autograd.grad(loss / token_count, self.parameters), totals
 
         results = run_in_threads([partial(backward, part) for part in parts])
-        for _, gradients in results:
+        for _, gradients, totals in results:
+            self._add(totals)
             for parameter, gradient in zip(self.parameters, gradients, strict=True):
                 parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
-        return sum(loss for loss, _ in results)
+        return sum(loss for loss, _, _ in results)
 
-    def _summed_loss(self, batch: Batch) -> Tensor:
+    def _add(self, totals: Tensor) -> None:
+        if self.totals:
+            self.totals = [before + more for before, more in zip(self.totals, totals.tolist(), strict=True)]
+
+    def _summed_loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         with autocast(self.precision, self.device):
             moved = batch.to(self.device)
-            loss: Tensor = self.summed_loss(moved.src, moved.tgt_in, moved.tgt_out)
-        return loss
+            loss, totals = self.summed_loss(moved.src, moved.tgt_in, moved.tgt_out, self.balance.coefficients)
+        return loss, totals
 
     @contextmanager
     def _settings(self) -> Iterator[None]:

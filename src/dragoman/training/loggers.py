@@ -72,6 +72,8 @@ class TensorBoardLog(Listener):
             self.writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
         if report.utilisation is not None:
             self.writer.add_scalar("train/utilisation", report.utilisation, report.step)
+        if report.uneven_load is not None:
+            self.writer.add_scalar("train/uneven_load", report.uneven_load, report.step)
 
     def on_validation(self, report: ValidationReport) -> None:
         """Add a validation's scalars and its sample."""

@@ -106,9 +106,7 @@ class Trainer:
         self.accumulate = progress.accumulate
         if not self._end():  # drop a validation that only an earlier end of the run caused
             self.validated = {s: value for s, value in self.validated.items() if self.triggers.is_validation(s)}
-        self.gradient.precision = progress.precision
-        # With sharded weights all processes run equally many batches, and a batch of few pairs cannot be cut.
-        self.gradient.splits = 1 if self.gradient.sharded else progress.splits
+        self.gradient.resume(progress.precision, progress.splits, progress.balance)
         if self.config.train.threads is None and self.device.type == "cpu":
             torch.set_num_threads(progress.threads)
         if progress.torch != torch.__version__:
@@ -199,6 +197,7 @@ class Trainer:
         if self.mean:
             self.mean.update(self.step)
         self.target_tokens += update.target_tokens
+        self.gradient.rebalance(update.target_tokens)
         self.meter.add(loss, update.target_tokens, update.batches)
         for listener in self.listeners:
             listener.on_update(self.step)
@@ -223,6 +222,7 @@ class Trainer:
             gradient_norm=norm,
             target_tokens=self.target_tokens,
             seconds=self.seconds,
+            uneven_load=self.gradient.balance.uneven,
         )
         for listener in self.listeners:
             listener.on_step(report)
@@ -289,6 +289,7 @@ class Trainer:
             torch.get_num_threads(),
             torch.__version__,
             self.validated,
+            self.gradient.balance.coefficients,
         )
         save_checkpoint(self.folder, progress, self.model, self.optimizer, keep, self.group, self.mean, self.run_files)
         self.triggers.saved = self.clock

@@ -38,7 +38,15 @@ class Meter:
             self.flops += training_flops(self.model, self.vocab, self.passes * rows, source, target)
 
     def report(
-        self, *, step: int, epoch: int, learning_rate: float, gradient_norm: float, target_tokens: int, seconds: float
+        self,
+        *,
+        step: int,
+        epoch: int,
+        learning_rate: float,
+        gradient_norm: float,
+        target_tokens: int,
+        seconds: float,
+        uneven_load: float | None = None,
     ) -> StepReport:
         """The steps since the last report."""
         taken = seconds - self.since
@@ -53,6 +61,7 @@ class Meter:
             seconds=seconds,
             flops_per_second=self.flops / taken,
             utilisation=self.flops / taken / self.peak if self.peak else None,
+            uneven_load=uneven_load,
         )
         self.start(seconds)
         return report

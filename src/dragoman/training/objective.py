@@ -3,13 +3,17 @@
 The loss function (section 5.4) and its kernel are in `dragoman.training.loss`; here it is applied to a model.
 """
 
+from collections.abc import Sequence
+
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
 from dragoman.model.attention import padding_mask
+from dragoman.model.moe import routings
 from dragoman.model.network import EncoderDecoder
 from dragoman.text.tokenizer import PAD
+from dragoman.training.balance import balance_loss
 from dragoman.training.loss import projected_loss
 
 
@@ -21,18 +25,30 @@ class SummedLoss(nn.Module):
         self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
 
     def forward(
-        self, src: Int[Tensor, "B S"], tgt_in: Int[Tensor, "B T"], tgt_out: Int[Tensor, "B T"]
-    ) -> Float[Tensor, ""]:
+        self,
+        src: Int[Tensor, "B S"],
+        tgt_in: Int[Tensor, "B T"],
+        tgt_out: Int[Tensor, "B T"],
+        coefficients: Sequence[float] = (),
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, "_"]]:
         """The loss of a batch; with `r_drop` = α that of R-Drop, Liang et al. (2021), Eq. (4), halved.
 
         ½ (CE₁ + CE₂) + α/4 (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)), where 1 and 2 are two passes that differ by dropout.
+
+        Of a network with experts the loss has the term of `dragoman.training.balance` with these `coefficients`, and
+        the totals of the batch are returned, from which those of the next update are made; of others none.
         """
-        if not self.r_drop:
-            return batch_loss(self.model, Batch(src, tgt_in, tgt_out, ()), self.smoothing)
-        twice = Batch(src.repeat(2, 1), tgt_in.repeat(2, 1), tgt_out.repeat(2, 1), ())
-        features, gold = features_and_gold(self.model, twice)
+        passes = 2 if self.r_drop else 1
+        if self.r_drop:
+            src, tgt_in, tgt_out = (side.repeat(2, 1) for side in (src, tgt_in, tgt_out))
+        batch = Batch(src, tgt_in, tgt_out, ())
+        with routings() as seen:
+            features, gold = features_and_gold(self.model, batch)
         projection, bias = self.model.projection, self.model.projection_bias
-        return projected_loss(features, projection, gold, self.smoothing, self.r_drop, bias) / 2
+        loss = projected_loss(features, projection, gold, self.smoothing, self.r_drop, bias)
+        masks = (batch.src != PAD, batch.tgt_out != PAD)
+        balance, totals = balance_loss(self.model.config, seen, coefficients, *masks)
+        return (loss + balance) / passes, totals / passes
 
 
 def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> Float[Tensor, ""]:

@@ -38,6 +38,9 @@ class StepReport:
     """Operations of this process, counted from the model's equations (`training/flops.py`)."""
     utilisation: float | None
     """`flops_per_second` as a share of the peak of the device (MFU); None if the peak is unknown."""
+    uneven_load: float | None = None
+    """Of the last update: the largest load of an expert over the mean, of the most uneven layer; None without
+    experts."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import torch
 
 from dragoman.adapter import Adapter
 from dragoman.bundle import Bundle
-from dragoman.config import ModelConfig, RunConfig
+from dragoman.config import ModelConfig, MoeConfig, RunConfig
 from dragoman.errors import ConfigError
 from dragoman.model.build import build_network
 from dragoman.model.lora import adapted_matrices
@@ -19,7 +19,7 @@ from dragoman.workflows.trainer import Run
 def check_adaptable(config: RunConfig) -> None:
     """Raise ConfigError, before any text is read, if no matrix would get an adapter, or one of no use."""
     train, shape = config.train, config.model
-    if not isinstance(shape, ModelConfig):
+    if not isinstance(shape, ModelConfig) or isinstance(shape, MoeConfig):
         raise ConfigError(
             f'train.lora_rank: needs a Transformer, and this model is of architecture "{shape.architecture}"; '
             "set it to 0"

@@ -111,7 +111,8 @@ def _learned(sample: Sequence[tuple[str, str]], config: RunConfig, size: int | N
 
 
 def _same_shape(one: AnyModel, other: AnyModel) -> bool:
-    fields = ("architecture", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads", "feed_forward", "hidden")
+    own = ("heads", "feed_forward", "hidden", "experts", "active", "every")
+    fields = ("architecture", "encoder_layers", "decoder_layers", "d_model", "d_ff", *own)
     return all(getattr(one, field, None) == getattr(other, field, None) for field in fields)
 
 

@@ -6,18 +6,20 @@ from pydantic import Discriminator, Tag
 
 from dragoman.config.architectures.bytenet import ByteNetConfig
 from dragoman.config.architectures.convs2s import ConvS2SConfig
+from dragoman.config.architectures.moe import MoeConfig
 from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.model import ModelConfig
 
-AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig
+AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig | MoeConfig
 
 ARCHITECTURES: dict[str, type[AnyModel]] = {
     "transformer": ModelConfig,
     "rnn": RnnConfig,
     "convs2s": ConvS2SConfig,
     "bytenet": ByteNetConfig,
+    "moe": MoeConfig,
 }
-NAMES = {"transformer": "Transformer", "rnn": "RNN", "convs2s": "ConvS2S", "bytenet": "ByteNet"}
+NAMES = {"transformer": "Transformer", "rnn": "RNN", "convs2s": "ConvS2S", "bytenet": "ByteNet", "moe": "MoE"}
 # The type of pydantic's error for an architecture that is none of these.
 UNKNOWN = "architecture"
 
@@ -33,7 +35,8 @@ ModelSection = Annotated[
     Annotated[ModelConfig, Tag("transformer")]
     | Annotated[RnnConfig, Tag("rnn")]
     | Annotated[ConvS2SConfig, Tag("convs2s")]
-    | Annotated[ByteNetConfig, Tag("bytenet")],
+    | Annotated[ByteNetConfig, Tag("bytenet")]
+    | Annotated[MoeConfig, Tag("moe")],
     Discriminator(
         architecture_of,
         custom_error_type=UNKNOWN,
@@ -52,6 +55,8 @@ def summary(model: AnyModel) -> dict[str, str]:
     depths = f"{model.encoder_layers} encoder, {model.decoder_layers} decoder"
     if isinstance(model, ModelConfig):
         widths = f"d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads of {model.d_k}"
+        if isinstance(model, MoeConfig):
+            widths += f", {model.active} of {model.experts} experts"
         return {"layers": f"{depths}, {model.norm_order}-LN", "widths": widths}
     if isinstance(model, ConvS2SConfig):
         return {
@@ -69,6 +74,8 @@ def summary(model: AnyModel) -> dict[str, str]:
 
 def title(model: AnyModel) -> str:
     """What a card calls the network."""
+    if isinstance(model, MoeConfig):
+        return f"A Transformer with {model.experts} experts (mixture of experts, Shazeer et al. 2017)"
     if isinstance(model, ModelConfig):
         return 'A Transformer ("Attention Is All You Need")'
     if isinstance(model, ConvS2SConfig):
