@@ -52,12 +52,14 @@ def where(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 def test_no_path_of_the_interface_is_open_but_those_listed(server):
     _, url = server
-    for path, methods in httpx.get(f"{url}/openapi.json").json()["paths"].items():
-        if path in OPEN or path.startswith(OWN_KEY):
-            continue
-        for method in methods:
-            answer = httpx.request(method, url + path.replace("{", "").replace("}", ""))
-            assert answer.status_code in (401, 403), f"{method} {path}: {answer.status_code}"
+    with httpx.Client(base_url=url) as client:
+        paths = client.get("/openapi.json").json()["paths"]
+        for path, methods in paths.items():
+            if path in OPEN or path.startswith(OWN_KEY):
+                continue
+            for method in methods:
+                answer = client.request(method, path.replace("{", "").replace("}", ""))
+                assert answer.status_code in (401, 403), f"{method} {path}: {answer.status_code}"
 
 
 def test_services_that_start_and_count_at_once_lose_nothing(where, tmp_path):

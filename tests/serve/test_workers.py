@@ -35,8 +35,9 @@ def wait_until(happens) -> None:
         time.sleep(0.01)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
+    """Two processes for all tests: each takes a second to start."""
     made = Workers(2)
     yield made
     made.close()
