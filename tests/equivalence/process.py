@@ -3,6 +3,7 @@
     process.py FOLDER CORPUS '{"parallel": …, …keys of [train]}' [resume]
 
 The first process writes the losses of its steps to FOLDER/losses.json, the final weights to FOLDER/final.safetensors.
+With `"parallel": ["ddp", "fsdp"]` there are two runs, one after the other, in FOLDER/ddp and FOLDER/fsdp.
 """
 
 import json
@@ -24,7 +25,7 @@ from dragoman.errors import DragomanError
 from dragoman.model.build import build_network
 from dragoman.model.weights import save_tensors
 from dragoman.text.tokenizer import learn
-from dragoman.training.distributed import join_process_group, leave_process_group
+from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
 from dragoman.training.loop import Trainer
 from dragoman.training.reports import Listener, StepReport, ValidationReport
 
@@ -80,8 +81,22 @@ class Heard(Listener):
 
 
 def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> None:
-    """Train, from the beginning or on."""
+    """Every run of this process, each from the beginning or on."""
     torch.set_num_threads(1)
+    group, device = join_process_group(torch.device("cpu"), float(str(keys.get("peer_timeout", 20))))
+    if isinstance(keys.get("parallel"), list):
+        for parallel in keys["parallel"]:
+            train(folder / parallel, corpus, keys | {"parallel": parallel}, resume, group, device)
+    else:
+        train(folder, corpus, keys, resume, group, device)
+    leave_process_group()
+
+
+def train(
+    folder: Path, corpus: Path, keys: dict[str, object], resume: bool, group: ProcessGroup, device: torch.device
+) -> None:
+    """One run."""
+    folder.mkdir(exist_ok=True)
     faults = keys.pop("faults", {})
     shape = {"layers": 2, "d_model": 16, "d_ff": 24, "heads": 2, "dropout": keys.pop("dropout", 0.0)}
     shape |= keys.pop("model", {})
@@ -103,7 +118,6 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
     }
     config = build_config(tree, "toy", corpus)
     tokenizer = learn(sample_pairs(config.data.train, 1000, 1), config.tokenizer)
-    group, device = join_process_group(torch.device("cpu"), config.train.peer_timeout)
     torch.manual_seed(config.train.seed)
     model = build_network(config.model, len(tokenizer.source), len(tokenizer.target))
     stream = BatchStream(config.data, tokenizer, batch_tokens=150, seed=1, rank=group.rank, world=group.size)
@@ -120,7 +134,6 @@ def main(folder: Path, corpus: Path, keys: dict[str, object], resume: bool) -> N
         (folder / "losses.json").write_text(json.dumps(heard.losses))
         save_tensors(folder / "final.safetensors", dict(trainer.final.named_parameters()))
     group.barrier()
-    leave_process_group()
 
 
 if __name__ == "__main__":

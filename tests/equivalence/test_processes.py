@@ -12,7 +12,8 @@ from torch.testing import assert_close
 
 from dragoman.errors import DistributedError
 from dragoman.model.weights import load_tensors
-from dragoman.training.distributed import join_process_group
+from dragoman.training.distributed import ProcessGroup, join_process_group
+from equivalence.process import train
 
 Run = Callable[..., dict[str, float]]
 PROCESS = Path(__file__).with_name("process.py")
@@ -26,10 +27,14 @@ def run(toy_corpus: Path, tmp_path: Path) -> Run:
         (tmp_path / name).mkdir(exist_ok=True)
         ended = launch(tmp_path / name, toy_corpus, processes, resume, keys)
         assert ended.returncode == 0, ended.stderr
-        losses: dict[str, float] = json.loads((tmp_path / name / "losses.json").read_text())
-        return losses
+        return losses_of(tmp_path / name)
 
     return start
+
+
+def losses_of(folder: Path) -> dict[str, float]:
+    losses: dict[str, float] = json.loads((folder / "losses.json").read_text())
+    return losses
 
 
 def launch(
@@ -37,7 +42,7 @@ def launch(
 ) -> subprocess.CompletedProcess[str]:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     given = [str(PROCESS), str(folder), str(corpus), json.dumps(keys), *(["resume"] if resume else [])]
-    return subprocess.run([*torchrun, *given], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([*torchrun, *given], capture_output=True, text=True, timeout=600, check=False)
 
 
 def final(folder: Path) -> dict[str, torch.Tensor]:
@@ -49,16 +54,17 @@ def settled(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in weights.items() if not name.endswith("w_k.bias")}
 
 
-def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(run: Run, tmp_path: Path) -> None:
+def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(toy_corpus: Path, tmp_path: Path) -> None:
     """20 steps over the same pairs; 1e-5 of the loss."""
-    alone = run("alone", 1, accumulate=2, max_steps=20)
-    copies = run("ddp", 2, parallel="ddp", max_steps=20)
-    parts = run("fsdp", 2, parallel="fsdp", max_steps=20)
+    train(
+        tmp_path / "alone", toy_corpus, {"accumulate": 2, "max_steps": 20}, False, ProcessGroup(), torch.device("cpu")
+    )
+    alone = losses_of(tmp_path / "alone")
     assert len(alone) == 20
-    for step, loss in alone.items():
-        assert copies[step] == pytest.approx(loss, abs=1e-5)
-        assert parts[step] == pytest.approx(loss, abs=1e-5)
+    ended = launch(tmp_path, toy_corpus, 2, resume=False, keys={"parallel": ["ddp", "fsdp"], "max_steps": 20})
+    assert ended.returncode == 0, ended.stderr
     for kind in ("ddp", "fsdp"):
+        assert losses_of(tmp_path / kind) == pytest.approx(alone, abs=1e-5)
         assert_close(settled(final(tmp_path / kind)), settled(final(tmp_path / "alone")), atol=1e-4, rtol=1e-3)
 
 
@@ -165,8 +171,7 @@ def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pi
     ended = launch(tmp_path / "starved", toy_corpus, 2, resume=False, keys=keys | {"faults": {"forward": [7, who]}})
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.count("notice at 7: step 8: out of memory; batches are cut into 2 from here on") == 2
-    losses = json.loads((tmp_path / "starved/losses.json").read_text())
-    assert losses == pytest.approx(whole, abs=1e-5)
+    assert losses_of(tmp_path / "starved") == pytest.approx(whole, abs=1e-5)
     for parallel, steps in (("fsdp", 14), ("ddp", 16)):
         run("starved", 2, resume=True, **keys | {"parallel": parallel, "max_steps": steps})
 

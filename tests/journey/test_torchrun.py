@@ -39,7 +39,7 @@ translate_lines = 2
 
 def torchrun(*given: str) -> subprocess.CompletedProcess[str]:
     start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "dragoman"]
-    return subprocess.run([*start, *given], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([*start, *given], capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture
