@@ -13,7 +13,8 @@ PATTERNS = (
     r"test_learn\.py::test_a_page_prints_what_it_shows\[(07|09|10)-.*",
     r"test_learn\.py::test_the_site_.*",
     # Laws on every model: the quick suite keeps the model of today, the others follow.
-    r"decode/test_options\.py::test_an_option_is_what_the_plain_search_does_with_it\[(post|pre|marian|learned)-.*",
+    r"decode/test_options\.py::.*\[(post|pre|marian|learned)\b.*",
+    r"decode/test_options\.py::test_an_option_is_what_the_plain_search_does_with_it\[today-1-{'.*",
     r"decode/test_options\.py::test_an_ensemble_averages_probabilities\[3\]",
     r"decode/test_cache\.py::test_a_state_goes_on_as_its_tokens_say_whatever_others_do\[(post|pre|marian)-.*",
     r"decode/test_cache\.py::test_a_state_goes_on_as_its_tokens_say_whatever_others_do\[today-float(32|64)-[12]-.*",
@@ -23,8 +24,8 @@ PATTERNS = (
     r"equivalence/test_batching\.py::.*\[(post|pre|deep encoder|deep decoder)\b.*",
     r"inspection/.*\[(pre|marian|learned)\b.*",
     r"equivalence/test_languages\.py::test_exported_is_.*\[(?!{'beam': (1, 'n_best': 1|4|4, 'shortlist': True)}).*",
-    # Every preset's export: the quick suite keeps the smallest and one untied.
-    r"equivalence/test_export\.py::test_every_preset_is_exported_as_it_is\[(?!tiny|untied).*",
+    # Every preset's export: the quick suite keeps the smallest.
+    r"equivalence/test_export\.py::test_every_preset_is_exported_as_it_is\[(?!tiny).*",
     r"equivalence/test_export\.py::test_what_is_exported_finds_what_the_reference_finds\[\{'(exact|beam': 4).*",
     # Both engines: the quick suite keeps one set of options for each key, without a prefix.
     r"equivalence/test_parity_options\.py::test_both_engines_find_the_same\[(?!.*-0-whole|(min_l|beam).*-0-prefixed).*",
@@ -32,7 +33,7 @@ PATTERNS = (
     r"equivalence/test_parity_options\.py::test_both_engines_find_the_same_with_a_trained_model.*",
     r"equivalence/test_parity_options\.py::test_an_export_that_forgets_a_rule_is_not_verified.*",
     r"equivalence/test_parity_options\.py::test_with_a_shortlist_a_sentence_is_the_same_in_any_batch.*torch.*",
-    r"equivalence/test_search\.py::test_a_sentence_.*_in_any_batch\[(post|pre|marian|learned|rnn (a|c|s)).*",
+    r"equivalence/test_search\.py::test_(a_s|the_l|no_h|a_l).*\[(post|pre|marian|learned|rnn (a|c|s)).*",
     r"equivalence/test_search\.py::test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words\[[12].*",
     # Against enumeration: the quick suite keeps four random models.
     r"control/test_phrases\.py::.*\[([4-9]|1\d)\]",
@@ -66,7 +67,11 @@ PATTERNS = (
     r"cli/test_bit_flips\.py::test_the_state_decides.*",
     r"cli/test_damage\.py::test_a_damaged_file_of_the_run_is_named_and_restored.*\[(?!None|flip).*",
     r"cli/test_distill\.py::test_interrupted_and_resumed_equals_uninterrupted\[(0|400)\]",
-    r"training/test_precision\.py::test_on_a_lesser_processor_.*\[AVX512.*",
+    r"training/test_precision\.py::test_on_a_lesser_processor_.*",
+    # Confidence and robustness once more, in other ways.
+    r"cli/test_quality\.py::test_(learned_again|better_translations|the_suite_is_the_same|training_measures_both).*",
+    r"cli/test_init_from\.py::test_a_bundled_model_is_copied_with_weights_that_its_int8_follows",
+    r"cli/test_distill\.py::test_(peoples_pairs_may_be_kept|every_corpus_has_its_own_file).*",
     # A cluster.
     r"data/test_clean\.py::test_a_local_cluster.*",
     # Long texts and long trainings.
