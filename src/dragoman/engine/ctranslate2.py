@@ -7,6 +7,7 @@ reference's (`docs/decisions/0019-parity.md`), `engine.stepwise` searches and CT
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -61,6 +62,17 @@ class CTranslate2Engine:
         self._network = Network(folder, tokenizer, device, self.threads)
         self._size = SearchSize(self._network.vocabulary, cached_numbers)
         self._thread_tokens = thread_tokens(folder, device, self._network.compute_type)
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens, EOS and padding included, of the largest call that is searched in one step by each thread."""
+        return self.threads * self._thread_tokens
+
+    def one_thread_a_call(self) -> "CTranslate2Engine":
+        """The same network, for a service: a call takes one thread, and as many are searched at a time as it has."""
+        found = copy(self)
+        found.threads = 1
+        return found
 
     def translate(
         self,

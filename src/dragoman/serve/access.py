@@ -37,7 +37,7 @@ async def authorise(request: Request) -> None:
     """Find the key of a request, and take one of its requests. Raises Problem."""
     service = service_of(request)
     request.state.key = None
-    if service.open_to_all or request.url.path in OPEN or not await service.run(service.keys.are_required):
+    if request.url.path in OPEN or not await _needs_key(service):
         return
     text = _given(request) or await _field(request, service)
     if not text and request.url.path in UPLOADED:
@@ -48,7 +48,7 @@ async def authorise(request: Request) -> None:
 async def require_key(request: Request, text: str) -> None:
     """Accept a key that is in the form of an upload, unless there was one before it. Raises Problem."""
     service = service_of(request)
-    if request.state.key is None and not service.open_to_all and await service.run(service.keys.are_required):
+    if request.state.key is None and await _needs_key(service):
         await _accept(request, service, text)
 
 
@@ -58,6 +58,13 @@ async def allowed_model(request: Request, asked: TextRequest) -> str | None:
     if key and key.characters_per_day is not None:
         _refuse_more(key, await service.run(lambda: service.keys.used_today(key.id)), 1)
     return model_of(key, service.models, asked)
+
+
+async def _needs_key(service: Service) -> bool:
+    if service.open_to_all:
+        return False
+    known = service.keys.known_to_be_required()
+    return await service.run(service.keys.are_required) if known is None else known
 
 
 async def _accept(request: Request, service: Service, text: str) -> None:

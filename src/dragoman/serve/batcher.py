@@ -1,9 +1,11 @@
 """The sentences of all requests → common batches → engines. Threads: an engine's call blocks, without Python's lock.
 
 A free worker takes what waits, at once: nobody waits while nothing is searched. Only where another worker searches
-already does a small batch wait for more, for `max_wait` seconds. What an engine has started cannot be recalled, so a
-batch is small (`budget` tokens), and everything that waits is here, where it can be cancelled. If a batch fails, each
-of its calls is searched alone, and only those at fault fail; one whose worker process ended is searched once more.
+already does a small batch wait for more, for `max_wait` seconds. Workers that are free together share what waits. What
+an engine has started cannot be recalled, and nobody has his answer before the whole batch is searched, so a batch is no
+larger than what an engine searches together anyway, and everything that waits is here, where it can be cancelled. If a
+batch fails, each of its calls is searched alone, and only those at fault fail; one whose worker process ended is
+searched once more.
 """
 
 import threading
@@ -13,11 +15,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.serve.fair import Call, FairQueue, Part
+from dragoman.serve.fair import UNBOUNDED, Call, FairQueue, Part
 from dragoman.serve.ticket import Ticket, WorkerLost
 
 # Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
+# The least tokens of a batch that are divided among free workers: below, one search of all is as fast.
+LEAST_SHARE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,13 @@ class _Waiting:
     left: int
     results: list[Any]
     added: float = field(default_factory=time.monotonic)
+    begun: bool = False
     error: BaseException | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
 
 class Batcher:
-    """`workers` threads that search batches of about `budget` tokens. `on_batch` and `on_queued` report to metrics."""
+    """`workers` threads that search batches of at most `budget` tokens. `on_batch` and `on_queued` report to metrics."""
 
     def __init__(
         self,
@@ -79,15 +84,18 @@ class Batcher:
         sizes: Sequence[int],
         work: Callable[[Sequence[Any]], Sequence[Any]],
         whole: bool = False,
+        budget: int = UNBOUNDED,
     ) -> list[Any]:
         """`work(jobs)`, in batches with the jobs of other calls of the `group`; blocks the calling thread.
+
+        A batch has at most `budget` tokens with its padding, or is one job.
 
         Raises Cancelled and Expired, and what `work` raises for these jobs.
         """
         ticket.check()
         if not jobs:
             return []
-        call = Call(ticket, group, sizes, work, jobs, whole)
+        call = Call(ticket, group, sizes, work, jobs, whole, budget)
         waiting = _Waiting(call, len(jobs), [None] * len(jobs))
         with self._changed:
             self._queue.add(call)
@@ -134,18 +142,20 @@ class Batcher:
                 self._changed.wait_for(lambda: self._queue.tokens >= self.budget, self.max_wait)
             if not self._queue and not self._closing:
                 return self._next()
-            parts = self._queue.take(self.budget)
+            share = -(-self._queue.tokens // max(1, self._workers - self._running))
+            parts = self._queue.take(min(self.budget, max(LEAST_SHARE, share)))
             self._running += bool(parts)
             now = time.monotonic()
             for part in parts:
-                if part.begin == 0:
-                    added = self._waiting[part.call].added
-                    self.on_queued(now - added)
-                    part.call.ticket.record.add("queue", added, part.call.waiting)
+                waiting = self._waiting[part.call]
+                if not waiting.begun:
+                    waiting.begun = True
+                    self.on_queued(now - waiting.added)
+                    part.call.ticket.record.add("queue", waiting.added, sum(part.call.sizes))
             return parts
 
     def _search(self, parts: Sequence[Part], again: bool = True) -> None:
-        jobs = [job for part in parts for job in part.call.jobs[part.begin : part.end]]
+        jobs = [part.call.jobs[n] for part in parts for n in part.jobs]
         started = time.monotonic()
         try:
             results = list(parts[0].call.work(jobs))
@@ -153,11 +163,9 @@ class Batcher:
         except BaseException as error:
             self._search_alone(parts, error, again)
             return
-        begin = 0
+        left = iter(results)
         for part in parts:
-            size = part.end - part.begin
-            self._finish(part, results[begin : begin + size], started)
-            begin += size
+            self._finish(part, [next(left) for _ in part.jobs], started)
 
     def _search_alone(self, parts: Sequence[Part], error: BaseException, again: bool) -> None:
         """Find out whose error it is; those that nobody waits for any more are left out."""
@@ -170,9 +178,10 @@ class Batcher:
 
     def _finish(self, part: Part, results: Sequence[Any], started: float) -> None:
         with self._changed:
-            part.call.ticket.record.add("search", started, sum(part.call.sizes[part.begin : part.end]))
+            part.call.ticket.record.add("search", started, part.tokens)
             if waiting := self._waiting.get(part.call):
-                waiting.results[part.begin : part.end] = results
+                for job, result in zip(part.jobs, results, strict=True):
+                    waiting.results[job] = result
                 waiting.left -= len(results)
                 if not waiting.left:
                     waiting.done.set()
@@ -188,12 +197,12 @@ class Batcher:
         shares = Counter[tuple[str, str]]()
         for part in parts:
             record = part.call.ticket.record
-            shares[record.model, record.key] += sum(part.call.sizes[part.begin : part.end])
+            shares[record.model, record.key] += part.tokens
         tokens = shares.total()
         seconds = time.monotonic() - started
         rate = self._workers * tokens / max(seconds, 1e-6)
         with self._changed:
             self._running -= 1
             self.tokens_per_second += SMOOTHING * (rate - self.tokens_per_second)
-        sentences = sum(part.end - part.begin for part in parts)
+        sentences = sum(len(part.jobs) for part in parts)
         self.on_batch(BatchReport(sentences, tokens, len({part.call for part in parts}), seconds, shares))

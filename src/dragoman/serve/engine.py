@@ -8,9 +8,13 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Engine, Ids
 from dragoman.serve.batcher import Batcher
+from dragoman.serve.fair import UNBOUNDED
 from dragoman.serve.ticket import Ticket
 from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.translator import Translator
+
+# Tokens of given translations that are scored in the time in which one is searched.
+PAIRS = 4
 
 _Search = tuple[Ids, Ids, Marks]
 _Pair = tuple[Ids, Ids, Marks]
@@ -35,8 +39,9 @@ class SharedEngine:
         jobs = list(zip(sources, prefixes, own, strict=True))
         group = (id(self.engine), "translate", type(options), options)
         work = partial(_translate, self.engine, options)
-        sizes = [len(source) for source in sources]
-        return self.batcher.search(self.ticket, group, jobs, sizes, work, whole=options.method != "beam")
+        sizes = [_size(source, mark.source) for source, mark in zip(sources, own, strict=True)]
+        whole = options.method != "beam"
+        return self.batcher.search(self.ticket, group, jobs, sizes, work, whole, self._budget)
 
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
@@ -61,8 +66,18 @@ class SharedEngine:
         work: Callable[[Sequence[_Pair]], list[Batched]],
     ) -> list[Batched]:
         jobs = list(zip(sources, targets, marks or [NO_MARKS] * len(sources), strict=True))
-        sizes = [max(len(source), len(target)) for source, target, _ in jobs]
-        return self.batcher.search(self.ticket, (id(self.engine), what), jobs, sizes, work)
+        sizes = [max(_size(source, mark.source), _size(target, mark.target)) for source, target, mark in jobs]
+        budget = PAIRS * self._budget
+        return self.batcher.search(self.ticket, (id(self.engine), what), jobs, sizes, work, budget=budget)
+
+    @property
+    def _budget(self) -> int:
+        """Tokens that the engine searches together; more would only wait for each other."""
+        return int(getattr(self.engine, "batch_tokens", UNBOUNDED))
+
+
+def _size(tokens: Ids, mark: Ids) -> int:
+    return len(mark) + len(tokens) + 1  # and EOS
 
 
 def _translate(engine: Engine, options: DecodeConfig, jobs: Sequence[_Search]) -> list[list[Hypothesis]]:

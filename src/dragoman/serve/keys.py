@@ -156,13 +156,17 @@ class KeyStore:
 
     def are_required(self) -> bool:
         """Whether there is a key, even if it is revoked: then a request needs one. Blocks. Raises DatabaseGone."""
+        if (known := self.known_to_be_required()) is not None:
+            return known
         now = time.monotonic()
-        if self._required or now - self._asked < RECHECK:
-            return self._required
         with self.database.begin() as connection:
             self._required = connection.execute(select(KEYS.c.id).limit(1)).first() is not None
         self._asked = now
         return self._required
+
+    def known_to_be_required(self) -> bool | None:
+        """What `are_required` found a moment ago, None if that is too old; never blocks."""
+        return self._required if self._required or time.monotonic() - self._asked < RECHECK else None
 
     def known(self, text: str) -> Key | None:
         """The key of this text if it was checked a moment ago; never blocks."""

@@ -17,6 +17,7 @@ from dragoman.config.file import read_run_config
 from dragoman.config.project import pair_name
 from dragoman.errors import ResourceError
 from dragoman.installed.opening import open_model
+from dragoman.machine import usable_processors
 from dragoman.parsing import parse_json
 from dragoman.serve.ticket import QueueFull
 from dragoman.serve.worker import ModelVersion, digest_of
@@ -91,6 +92,11 @@ class Loader:
         self.on_event: Callable[[str, str], None] = lambda name, event: None
         self._lock = threading.Lock()
 
+    @property
+    def searches(self) -> int:
+        """Batches that can be searched at a time."""
+        return self.workers.count if self.workers else self.threads or usable_processors()
+
     def translator(self, model: ServedModel, others: Iterable[ServedModel]) -> Translator:
         """The translator of a model for one request; it is loaded now if it is not yet, the `others` give way.
 
@@ -125,7 +131,10 @@ class Loader:
 
     def _of(self, bundle: Bundle) -> Translator:
         if not self.workers:
-            return Translator.of_bundle(bundle, threads=self.threads)
+            found = Translator.of_bundle(bundle, threads=self.threads)
+            if alone := getattr(found.engine, "one_thread_a_call", None):
+                found.engine = alone()
+            return found
         version = ModelVersion(bundle.folder, digest_of(bundle.manifest))
         return Translator.of_bundle(bundle, engine=self.workers.engine(version))
 

@@ -66,13 +66,16 @@ class Limits:
 
 
 class Service:
-    """The models, and one batcher for all of them. It is used from one event loop."""
+    """The models, and one batcher for all of them, which searches `workers` batches at a time; 0: as many as it can.
+
+    It is used from one event loop.
+    """
 
     def __init__(
         self,
         models: Models,
         limits: Limits | None = None,
-        workers: int = 2,
+        workers: int = 0,
         memories: Memories | None = None,
         state: State | None = None,
     ) -> None:
@@ -83,12 +86,12 @@ class Service:
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
         if processes := models.loader.workers:
-            workers, processes.on_lost = processes.count, self.metrics.workers_lost.inc
+            processes.on_lost = self.metrics.workers_lost.inc
         models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
         self.keys, self.rates = KeyStore(self.state.database), Rates()
         self.open_to_all = False
         """Whether a request needs no key although there are keys."""
-        self.batcher = Batcher(workers, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
+        self.batcher = Batcher(workers or models.loader.searches, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
         self.ready, self.draining = False, False
         self._watching, self._closed = (
             threading.Thread(target=self._watch, name="models", daemon=True),

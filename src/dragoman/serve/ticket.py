@@ -36,8 +36,8 @@ class Ticket:
 
     def __init__(self, key: str = "", deadline: float | None = None, record: Record | None = None) -> None:
         self.key, self.deadline, self.record = key, deadline, record or Record()
-        self.served = 0.0
-        """Tokens searched for it so far, from where the others were when it came; see `serve.fair`."""
+        self.number, self.began, self.served, self.used = 0, 0.0, 0.0, 0
+        """Its place among all, where the keys and where its turns began, and its tokens so far; see `serve.fair`."""
         self.is_cancelled = False
         self._lock = threading.Lock()
         self._wake: Callable[[], None] | None = None

@@ -43,7 +43,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the method returned, or else the name of the error's class in `dragoman.errors` and its message."""
+    """What the method returned, or else the name of the error's class in `dragoman.errors` and its message.
+
+    The result of `load` is the tokens that the engine searches together; None: any number.
+    """
 
     result: Any = None
     error: str = ""
@@ -83,7 +86,7 @@ def _answer(order: Order, engines: dict[ModelVersion, Any], threads: int) -> Ans
         if order.version not in engines:
             engines[order.version] = _load(order.version, threads)
         if order.what == "load":
-            return Answer()
+            return Answer(getattr(engines[order.version], "batch_tokens", None))
         return Answer(getattr(engines[order.version], order.what)(*order.arguments))
     except DragomanError as error:
         return Answer(error=type(error).__name__, message=str(error))

@@ -24,6 +24,7 @@ from dragoman import errors
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Ids
+from dragoman.serve.fair import UNBOUNDED
 from dragoman.serve.ticket import WorkerLost
 from dragoman.serve.worker import Answer, ModelVersion, Order, What
 from dragoman.text.marks import Marks
@@ -87,6 +88,7 @@ class Workers:
         self._alive: list[_Worker] = []
         self._versions: dict[ModelVersion, int] = {}
         self._dropped: list[ModelVersion] = []
+        self._batch_tokens: dict[ModelVersion, int] = {}
         self._keepers = [threading.Thread(target=self._keep, name=f"worker-{n}", daemon=True) for n in range(count)]
         for keeper in self._keepers:
             keeper.start()
@@ -111,8 +113,12 @@ class Workers:
         finalize(engine, self._dropped.append, version)
         end = time.monotonic() + PATIENCE
         while worker := self._take(end, lambda one: version not in one.versions, everywhere=version):
-            self._ask(worker, Order("load", version))
+            self._batch_tokens[version] = self._ask(worker, Order("load", version)) or UNBOUNDED
         return engine
+
+    def batch_tokens(self, version: ModelVersion) -> int:
+        """Tokens that a worker searches together with this version of a model."""
+        return self._batch_tokens.get(version, UNBOUNDED)
 
     def call(self, what: What, version: ModelVersion, arguments: tuple[Any, ...]) -> Any:
         """`what` of the engine of a model, in the first worker that is free. Raises as `_Worker.ask` does."""
@@ -178,6 +184,7 @@ class Workers:
                 self._versions[version] -= 1
                 if not self._versions[version]:
                     del self._versions[version]
+                    self._batch_tokens.pop(version, None)
                     for worker in self._alive:
                         worker.forgotten |= {version} & worker.versions
 
@@ -218,7 +225,7 @@ class Workers:
             versions = list(self._versions)
         for version in versions:
             try:
-                worker.ask(Order("load", version))
+                self._batch_tokens[version] = worker.ask(Order("load", version)) or UNBOUNDED
             except WorkerLost:
                 return
             except Exception as error:
@@ -231,6 +238,11 @@ class RemoteEngine:
 
     def __init__(self, workers: Workers, version: ModelVersion) -> None:
         self.workers, self.version = workers, version
+
+    @property
+    def batch_tokens(self) -> int:
+        """See `CTranslate2Engine.batch_tokens`."""
+        return self.workers.batch_tokens(self.version)
 
     def translate(
         self,
