@@ -1,12 +1,15 @@
 """A load on the service: closed loop, in which each client waits for its answer, and open loop, at planned times.
 
-A part of `serve_load.py` and `serve_kill.py`. Latencies of the open loop are counted from the planned time: a service
-that falls behind does not slow down those that come after.
+A part of `serve_load.py`, `serve_soak.py` and `serve_kill.py`. Latencies of the open loop are counted from the planned
+time: a service that falls behind does not slow down those that come after.
 """
 
 import asyncio
 import json
+import math
+import os
 import random
+import re
 import subprocess
 import threading
 import time
@@ -14,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,37 @@ def children(pid: int) -> list[int]:
     """The processes that a process has started, on Linux."""
     listed = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
     return [int(number) for text in listed for number in text.split()]
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process and of those that it has started, on Linux."""
+    fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in (pid, *children(pid))]
+    return sum(int(own[11]) + int(own[12]) for own in fields) / os.sysconf("SC_CLK_TCK")
+
+
+class Histograms:
+    """What the service's own histograms (`/metrics`) count from now on."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.before = self._read()
+
+    def percentile(self, name: str, share: float) -> float:
+        """Seconds within which this share was, interpolated within a bucket."""
+        now, bounds = self._read(), sorted(bound for own, bound in self.before if own == name)
+        counts = [now[name, bound] - self.before[name, bound] for bound in bounds]
+        wanted, low, least = share * counts[-1], 0.0, 0.0
+        for bound, count in zip(bounds, counts, strict=True):
+            if count >= wanted and count > least:
+                return low + (bound - low) * (wanted - least) / (count - least) if math.isfinite(bound) else low
+            low, least = bound, count
+        return low
+
+    def _read(self) -> dict[tuple[str, float], float]:
+        with urlopen(f"{self.url}/metrics") as answer:
+            text = answer.read().decode()
+        found = re.findall(r'^dragoman_(\w+)_bucket\{le="([^"]+)"\} (\S+)$', text, re.MULTILINE)
+        return {(name, float(bound)): float(count) for name, bound, count in found}
 
 
 def memory(pid: int) -> int:

@@ -5,7 +5,9 @@
 `dragoman serve --exact` with worker processes gets requests from 16 clients, over and over until there were
 `--requests` and 5 kills, while every few seconds one of its processes is killed by SIGKILL. An answer is wrong if it
 is not the offline translation with decode.exact; a failure is clean if it is a problem (RFC 9457) with a status of
-500 to 599. `--quick` asks 300 times and kills every second. The last line is one JSON object.
+500 to 599. Meanwhile corrections and documents are sent (`serve_kept.py`). At the end the server itself is killed, and
+started again on its state: `kept` says what is there then of what was accepted and finished. `--quick` asks 300 times
+and kills every second. The last line is one JSON object.
 """
 
 import argparse
@@ -14,12 +16,14 @@ import json
 import os
 import random
 import signal
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from serve_client import Load, Reply, children, closed_loop
+from serve_kept import Keeper
 from serve_load import golden_lines, measured, offline, serve_command
 
 CLIENTS, KILLS = 16, 5
@@ -68,10 +72,22 @@ def main() -> None:
     found: dict[str, Any] = {}
 
     def load(url: str, pid: int) -> Load:
+        keeper = Keeper(url, expected)
+        keeper.start()
         found["replies"], found["killed"] = under_fire(url, pid, lines, least, every)
+        keeper.end()
+        found["keeper"], found["before"] = keeper, keeper.missing(url)
+        os.kill(pid, signal.SIGKILL)
         return Load()
 
-    measured(serve_command(arguments, "--exact"), load)
+    def afterwards(url: str, pid: int) -> Load:
+        found["kept"] = found["keeper"].missing(url)
+        return Load()
+
+    with tempfile.TemporaryDirectory() as state:
+        command = serve_command(arguments, "--exact", "--state", state)
+        measured(command, load)
+        measured(command, afterwards)
     replies: list[Reply] = found["replies"]
     failed = [reply for reply in replies if reply.status != 200]
     result = {
@@ -80,6 +96,8 @@ def main() -> None:
         "wrong": sum(reply.status == 200 and reply.answer != expected[reply.text] for reply in replies),
         "failed": len(failed),
         "unclean": sum(not is_clean(reply) for reply in failed),
+        "kept": found["kept"],
+        "kept_before_restart": found["before"],
         "statuses": dict(Counter(str(reply.status) for reply in replies)),
     }
     print(json.dumps(result))

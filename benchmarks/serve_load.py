@@ -1,6 +1,6 @@
 """The service under load: its throughput, its latency, and that every answer is the right one.
 
-    python benchmarks/serve_load.py [--quick] [--soak MINUTES] [--workers N] [--model en-ko] [--lines FILE]
+    python benchmarks/serve_load.py [--quick] [--workers N] [--model en-ko] [--lines FILE]
 
 offline     `Translator.translate` of all lines in one call, all processors
 closed      `dragoman serve`, 64 clients that each wait for their answer
@@ -9,13 +9,16 @@ one         The same load on a service that calls the engine once for each reque
 open        `dragoman serve`, requests at random times at 70 % of the rate of `closed`; latency from the planned time
 exact       `dragoman serve --exact`, 64 clients: each answer must be the offline translation with decode.exact
 
-Each in a process of its own, in turn within every round; medians over the rounds. The clients run on the same machine
-and take their share of it (`client_share`, of one processor). Lines are those of FILE, one text each, or else the
-golden sentences of the bundled model and pairs of them. `--soak` ends with this many minutes of `open` and reports the
-memory of the service. `--quick` takes fewer lines and one round.
+Each in a process of its own, in turn within every round; medians over the rounds. Lines are those of FILE, one text
+each, or else the golden sentences of the bundled model and pairs of them. `--quick` takes fewer lines and one round.
+The clients run on the same machine and take their share of it, so that processor time is reported too, in milliseconds
+a text: of the offline translation, of all processes of the service, of the clients.
 
-The last line is one JSON object: `of_offline` is the rate of closed / offline, `vs_one_by_one` that of closed / one,
-`p99_over_p50` of open, and `wrong` the answers of exact that are lost or another translation.
+The last line is one JSON object. `of_offline` is the rate of closed / offline, and `of_offline_cpu` the same by
+processor time; `vs_one_by_one` is the rate of closed / one, `p99_over_p50` that of open, `alone_p99_over_p50` the same
+of one client that waits for each answer: what the texts themselves bring. `wrong` are the answers of exact that are
+lost or another translation, `differing` those of closed that are not what the usual offline call gave, whose batches
+are others. `queue_…` and `search_…` are from the histograms of the service during open, of calls and of batches.
 """
 
 import argparse
@@ -25,12 +28,13 @@ import json
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from serve_client import Load, closed_loop, memory, open_loop, started
+from serve_client import Histograms, Load, closed_loop, open_loop, processor_seconds, started
 
 HERE, CLIENTS, SHARE = Path(__file__).parent, 64, 0.7
 OFFLINE = """
@@ -39,8 +43,10 @@ from dragoman import Translator
 lines, translator = json.load(sys.stdin), Translator.load(sys.argv[1], threads=int(sys.argv[2]))
 translator.translate(lines[:20])
 began = time.perf_counter()
+cpu = time.process_time()
 found = [one.text for one in translator.translate(lines, exact=sys.argv[3] == "exact" or None)]
-json.dump({"seconds": time.perf_counter() - began, "texts": found}, sys.stdout)
+seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+json.dump({"seconds": seconds, "cpu": cpu, "texts": found}, sys.stdout)
 """
 
 
@@ -83,16 +89,67 @@ def wrong(load: Load, expected: dict[str, str]) -> int:
     return sum(reply.status != 200 or reply.answer != expected[reply.text] for reply in load.replies)
 
 
-def soak(url: str, pid: int, lines: Sequence[str], rate: float, minutes: float) -> dict[str, Any]:
-    """Memory of the service over time, at a constant rate."""
-    sizes, end, number, replies = list[int](), time.monotonic() + 60 * minutes, 0, 0
-    while time.monotonic() < end:
-        load = asyncio.run(open_loop(url, lines[: max(1, int(10 * rate))], rate, seed := number))
-        number, replies = seed + 1, replies + len(load.replies)
-        sizes.append(memory(pid))
-    half = len(sizes) // 2
-    growth = median(sizes[half:]) / median(sizes[:half] or sizes)
-    return {"requests": replies, "mb": [round(size / 1e6) for size in sizes], "growth": round(growth, 3)}
+def texts_of(arguments: argparse.Namespace, count: int) -> list[str]:
+    """Up to `count` different texts."""
+    if not arguments.lines:
+        return golden_lines(arguments.model, count)
+    read = arguments.lines.read_text(encoding="utf-8").splitlines()
+    return list(dict.fromkeys(line for line in read if line.strip()))[:count]
+
+
+class Measured:
+    """The figures of all rounds, by their names."""
+
+    def __init__(self, arguments: argparse.Namespace, lines: Sequence[str]) -> None:
+        self.arguments, self.lines = arguments, lines
+        self.figures = defaultdict[str, list[float]](list)
+
+    def median(self, name: str, digits: int = 1) -> float:
+        """Over the rounds."""
+        return round(median(self.figures[name]), digits)
+
+    def offline(self, processors: int) -> dict[str, str]:
+        """The translations, in the usual batches."""
+        found = offline(self.arguments.model, processors, self.lines)
+        self._add(offline=len(self.lines) / found["seconds"], offline_cpu=1000 * found["cpu"] / len(self.lines))
+        return dict(zip(self.lines, found["texts"], strict=True))
+
+    def service(self, url: str, pid: int, usual: dict[str, str]) -> None:
+        """Closed loop, then open loop at a share of its rate."""
+        asyncio.run(closed_loop(url, self.lines[:100], CLIENTS))
+        alone = asyncio.run(closed_loop(url, self.lines[:100], 1))
+        own, service = time.process_time(), processor_seconds(pid)
+        closed = asyncio.run(closed_loop(url, self.lines, CLIENTS))
+        each = 1000 / len(self.lines)
+        self._add(
+            closed=closed.rate,
+            client_cpu=each * (time.process_time() - own),
+            closed_cpu=each * (processor_seconds(pid) - service),
+            differing=sum(reply.answer != usual[reply.text] for reply in closed.replies),
+            alone_p50=1000 * alone.percentile(0.5),
+            alone_p99=1000 * alone.percentile(0.99),
+        )
+        histograms = Histograms(url)
+        opened = asyncio.run(open_loop(url, self.lines, SHARE * closed.rate))
+        self._add(open=opened.rate)
+        for share in (0.5, 0.99):
+            self._add(
+                **{
+                    f"p{100 * share:.0f}": 1000 * opened.percentile(share),
+                    f"queue_p{100 * share:.0f}": 1000 * histograms.percentile("queue_seconds", share),
+                    f"search_p{100 * share:.0f}": 1000 * histograms.percentile("batch_seconds", share),
+                }
+            )
+
+    def one_by_one(self, url: str, pid: int) -> Load:
+        """The closed loop on the other service."""
+        found = asyncio.run(closed_loop(url, self.lines, CLIENTS))
+        self._add(one=found.rate)
+        return found
+
+    def _add(self, **figures: float) -> None:
+        for name, value in figures.items():
+            self.figures[name].append(value)
 
 
 def main() -> None:
@@ -103,65 +160,47 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=0, help="of the engine; all processors unless given")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES")
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     from dragoman.machine import usable_processors
 
     processors = usable_processors()
     arguments.threads = arguments.threads or max(1, processors // max(1, arguments.workers))
-    count = 400 if arguments.quick else 4000
-    if arguments.lines:
-        lines = list(dict.fromkeys(arguments.lines.read_text(encoding="utf-8").splitlines()))[:count]
-    else:
-        lines = golden_lines(arguments.model, count)
-    rates: dict[str, list[float]] = {"offline": [], "closed": [], "one": []}
-    tails, halves, shares = list[float](), list[float](), list[float]()
-    one = [sys.executable, str(HERE / "serve_one_by_one.py"), arguments.model, str(processors)]
+    lines = texts_of(arguments, 400 if arguments.quick else 4000)
+    found, one = (
+        Measured(arguments, lines),
+        [sys.executable, str(HERE / "serve_one_by_one.py"), arguments.model, str(processors)],
+    )
     for _ in range(1 if arguments.quick else arguments.rounds):
-        rates["offline"].append(len(lines) / offline(arguments.model, processors, lines)["seconds"])
+        usual = found.offline(processors)
 
-        def both(url: str, pid: int) -> Load:
-            asyncio.run(closed_loop(url, lines[:100], CLIENTS))
-            began = time.process_time()
-            closed = asyncio.run(closed_loop(url, lines, CLIENTS))
-            shares.append((time.process_time() - began) / closed.seconds)
-            rates["closed"].append(closed.rate)
-            return asyncio.run(open_loop(url, lines, SHARE * closed.rate))
+        def both(url: str, pid: int, usual: dict[str, str] = usual) -> Load:
+            found.service(url, pid, usual)
+            return Load()
 
-        opened = measured(serve_command(arguments), both)
-        halves.append(opened.percentile(0.5))
-        tails.append(opened.percentile(0.99))
-        found = measured(one, lambda url, pid: asyncio.run(closed_loop(url, lines, CLIENTS)))
-        rates["one"].append(found.rate)
-        print({name: [round(rate, 1) for rate in own] for name, own in rates.items()})
-        print({"p50": halves, "p99": tails}, flush=True)
-    checked = lines[: max(100, count // 4)]
+        measured(serve_command(arguments), both)
+        measured(one, found.one_by_one)
+        print({name: [round(figure, 1) for figure in own] for name, own in found.figures.items()}, flush=True)
+    checked = lines[: max(100, len(lines) // 4)]
     texts = offline(arguments.model, 1, checked, exact=True)["texts"]
     expected = dict(zip(checked, texts, strict=True))
     exact = measured(
         serve_command(arguments, "--exact"), lambda url, pid: asyncio.run(closed_loop(url, checked, CLIENTS))
     )
-    speed = {name: median(own) for name, own in rates.items()}
+    words = sorted(len(line.split()) for line in lines)
     result: dict[str, Any] = {
-        "of_offline": round(speed["closed"] / speed["offline"], 3),
-        "vs_one_by_one": round(speed["closed"] / speed["one"], 3),
-        "p99_over_p50": round(median(tails) / median(halves), 2),
+        "of_offline": round(found.median("closed") / found.median("offline"), 3),
+        "of_offline_cpu": round(found.median("offline_cpu") / found.median("closed_cpu"), 3),
+        "vs_one_by_one": round(found.median("closed") / found.median("one"), 3),
+        "p99_over_p50": round(found.median("p99") / found.median("p50"), 2),
+        "alone_p99_over_p50": round(found.median("alone_p99") / found.median("alone_p50"), 2),
         "wrong": wrong(exact, expected) + len(checked) - len(exact.replies),
-        **{name: round(rate, 1) for name, rate in speed.items()},
-        "p50_ms": round(1000 * median(halves), 1),
-        "p99_ms": round(1000 * median(tails), 1),
-        "client_share": round(median(shares), 2),
+        **{name: found.median(name) for name in found.figures},
+        "checked": len(checked),
         "lines": len(lines),
+        "words": {"p50": words[len(words) // 2], "p90": words[9 * len(words) // 10], "most": words[-1]},
         "workers": arguments.workers,
     }
-    if arguments.soak:
-
-        def soaking(url: str, pid: int) -> Load:
-            result["soak"] = soak(url, pid, lines, SHARE * speed["closed"], arguments.soak)
-            return Load()
-
-        measured(serve_command(arguments), soaking)
     print(json.dumps(result))
 
 

@@ -50,7 +50,7 @@ class _Waiting:
 
 
 class Batcher:
-    """`workers` threads that search batches of at most `budget` tokens. `on_batch` and `on_queued` report to metrics."""
+    """`workers` threads that search batches of up to `budget` tokens. `on_batch` and `on_queued` report to metrics."""
 
     def __init__(
         self,

@@ -91,7 +91,11 @@ class Service:
         self.keys, self.rates = KeyStore(self.state.database), Rates()
         self.open_to_all = False
         """Whether a request needs no key although there are keys."""
-        self.batcher = Batcher(workers or models.loader.searches, on_batch=self.metrics.on_batch, on_queued=self.metrics.queue_seconds.observe)
+        self.batcher = Batcher(
+            workers or models.loader.searches,
+            on_batch=self.metrics.on_batch,
+            on_queued=self.metrics.queue_seconds.observe,
+        )
         self.ready, self.draining = False, False
         self._watching, self._closed = (
             threading.Thread(target=self._watch, name="models", daemon=True),
