@@ -2,9 +2,9 @@
 
     python benchmarks/serve_soak.py [--minutes 15] [--workers 2] [--model en-ko] [--lines FILE]
 
-`dragoman serve --exact` gets texts from 16 clients that each wait for their answer, which is all that it can do, however
-busy the machine is. `lost` are the requests without an answer, `swapped` those with the translation of another text,
-`wrong` those with any other. Memory is that of all processes of the service, as it was after these minutes; `growth` is
+`dragoman serve --exact` gets texts from 16 clients that each wait for their answer: all that it can do, however busy
+the machine is. `lost` are the requests without an answer, `swapped` those with the translation of another text, `wrong`
+those with any other. Memory is that of all processes of the service, as it was after these minutes; `growth` is
 that at the end by that at a third of the time. The last line is one JSON object.
 """
 

@@ -44,7 +44,7 @@ class _Waiting:
     left: int
     results: list[Any]
     added: float = field(default_factory=time.monotonic)
-    begun: bool = False
+    started: bool = False
     error: BaseException | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
@@ -148,8 +148,8 @@ class Batcher:
             now = time.monotonic()
             for part in parts:
                 waiting = self._waiting[part.call]
-                if not waiting.begun:
-                    waiting.begun = True
+                if not waiting.started:
+                    waiting.started = True
                     self.on_queued(now - waiting.added)
                     part.call.ticket.record.add("queue", waiting.added, sum(part.call.sizes))
             return parts

@@ -3,7 +3,7 @@
 Turns are taken by tokens, first among keys, then among the requests of a key: the next sentence is that of the key,
 and there of the request, which is furthest behind its equal share of what was searched while it waited (fair queueing,
 Demers et al. 1989). One that comes starts level with the others. So a long text gets its share and no more while
-others wait, and whoever waits gets ahead of those that come later: nobody waits for ever. The first `SHORT` tokens of a
+others wait, and what waits gets ahead of those that come later: nobody waits for ever. The first `SHORT` tokens of a
 request are free: a short text keeps its turn when one of its sentences is searched again.
 
 A batch is the sentence whose turn it is and, of those next in turn, the ones that are about as long: a batch lasts as
