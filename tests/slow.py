@@ -74,6 +74,8 @@ PATTERNS = (
     r"cli/test_distill\.py::test_(peoples_pairs_may_be_kept|every_corpus_has_its_own_file).*",
     # A cluster.
     r"data/test_clean\.py::test_a_local_cluster.*",
+    r"cli/test_translate_on_ray\.py::test_on_a_cluster_.*",
+    r"serve/test_on_ray\.py::test_(one_state|a_killed|on_sigterm)_.*",
     # Long texts and long trainings.
     r"cli/test_estimate\.py::test_what_a_run_chose_is_reported_stored_and_kept",
     r"cli/test_translate_in_the_long_run\.py::test_a_megabyte_on_a_line_is_a_line.*",

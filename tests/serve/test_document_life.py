@@ -231,19 +231,62 @@ def test_turns_go_to_the_sender_with_the_fewest_documents_and_to_nobody_more_tha
     store.release()
 
 
-def test_two_services_on_one_state_folder_have_documents_of_their_own(tmp_path: Path):
-    one, two = DocumentStore(tmp_path), DocumentStore(tmp_path)
+def test_two_services_on_one_state_folder_translate_their_own_and_answer_for_all(tmp_path: Path):
+    limits = DocumentLimits(documents=3)
+    one, two = DocumentStore(tmp_path, limits), DocumentStore(tmp_path, limits)
     one.open()
     two.open()
     first, second = stored(one, "a"), stored(two, "a")
-    assert (one.named(second.facts.id), two.named(first.facts.id)) == (None, None)
+    for store in (one, two):
+        ids = [document.facts.id for document in store.of("a")]
+        assert ids == [first.facts.id, second.facts.id]
+        assert store.of("b") == []
+        assert all(store.named(name) for name in ids)
+        assert store.named("../" + first.facts.id) is None
+    taken = two.take()
+    assert taken
+    assert taken.facts.id == second.facts.id
+    two.end(taken, "failed", "nothing to translate")
+    found = one.named(second.facts.id)
+    assert found
+    assert (found.facts.state, found.facts.error) == ("failed", "nothing to translate")
+    stored(one, "a")
+    with pytest.raises(Problem) as refused:  # the limit of a sender is one for both
+        stored(two, "a")
+    assert refused.value.status == 429
+
+    two.remove(two.named(first.facts.id))
+    assert one.named(first.facts.id) is None
+    assert not first.folder.exists()
     one.release()
     two.release()
     both = DocumentStore(tmp_path)
     both.open()
-    assert both.named(first.facts.id)
+    assert both.named(first.facts.id) is None
     assert both.named(second.facts.id)
     both.release()
+
+
+def test_what_another_service_removed_is_not_written_again(tmp_path: Path):
+    one, two = DocumentStore(tmp_path), DocumentStore(tmp_path)
+    one.open()
+    two.open()
+    translated, queued = stored(one, "a"), stored(one, "b")
+    taken = one.take()
+    assert taken
+    other = queued if taken is translated else translated
+    for document in (taken, other):
+        two.remove(two.named(document.facts.id))
+    one.save(taken)
+    one.end(taken, "done")
+    one.expire()
+    assert not taken.folder.exists()
+    assert not other.folder.exists()
+    assert one.of("a") == one.of("b") == []
+    one.close()
+    assert one.take() is None
+    one.release()
+    two.release()
 
 
 def test_a_document_that_ends_the_service_each_time_is_given_up(tmp_path: Path):

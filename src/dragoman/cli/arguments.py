@@ -85,6 +85,11 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 or mps.")]
 Precision = Annotated[str, typer.Option(help="Arithmetic of the torch engine: auto, float32 or bfloat16.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all unless given.")]
 
+RayAddress = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="With --ray: the cluster; one of this machine alone unless given."),
+]
+
 To = Annotated[str | None, typer.Option("--to", help="Target language, for a model of several pairs, e.g. ko.")]
 From = Annotated[str | None, typer.Option("--from", help="Source language, where --to leaves several, e.g. en.")]
 

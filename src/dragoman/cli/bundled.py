@@ -1,10 +1,10 @@
 """The bundled models together: each line goes to the one that reads its script."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dragoman.bundled import bundled_model_for, readable
-from dragoman.cli.console import program, say
+from dragoman.cli.console import as_called, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.config import DecodeConfig
 from dragoman.control.request import change_options
@@ -13,6 +13,11 @@ from dragoman.text.glossary import Glossary
 from dragoman.text.tbx import TermBase
 from dragoman.translation import Candidate, Flag, Translation
 from dragoman.translator import Translator
+
+
+def announce(text: str) -> None:
+    """Print a message that names the program."""
+    say(as_called(text))
 
 
 class BundledTranslators:
@@ -29,6 +34,7 @@ class BundledTranslators:
         self.choice, self.changes, self.glossary, self.languages = choice, changes, glossary, (to, from_)
         self.options = change_options(DecodeConfig(), changes)
         self.loaded: dict[str, Translator] = {}
+        self.tell: Callable[[str], None] = announce
 
     def __call__(self, text: str) -> Translator | Translation:
         """The translator of a line; where no model reads its letters, the line as it is, with a warning."""
@@ -39,7 +45,7 @@ class BundledTranslators:
             flag = Flag("script", f"{cause}; the line is left as it is")
             return Translation(text, (Candidate(text, 0.0, 0.0),), (flag,))
         if model.name not in self.loaded:
-            say(f"Using the bundled model {model.name}: {model.limits} Train your own with `{program()} train`")
+            self.tell(f"Using the bundled model {model.name}: {model.limits} Train your own with `dragoman train`")
             found = load_translator([model.folder], self.choice, self.changes, self.glossary)
             self.loaded[model.name] = found.to(*self.languages)
         return self.loaded[model.name]

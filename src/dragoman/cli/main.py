@@ -38,7 +38,9 @@ LONGEST_NAME = 1000
 # Errors that every process of torchrun finds: the first process of each machine prints them.
 SHARED = (ConfigError, ModelError, Interrupted, KeyboardInterrupt)
 # Modules that a base install lacks, and the extra that brings them.
-EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping"), "train") | {"ray": "ray"}
+EXTRAS = dict.fromkeys(("torch", "safetensors", "numpy", "jaxtyping"), "train") | dict.fromkeys(
+    ("ray", "grpc", "grpc_reflection"), "ray"
+)
 EXTRAS |= dict.fromkeys(
     ("fastapi", "starlette", "uvicorn", "prometheus_client", "python_multipart", "multipart", "sqlalchemy", "argon2"),
     "serve",

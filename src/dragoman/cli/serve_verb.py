@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from dragoman.cli.arguments import DATABASE_HELP, MODEL_HELP, STATE_HELP, Threads, app, bytes_of
+from dragoman.cli.arguments import (
+    DATABASE_HELP,
+    MODEL_HELP,
+    STATE_HELP,
+    RayAddress,
+    Threads,
+    app,
+    bytes_of,
+    refuse_useless,
+)
 
 
 @app.command()
@@ -48,20 +57,43 @@ def serve(
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20,
     max_document: Annotated[int, typer.Option(min=1, help="Bytes of a document.")] = 32 << 20,
     document_minutes: Annotated[float, typer.Option(min=0.1, help="How long a translated document is kept.")] = 60.0,
+    ray: Annotated[bool, typer.Option("--ray", help="Serve by replicas on the machines of a Ray cluster.")] = False,
+    replicas: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="With --ray: processes that serve; 2 unless given.")
+    ] = None,
+    ray_address: RayAddress = None,
 ) -> None:
     """Serve translations over HTTP, on this machine alone by default.
 
     Its own interface is under /v1, see /docs; programs that speak LibreTranslate use it unchanged.
     """
     from dragoman.cli.serve import run_serve
+    from dragoman.cli.serve_on_ray import RayReplicas, run_serve_on_ray
+    from dragoman.cli.serve_request import ServeRequest
     from dragoman.serve.document_store import DocumentLimits
     from dragoman.serve.run import Address
     from dragoman.serve.service import Limits
 
-    limits = Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body)
-    documents = DocumentLimits(bytes=max_document, seconds=60 * document_minutes)
-    address = Address(host, port, allow_host or [], no_auth)
-    bound = None if memory_limit is None else bytes_of("--memory-limit", memory_limit)
-    run_serve(
-        models or [], address, limits, threads, exact, memory, state, database, log, otlp, workers, bound, documents
+    if ray:
+        refuse_useless({"workers": workers}, "replicas, which search by themselves; give --replicas")
+    else:
+        refuse_useless({"replicas": replicas, "ray-address": ray_address}, "one server; add --ray")
+    request = ServeRequest(
+        models or [],
+        Address(host, port, allow_host or [], no_auth),
+        Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body),
+        DocumentLimits(bytes=max_document, seconds=60 * document_minutes),
+        threads,
+        exact,
+        memory,
+        state,
+        database,
+        log,
+        otlp,
+        workers,
+        None if memory_limit is None else bytes_of("--memory-limit", memory_limit),
     )
+    if ray:
+        run_serve_on_ray(request, RayReplicas(replicas or 2, ray_address))
+    else:
+        run_serve(request)

@@ -1,11 +1,12 @@
 """`dragoman translate`: translate lines, one output line for each input line, in the same order."""
 
 import hashlib
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +14,29 @@ from dragoman import __version__
 from dragoman.bundled import bundled_models
 from dragoman.cli.bundled import BundledTranslators
 from dragoman.cli.console import console, say
+from dragoman.cli.line_work import LineWork
 from dragoman.cli.loading import EngineChoice, load_translator
-from dragoman.cli.memory import WithMemory
 from dragoman.cli.output import STDOUT, LineOutput, is_stdout, line_output, refuse_output
 from dragoman.cli.progress import LINE_EVERY, Display
-from dragoman.config import DecodeConfig
-from dragoman.control.alignment import pharaoh
+from dragoman.cli.translate_on_ray import RayChoice, translated_on_ray
+from dragoman.cluster import cluster
 from dragoman.data.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.installed import resolve_model
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import sha256
-from dragoman.text.lines import WINDOW, chunks_of
 from dragoman.text.tbx import TermBase, read_glossary
-from dragoman.translation import Translation
 from dragoman.translator import Translator
-from dragoman.workflows.line_requests import LineRequest, parse_lines, translate_requests
+from dragoman.workflows.line_parts import Part
+from dragoman.workflows.line_shards import Shard, cut, windows
 from dragoman.workflows.listener import Progress
 from dragoman.workflows.memory import existing_memory
+from dragoman.workflows.partial_output import saved_lines
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")
 # Lines between two reports of memory: they are at least a minute apart.
 REPORT_EVERY = 100_000
-# Lines translated together at first; twice as many each time, up to WINDOW.
-FIRST_WINDOW = 16
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class Request:
     from_: str | None = None
     strict: bool = False
     memory: Path | None = None
+    ray: RayChoice | None = None
 
     @property
     def destination(self) -> Path:
@@ -82,6 +82,8 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
     jsonl = request.jsonl or any(name.endswith(".jsonl") for name in names)
     request = replace(request, jsonl=jsonl, as_json=request.as_json or jsonl)
     lines = _lines(request)
+    if request.ray and not (request.source and request.source.is_file()):
+        raise ConfigError("--ray: translates the lines of a file; give it as -i FILE, or leave --ray out")
     inputs = [path for path in (request.source or STDIN, request.glossary, request.memory) if path]
     if request.memory:
         existing_memory(request.memory)
@@ -94,56 +96,67 @@ def run_translate(request: Request, changes: Mapping[str, Any]) -> None:
         translators = BundledTranslators(request.engine, changes, glossary, request.to, request.from_)
         if isinstance(lines, list):
             translators.refuse_unreadable(lines)
-    with sigterm_interrupts():
-        total = _line_count(request, translators)
+    name = str(request.source or ("text" if isinstance(lines, list) else "stdin"))
+    work = LineWork(translators, name, request.target_prefix, request.jsonl, request.as_json, request.memory)
+    with ExitStack() as stack:
+        ray = stack.enter_context(cluster(request.ray.address, request.engine.threads or 0)) if request.ray else None
+        stack.enter_context(sigterm_interrupts())
+        shards = _shards(request, work)
+        total = sum(one.lines for one in shards) if request.ray else _line_count(request, work)
         started_with = _identity(request, translators)
-        with (
-            Display() as display,
-            line_output(request.destination, started_with, resume=request.resume, force=request.force) as output,
-        ):
-            flagged = _run(request, translators, lines, total, output, display)
+        display = stack.enter_context(Display())
+        output = stack.enter_context(
+            line_output(request.destination, started_with, resume=request.resume, force=request.force)
+        )
+        if ray and request.source:
+            parts = translated_on_ray(ray, work, request.source, shards, request.engine, output.has)
+        else:
+            parts = _translated_here(request, work, lines, output.has)
+        flagged = _run(request, parts, total, output, display)
     if request.strict and flagged:  # after the output is complete
         raise QualityError(f"{counted(flagged, 'line')} with a warning, see above; all are written (--strict)")
 
 
+def _translated_here(
+    request: Request, work: LineWork, lines: Iterable[str], has: Callable[[list[str]], bool]
+) -> Iterator[tuple[list[str], Callable[[], Part] | None]]:
+    """Growing windows of lines, so that the first soon appear, and what translates them; nothing for what is done."""
+    requests, first = work.requests(lines), 1
+    for window in windows(requests) if not request.typed else ([one] for one in requests):
+        if not request.typed:
+            work.decide(window)
+        raw = [one.line for one in window]
+        yield raw, None if has(raw) else partial(work.part, window, first)
+        first += len(window)
+
+
 def _run(
     request: Request,
-    translators: Translator | BundledTranslators,
-    lines: Iterable[str],
+    parts: Iterable[tuple[list[str], Callable[[], Part] | None]],
     total: int | None,
     output: LineOutput,
     display: Display,
 ) -> int:
-    """Translate in growing windows, so that the first lines soon appear; report progress and warnings.
-
-    Output: the number of lines with a warning.
-    """
+    """Write the parts in order; report progress and warnings. Output: the number of lines with a warning."""
     shows = not request.typed and not (request.destination == STDOUT and sys.stdout.isatty())
-    window, first = (1, 1) if request.typed else (WINDOW, FIRST_WINDOW)
     started, resumed, done, flagged, from_memory = time.monotonic(), 0, 0, 0, 0
-    with_memory = WithMemory(request.memory) if request.memory else None
-    for chunk in chunks_of(_requests(request, translators, lines), window, first=first, text=lambda line: line.text):
-        raw = [line.line for line in chunk]
-        if isinstance(translators, Translator) and not request.typed:
-            translators = _decided(translators, chunk)
-        choose = _chooser(translators, with_memory)
-        if output.has(raw):
-            done = resumed = done + len(chunk)
+    for raw, translate in parts:
+        if translate is None:
+            done = resumed = done + len(raw)
             continue
         if done == resumed:  # nothing translated yet
             if resumed:
                 say(f"continuing at line {done + 1:,}")
             if shows:
                 display.on_progress(Progress("translating", done, total, "lines"))
-        translations = translate_requests(chunk, choose)
-        from_memory += sum(one.match is not None for one in translations)
-        numbered = list(zip(range(done + 1, done + len(chunk) + 1), chunk, translations, strict=True))
-        output.write(raw, "".join(_render(*row, translators.options, request.as_json) for row in numbered))
-        for number, _, translation in numbered:
-            flagged += _warn(number, translation)
-            if number % REPORT_EVERY == 0:
-                say(f"{number:,} lines{_peak_memory()}")
-        done += len(chunk)
+        part = translate()
+        output.write(raw, part.text)
+        for warning in part.warnings:
+            say(f"dragoman: {warning}")
+        flagged, from_memory = flagged + part.flagged, from_memory + part.from_memory
+        for number in range(done - done % REPORT_EVERY + REPORT_EVERY, done + len(raw) + 1, REPORT_EVERY):
+            say(f"{number:,} lines{_peak_memory()}")
+        done += len(raw)
         if shows and done != total:
             display.on_progress(Progress("translating", done, total, "lines"))
     if shows:
@@ -154,43 +167,18 @@ def _run(
     return flagged
 
 
-def _chooser(
-    translators: Translator | BundledTranslators, with_memory: WithMemory | None
-) -> Callable[[str], Translator | Translation]:
-    def choose(text: str) -> Translator | Translation:
-        chosen = translators(text) if isinstance(translators, BundledTranslators) else translators
-        return with_memory(chosen) if with_memory and isinstance(chosen, Translator) else chosen
-
-    return choose
+def _shards(request: Request, work: LineWork) -> list[Shard]:
+    """The shards for Ray, the next begins where an interrupted translation ended."""
+    if not (request.ray and request.source):
+        return []
+    done = saved_lines(request.destination) if request.resume else 0
+    return cut(request.source, work.requests, request.ray.shard_lines, done, work.decide)
 
 
-def _decided(translator: Translator, requests: Sequence[LineRequest]) -> Translator:
-    """For one pair of languages: where none is asked for, that of the first lines, which the others keep."""
-    texts = [request.text for request in requests if not (request.to or request.from_)]
-    if translator.pair or not texts:
-        return translator
-    chosen = translator.to(texts=texts)
-    if chosen.pair:
-        say(f"{chosen.pair.source} → {chosen.pair.target}, by the letters of the text; --to chooses another")
-    return chosen
-
-
-def _requests(
-    request: Request, translators: Translator | BundledTranslators, lines: Iterable[str]
-) -> Iterator[LineRequest]:
-    """The lines as requests. Raises DataError for a line that is none."""
-    prefix = request.target_prefix
-    if request.jsonl:
-        name = str(request.source or ("text" if isinstance(lines, list) else "stdin"))
-        pairs = translators.pairs if isinstance(translators, Translator) else None
-        return parse_lines(lines, name, translators.options, prefix, translators.glossary is not None, pairs)
-    return (LineRequest(line, target_prefix=prefix, line=line) for line in lines)
-
-
-def _line_count(request: Request, translators: Translator | BundledTranslators) -> int | None:
+def _line_count(request: Request, work: LineWork) -> int | None:
     """The number of lines if it can be known before stdin is read; every line of a JSONL file is checked meanwhile."""
     if request.source and request.source.is_file():
-        return sum(1 for _ in _requests(request, translators, read_lines(request.source)))
+        return sum(1 for _ in work.requests(read_lines(request.source)))
     return None
 
 
@@ -219,17 +207,6 @@ def _summarise(request: Request, lines: int, seconds: float) -> None:
         say(f"{counted(lines, 'line')} in {seconds:,.1f} s, {lines / max(seconds, 1e-9):,.0f} lines/s")
 
 
-def _warn(number: int, translation: Translation) -> bool:
-    """Print the warnings about a translation; return whether there were any, besides those about terms."""
-    flags = [flag for flag in translation.warnings if flag.kind != "segmented"]  # not a fault; --json has it
-    for flag in flags:
-        say(f"dragoman: line {number}: {flag.text}")
-    for term in translation.terms:
-        if not term.satisfied:
-            say(f"dragoman: line {number}: {term.source!r} is not translated as {term.target!r}; check it by hand")
-    return bool(flags)
-
-
 def _peak_memory() -> str:
     """The most memory that this process has used so far, for a progress line; nothing on Windows."""
     try:
@@ -250,38 +227,3 @@ def _lines(request: Request) -> Iterable[str]:
     if request.typed:
         say("reading lines from the terminal; end with Ctrl-D")
     return decode_lines(sys.stdin.buffer, "stdin")
-
-
-def _render(number: int, request: LineRequest, translation: Translation, options: DecodeConfig, as_json: bool) -> str:
-    """The output for one line of the input: a record of JSON, or lines of text with columns separated by tabs."""
-    if as_json:
-        return json.dumps(_record(number, request, translation), ensure_ascii=False) + "\n"
-    confidence = "" if translation.confidence is None else f"{translation.confidence:.3f}"
-    best = ([confidence] if options.confidence else []) + ([pharaoh(translation)] if options.alignment else [])
-    rows = [[candidate.text] for candidate in translation.candidates]
-    if options.n_best > 1:
-        rows = [[f"{number}", f"{c.score:.4f}", c.text] for c in translation.candidates]
-    others = [[""] * len(best)] * (len(rows) - 1)  # as many columns in every row
-    rows = [row + more for row, more in zip(rows, [best, *others], strict=True)]
-    if len(rows[0]) > 1:  # a line that no bundled model reads is left as it is, with its tabs
-        rows = [[cell.replace("\t", " ") for cell in row] for row in rows]
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
-def _record(number: int, request: LineRequest, translation: Translation) -> dict[str, Any]:
-    """What --json has of one line: optional fields only where there is something in them."""
-    candidates = [
-        {"text": c.text, "score": c.score, "log_prob": c.log_prob} | ({"log_probs": c.log_probs} if c.log_probs else {})
-        for c in translation.candidates
-    ]
-    record = {"line": number, **request.identity, "source": translation.source, "translations": candidates}
-    record["warnings"] = [{"kind": flag.kind, "text": flag.text} for flag in translation.warnings]
-    if translation.confidence is not None:
-        record["confidence"] = translation.confidence
-    if translation.match is not None:
-        record["match"] = translation.match
-    if translation.alignment:
-        record["alignment"] = pharaoh(translation)
-    if translation.terms:
-        record["terms"] = [asdict(term) for term in translation.terms]
-    return record

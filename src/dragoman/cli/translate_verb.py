@@ -17,6 +17,7 @@ from dragoman.cli.arguments import (
     Options,
     Penalty,
     Precision,
+    RayAddress,
     Threads,
     To,
     app,
@@ -95,6 +96,14 @@ def translate(
         int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
     ] = 75,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Lines of -i FILE: on a Ray cluster, to the same bytes as in one process.")
+    ] = False,
+    ray_address: RayAddress = None,
+    shard_lines: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --ray: lines that a worker gets at a time; about 8,000 unless given."),
+    ] = None,
 ) -> None:
     """Translate documents, or lines.
 
@@ -105,6 +114,7 @@ def translate(
     from dragoman.cli.documents import DocumentsRequest, documents_among, run_translate_documents
     from dragoman.cli.loading import EngineChoice, changes
     from dragoman.cli.translate import Request, run_translate
+    from dragoman.cli.translate_on_ray import RayChoice
 
     sentences = [one for one in text or () if not one.startswith("decode.") or not split_keys([one])[1]]
     keys = [one for one in text or () if one not in sentences]
@@ -121,6 +131,9 @@ def translate(
     only_documents = {"update": update, "columns": columns, "mark": mark, "max-chars": max_chars}
     only_lines = {"n-best": n_best, "target-prefix": target_prefix, "confidence": confidence, "jsonl": jsonl}
     only_lines["alignment"] = alignment
+    only_lines |= {"ray": ray}
+    if not ray:
+        refuse_useless({"ray-address": ray_address, "shard-lines": shard_lines}, "one process; add --ray")
     refuse_useless(only_lines if files else only_documents, "documents" if files else "lines")
     if files:
         names = tuple(name.strip() for name in columns.split(",") if name.strip())
@@ -161,5 +174,6 @@ def translate(
         from_,
         strict,
         memory,
+        RayChoice(ray_address, shard_lines) if ray else None,
     )
     run_translate(request, given)

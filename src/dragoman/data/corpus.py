@@ -10,7 +10,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from math import log, sqrt
@@ -80,9 +80,15 @@ def sample_evenly(pairs: Iterable[Pair], size: int, seed: int) -> list[tuple[str
 
 def read_lines(path: Path) -> Generator[str]:
     """The lines of a text file without line ends. Raises DataError."""
+    with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as file:
+        yield from decode_lines(file, str(path))
+
+
+@contextmanager
+def file_errors(path: Path) -> Generator[None]:
+    """Within the block an error of opening, reading or unpacking a file is a DataError that names it."""
     try:
-        with path.open("rb") as raw, decompressed(path, raw) as file:
-            yield from decode_lines(file, str(path))
+        yield
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
@@ -90,7 +96,7 @@ def read_lines(path: Path) -> Generator[str]:
         raise DataError(f"{path}: cannot be read: {cause}") from None
 
 
-def decode_lines(file: IO[bytes], name: str) -> Iterator[str]:
+def decode_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
     """The lines of an open file called `name`, without line ends. Raises DataError that names the first bad byte."""
     offset = 0
     for number, line in enumerate(file, 1):

@@ -1,10 +1,9 @@
 """The rules of `data clean` under Ray Data: byte ranges of the files → verdicts, on any number of machines, in order.
 
-Only this module imports ray. Tasks read their own part of the text, so the files must be on storage that every machine
+Tasks read their own part of the text, so the files must be on storage that every machine
 has, uncompressed. Duplicates are found where the results are collected, as without Ray: the output is the same.
 """
 
-import logging
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.cluster import cluster, ordered_data
 from dragoman.config import CorpusConfig
 from dragoman.data.block import BLOCK_LINES, Block
 from dragoman.data.blocks import block_of, decode
@@ -33,21 +33,9 @@ def refuse_without_ray(corpus: CorpusConfig) -> None:
 
 
 def judged_by_ray(corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, Verdict]]:
-    """Each block with its verdict, in order, from the Ray cluster that is found, or else one on this machine."""
-    import ray
-
-    started = not ray.is_initialized()
-    log = logging.getLogger("ray.data")
-    level = log.level
-    if started:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR)
-    log.setLevel(logging.ERROR)
-    try:
+    """Each block with its verdict, in order, from the cluster at RAY_ADDRESS, or else one of this machine."""
+    with cluster() as ray:
         yield from _results(ray, corpus, judge)
-    finally:
-        log.setLevel(level)
-        if started:
-            ray.shutdown()
 
 
 def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, Verdict]]:
@@ -62,10 +50,7 @@ def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Blo
         corpus, judge = ray.get(shared)
         return _packed(judge(_block(corpus, row)))
 
-    context = ray.data.DataContext.get_current()
-    context.execution_options.preserve_order = True
-    context.enable_progress_bars = False
-    tasks = ray.data.from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
+    tasks = ordered_data().from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
     for given, found in zip(ranges, tasks.map(work).iter_rows(), strict=True):
         block = _block(corpus, given)
         yield block, _unpacked(found, len(block))

@@ -80,7 +80,7 @@ async def _accept(request: Request, service: Service, text: str) -> None:
     request.state.key, request.state.key_text = key, text
     if record := current_record():
         record.key = key.id
-    if key.per_minute and (seconds := service.rates.take(key.id, key.per_minute)):
+    if key.per_minute and (seconds := await service.take(key.id, key.per_minute)):
         raise _limited(f"the key has {key.per_minute:,} requests per minute; wait {seconds:.0f} s", seconds)
 
 

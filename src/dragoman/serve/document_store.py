@@ -1,7 +1,7 @@
 """The documents of all senders: private folders on disk, what each sender may store, whose turn it is, when they end.
 
 In the state folder they survive the service: finished ones wait there until they expire, others are queued again and
-continue where they stopped.
+continue where they stopped. Several services may share it, see `document_sharing`.
 """
 
 import logging
@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from dragoman.errors import DragomanError
 from dragoman.serve.document import FACTS, FILES, Asked, Facts, StoredDocument, new_facts
+from dragoman.serve.document_sharing import is_there, other_document, other_documents
 from dragoman.serve.problems import Problem
 from dragoman.storage import locked, storage_error
 
@@ -126,7 +127,9 @@ class DocumentStore:
         with self._changed:
             if not self._homes or self.closing:
                 raise Problem(503, "starting", "The service is busy", "the service starts or stops; try again", 5)
-            self._refuse_more(sender, size)
+        others = list(other_documents(self._state, self._homes, sender))
+        with self._changed:
+            self._refuse_more(sender, size, others)
             one = Incoming(sender, self._homes[0])
             self._incoming.append(one)
         try:
@@ -153,8 +156,8 @@ class DocumentStore:
         with self._changed:
             self._refuse_more(one.sender, 0)
 
-    def _refuse_more(self, sender: str, size: int) -> None:
-        own = [one for one in self._documents.values() if one.facts.sender == sender]
+    def _refuse_more(self, sender: str, size: int, others: Sequence[StoredDocument] = ()) -> None:
+        own = [*others, *(one for one in self._documents.values() if one.facts.sender == sender)]
         coming = [one for one in self._incoming if one.sender == sender]
         title = "Too many documents"
         if size and len(own) + len(coming) >= self.limits.documents:
@@ -194,12 +197,19 @@ class DocumentStore:
         """The document with this id, of any sender."""
         with self._changed:
             found = self._documents.get(name)
-            return None if found is None or _is_expired(found) else found
+        if found is None:
+            found = other_document(self._state, self._homes, name)
+        elif not is_there(found):
+            self.remove(found)
+            return None
+        return None if found is None or _is_expired(found) else found
 
     def of(self, sender: str) -> list[StoredDocument]:
         """The documents of a sender, in the order in which they came."""
         with self._changed:
-            return [one for one in self._documents.values() if one.facts.sender == sender and not _is_expired(one)]
+            own = [one for one in self._documents.values() if one.facts.sender == sender and is_there(one)]
+        found = [*own, *other_documents(self._state, self._homes, sender)]
+        return sorted((one for one in found if not _is_expired(one)), key=lambda one: one.facts.created)
 
     def remove(self, document: StoredDocument) -> None:
         """Forget a document; its files go now, or as soon as nobody works on them."""
@@ -207,7 +217,7 @@ class DocumentStore:
             if document.removed:
                 return
             document.removed = True
-            del self._documents[document.facts.id]
+            self._documents.pop(document.facts.id, None)  # that of another service is not in it
             works = document.facts.state == "translating"
         with suppress(OSError):
             (document.folder / FACTS).unlink()  # first: a service that is killed now does not find it again
@@ -216,9 +226,9 @@ class DocumentStore:
             shutil.rmtree(document.folder, ignore_errors=True)
 
     def expire(self) -> None:
-        """Remove what is finished long enough."""
+        """Remove what is finished long enough, and what another service has removed."""
         with self._changed:
-            expired = [one for one in self._documents.values() if _is_expired(one)]
+            expired = [one for one in self._documents.values() if _is_expired(one) or not is_there(one)]
         for document in expired:
             self.remove(document)
 
@@ -233,7 +243,7 @@ class DocumentStore:
                 queued = [
                     one
                     for one in self._documents.values()
-                    if one.facts.state == "queued" and busy[one.facts.sender] < share
+                    if one.facts.state == "queued" and busy[one.facts.sender] < share and is_there(one)
                 ]
                 if queued:
                     found = min(queued, key=lambda one: busy[one.facts.sender])
@@ -250,12 +260,14 @@ class DocumentStore:
     def save(self, document: StoredDocument) -> None:
         """Write the facts of a document, unless it was removed meanwhile. Raises DragomanError."""
         with self._changed:
-            if not document.removed:
+            if is_there(document):
                 document.save()
 
     def end(self, document: StoredDocument, state: str, error: str = "") -> None:
         """A worker has done what it can: `done`, `failed`, or `queued` again because the service stops."""
         facts = document.facts
+        if not is_there(document):
+            self.remove(document)
         with self._changed:
             facts.error = error
             if state == "queued":

@@ -3,10 +3,10 @@
 Labels are bounded: names of served models, and at most MOST_KEYS ids of keys; all others are counted as `other`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
 from dragoman.serve.batcher import BatchReport
 from dragoman.serve.record import Record
@@ -21,6 +21,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = own = CollectorRegistry()
+        self.labels = dict[str, str]()
+        """What every sample is labelled with besides, such as the replica that has it."""
         self._keys, self._lock = set[str](), Lock()
 
         def seconds(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
@@ -76,7 +78,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """All of them, in the text format of Prometheus."""
-        return generate_latest(self.registry)
+        return generate_latest(_Labelled(self.registry, self.labels) if self.labels else self.registry)
 
     def _bounded(self, key: str) -> str:
         with self._lock:
@@ -85,3 +87,17 @@ class Metrics:
                     return "other"
                 self._keys.add(key)
         return key
+
+
+class _Labelled(CollectorRegistry):
+    """The metrics of a registry, with more labels."""
+
+    def __init__(self, registry: CollectorRegistry, labels: Mapping[str, str]) -> None:
+        super().__init__()
+        self._of, self._labels = registry, labels
+
+    def collect(self) -> Iterator[Metric]:
+        """All of them."""
+        for metric in self._of.collect():
+            metric.samples = [one._replace(labels={**one.labels, **self._labels}) for one in metric.samples]
+            yield metric

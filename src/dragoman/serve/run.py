@@ -76,7 +76,7 @@ def serve(
         )
         server = _Server(config)
         server.service = service
-        on_ready(_url(listening))
+        on_ready(url_of(listening))
         server.run([listening])
     if failures:
         raise failures[0]
@@ -105,6 +105,7 @@ def listen(address: Address, has_keys: bool = False) -> socket.socket:
     return opened
 
 
-def _url(listening: socket.socket) -> str:
+def url_of(listening: socket.socket) -> str:
+    """The URL of an open port."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,6 +89,8 @@ class Service:
             processes.on_lost = self.metrics.workers_lost.inc
         models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
         self.keys, self.rates = KeyStore(self.state.database), Rates()
+        self.take: Callable[[str, int], Awaitable[float]] = self._take
+        """Takes one of a key's requests per minute, as `Rates.take` does; replicas ask elsewhere."""
         self.open_to_all = False
         """Whether a request needs no key although there are keys."""
         self.batcher = Batcher(
@@ -143,9 +145,15 @@ class Service:
 
     async def start(self) -> None:
         """Translate a golden sentence of the first model; from then on the service is ready. Raises ModelError."""
-        await self.run(self._golden)
+        await self.run(self.golden)
         self._watching.start()
         self.ready = True
+
+    def golden(self) -> None:
+        """Translate a golden sentence of the first model; blocks. Raises ModelError."""
+        model = next(iter(self.models.models.values()))
+        translator = self.models.translator(model, model.pairs[0])
+        for_request(translator, self.batcher, Ticket()).translate(golden_source(model.folder))
 
     def close(self) -> None:
         """End all threads and worker processes; no request is open."""
@@ -161,10 +169,8 @@ class Service:
         self.corrections.close()
         self.state.close()
 
-    def _golden(self) -> None:
-        model = next(iter(self.models.models.values()))
-        translator = self.models.translator(model, model.pairs[0])
-        for_request(translator, self.batcher, Ticket()).translate(golden_source(model.folder))
+    async def _take(self, key: str, per_minute: int) -> float:
+        return self.rates.take(key, per_minute)
 
     def _watch(self) -> None:
         """Serve what the folders of the models have, until the end."""

@@ -61,12 +61,14 @@ def parse_lines(
     target_prefix: str,
     has_glossary: bool,
     pairs: Pairs | None = None,
+    first: int = 1,
 ) -> Iterator[LineRequest]:
     """The requests of lines of JSON, with `options` and `target_prefix` for what a line leaves open.
 
-    Raises DataError that names the line, also for languages that are none of `pairs`.
+    `first` is the number of the first line. Raises DataError that names the line, also for languages that are none of
+    `pairs`.
     """
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         location = f"{name}:{number}"
         try:
             record = parse_json(line)

@@ -134,6 +134,11 @@ def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
     refuse_unwritable_file(output)
 
 
+def saved_lines(output: Path) -> int:
+    """The number of lines of the input that an interrupted translation to `output` has done."""
+    return _last(_record_of(_named(output)))[0].lines
+
+
 @contextmanager
 def partial_output(
     output: Path, started_with: Mapping[str, Any], *, resume: bool = False, force: bool = False

@@ -1,0 +1,61 @@
+"""What `dragoman serve` was asked for, and the service that follows from it, in this process or in a replica."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dragoman.cli.service_log import Style
+from dragoman.machine import usable_processors
+from dragoman.serve.document_store import DocumentLimits
+from dragoman.serve.loading import Loader
+from dragoman.serve.memories import Memories
+from dragoman.serve.models import Models
+from dragoman.serve.run import Address
+from dragoman.serve.service import Limits, Service
+from dragoman.serve.state import State, state_folder
+from dragoman.serve.workers import Workers
+
+
+@dataclass(frozen=True)
+class ServeRequest:
+    """The options of the verb."""
+
+    models: Sequence[Path]
+    address: Address
+    limits: Limits
+    documents: DocumentLimits
+    threads: int | None = None
+    exact: bool = False
+    memory: Path | None = None
+    state: Path | None = None
+    database: str | None = None
+    style: Style = "plain"
+    otlp: str | None = None
+    workers: int = 0
+    memory_limit: int | None = None
+
+    def open_state(self) -> State:
+        """Its state folder and database. Raises ConfigError."""
+        return State(self.state or state_folder(), self.database)
+
+    def service(self, processes: Workers | None = None) -> Service:
+        """The service. Raises ModelError, ConfigError, DataError."""
+        threads = self.threads or (max(1, usable_processors() // self.workers) if self.workers else None)
+        models = Models(self.models, loader=Loader(processes, threads, self.exact, self.memory_limit))
+        memories = Memories(self.memory, models.pairs) if self.memory else None
+        found = Service(models, self.limits, memories=memories, state=self.open_state())
+        found.open_to_all = self.address.without_keys
+        return found
+
+    def for_replica(self, threads: int) -> "ServeRequest":
+        """The same where it is carried out elsewhere: with absolute paths, if they are paths."""
+        models = [one.absolute() if one.exists() else one for one in self.models]
+        memory = self.memory and self.memory.absolute()
+        return replace(
+            self, models=models, memory=memory, state=(self.state or state_folder()).absolute(), threads=threads
+        )
+
+
+def served(models: Models) -> str:
+    """The models and their pairs, in a line."""
+    return ", ".join(f"{one.name} ({', '.join(pair.name for pair in one.pairs)})" for one in models.models.values())
