@@ -15,30 +15,53 @@ import pytest
 
 from dragoman.serve.database import Database, DatabaseGone
 
+QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+
+
+class Server:
+    """A server whose database is in a folder; it can be stopped and started again."""
+
+    def __init__(self, command: list[Any], home: str) -> None:
+        self.command, self.url = command, f"postgresql://tests@/postgres?host={home}"
+
+    def start(self) -> None:
+        """Start it; it answers afterwards."""
+        self.process = subprocess.Popen(self.command, **QUIET)
+        _wait_for(self.url, self.process)
+
+    def stop(self) -> None:
+        """End it, without waiting for its clients."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+
 
 @contextmanager
-def postgresql() -> Iterator[str]:
-    """The URL of an empty database, which listens on a socket in a folder of its own."""
+def postgresql_server() -> Iterator[Server]:
+    """A server with an empty database, which listens on a socket in a folder of its own."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found:
         pytest.skip("PostgreSQL is not installed (apt install postgresql)")
     user = _as_postgres() if os.getuid() == 0 else []
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
     # Not below pytest's own folder, which is closed to other users and has paths too long for a socket.
     with tempfile.TemporaryDirectory(prefix="pg-") as home:
         if user:
             shutil.chown(home, "postgres", "postgres")
         made = [*user, found[-1], "-D", f"{home}/data", "-U", "tests", "-A", "trust"]
-        subprocess.run(made, check=True, **quiet)
+        subprocess.run(made, check=True, **QUIET)
         options = ["-k", home, "-c", "listen_addresses=", "-c", "fsync=off"]
-        process = subprocess.Popen([*user, found[-1].with_name("postgres"), "-D", f"{home}/data", *options], **quiet)
+        server = Server([*user, found[-1].with_name("postgres"), "-D", f"{home}/data", *options], home)
+        server.start()
         try:
-            url = f"postgresql://tests@/postgres?host={home}"
-            _wait_for(url, process)
-            yield url
+            yield server
         finally:
-            process.send_signal(signal.SIGINT)  # does not wait for its clients
-            process.wait(60)
+            server.stop()
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """The URL of an empty database."""
+    with postgresql_server() as server:
+        yield server.url
 
 
 def _as_postgres() -> list[str]:

@@ -75,6 +75,12 @@ def test_a_record_is_that_of_its_context_and_of_bounded_size():
     assert record.tokens == 2 * (MOST_INTERVALS + 10)
 
 
+def test_a_line_break_in_a_path_begins_no_line_of_the_log():
+    line = Record("GET", "/x\n2026-01-01 INFO GET /admin 200\x1b[31m\u2028").line()
+    assert line.isprintable()
+    assert line.startswith("GET /x%0A2026-01-01%20INFO%20GET%20/admin%20200%1B%5B31m%E2%80%A8 0 ")
+
+
 def test_the_log_is_lines_of_json_on_request():
     stream = io.StringIO()
     handler, log = logging.StreamHandler(stream), logging.Logger("of this test")

@@ -11,6 +11,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from dragoman.serve.body import fields
+from dragoman.serve.described import takes
+from dragoman.serve.dialect_schema import (
+    DeepLDictionaryBody,
+    DeepLGlossariesBody,
+    DeepLGlossaryBody,
+    DeepLGlossaryChange,
+    takes_forms,
+)
 from dragoman.serve.glossaries import Languages, StoredGlossary, UnknownGlossary
 from dragoman.serve.glossary_api import MEDIA, checked_name, iso, kept_dictionaries
 from dragoman.serve.http import sender_of, service_of
@@ -31,7 +39,7 @@ async def language_pairs(request: Request) -> dict[str, Any]:
     return {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in pairs]}
 
 
-@router.post("/v2/glossaries", status_code=201)
+@router.post("/v2/glossaries", status_code=201, openapi_extra=takes_forms(DeepLGlossaryBody))
 async def create(request: Request) -> dict[str, Any]:
     """Keep a glossary: `name`, `source_lang`, `target_lang`, `entries`, and `entries_format`, tsv or csv."""
     given = await _fields(request)
@@ -65,7 +73,7 @@ async def delete(request: Request, glossary: str) -> None:
     await service.run(partial(service.glossaries.delete, sender_of(request), glossary))
 
 
-@router.post("/v3/glossaries", status_code=201)
+@router.post("/v3/glossaries", status_code=201, openapi_extra=takes(DeepLGlossariesBody))
 async def create_multilingual(request: Request) -> dict[str, Any]:
     """Keep a glossary of several `dictionaries`, each with languages and entries."""
     given = await _fields(request)
@@ -84,7 +92,7 @@ async def get_multilingual(request: Request, glossary: str) -> dict[str, Any]:
     return _multilingual(await _get(request, glossary))
 
 
-@router.patch("/v3/glossaries/{glossary}")
+@router.patch("/v3/glossaries/{glossary}", openapi_extra=takes(DeepLGlossaryChange))
 async def change(request: Request, glossary: str) -> dict[str, Any]:
     """Give it another `name`, or add the entries of `dictionaries` to those that there are."""
     given, service, sender = await _fields(request), service_of(request), sender_of(request)
@@ -108,7 +116,7 @@ async def entries_multilingual(request: Request, glossary: str) -> dict[str, Any
     return {"dictionaries": [{**written, "entries": tsv, "entries_format": "tsv"}]}
 
 
-@router.put("/v3/glossaries/{glossary}/dictionaries")
+@router.put("/v3/glossaries/{glossary}/dictionaries", openapi_extra=takes_forms(DeepLDictionaryBody))
 async def put_dictionary(request: Request, glossary: str) -> dict[str, Any]:
     """Write the dictionary of a pair of languages in place of the one that there is."""
     given, service = await _fields(request), service_of(request)

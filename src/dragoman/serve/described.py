@@ -18,4 +18,20 @@ def problem_of_status(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def takes(model: type[BaseModel]) -> dict[str, Any]:
     """The body of a request, for OpenAPI: it is read by the route, so that its errors are ours."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
+    schema = inlined(model.model_json_schema())
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its definitions in place: within OpenAPI, references begin elsewhere."""
+    definitions = schema.pop("$defs", {})
+
+    def inline(value: Any) -> Any:
+        if isinstance(value, dict):
+            if "$ref" in value:
+                return inline(definitions[value["$ref"].rpartition("/")[2]])
+            return {name: inline(each) for name, each in value.items()}
+        return [inline(each) for each in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = inline(schema)
+    return found

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from dragoman.serve.body import FORMS
+from dragoman.serve.described import inlined
 
 
 class _Lenient(BaseModel):
@@ -68,9 +69,103 @@ class DeepLBody(_Lenient):
     """Has no effect."""
 
 
+class LibreTranslateSuggestBody(_Lenient):
+    """What `/suggest` of LibreTranslate takes."""
+
+    q: str
+    """A text."""
+    s: str
+    """Its right translation."""
+    source: str
+    """A language."""
+    target: str
+    """A language."""
+    api_key: str = ""
+    """The key."""
+
+
+class LibreTranslateFileForm(_Lenient):
+    """What `/translate_file` of LibreTranslate takes besides the file."""
+
+    source: str
+    """A language, or `auto`."""
+    target: str
+    """A language."""
+    api_key: str = ""
+    """The key."""
+
+
+class DeepLDocumentForm(_Lenient):
+    """What `/v2/document` of DeepL takes besides the file."""
+
+    target_lang: str
+    """A language."""
+    source_lang: str | None = None
+    """A language; none: detected."""
+    filename: str | None = None
+    """The name of the file, if its part has none."""
+    glossary_id: str | None = None
+    """A glossary that is kept; it needs `source_lang`."""
+
+
+class DeepLDocumentBody(_Lenient):
+    """What opens a document of DeepL."""
+
+    document_key: str
+    """As it was answered with the document's id."""
+
+
+class DeepLDictionaryBody(_Lenient):
+    """A dictionary of a glossary of DeepL."""
+
+    source_lang: str
+    """A language."""
+    target_lang: str
+    """A language."""
+    entries: str
+    """A line for each term."""
+    entries_format: Literal["tsv", "csv"] = "tsv"
+    """The format of `entries`."""
+
+
+class DeepLGlossaryBody(DeepLDictionaryBody):
+    """What `/v2/glossaries` of DeepL takes."""
+
+    name: str
+    """Of the glossary."""
+
+
+class DeepLGlossariesBody(_Lenient):
+    """What `/v3/glossaries` of DeepL takes."""
+
+    name: str
+    """Of the glossary."""
+    dictionaries: list[DeepLDictionaryBody]
+    """One for each pair of languages."""
+
+
+class DeepLGlossaryChange(_Lenient):
+    """What changes a glossary of DeepL: a name, dictionaries, or both."""
+
+    name: str | None = None
+    """Another name."""
+    dictionaries: list[DeepLDictionaryBody] | None = None
+    """Entries to add."""
+
+
+def takes_file(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of an upload: a field `file`, and those of the model."""
+    schema = model.model_json_schema()
+    file = {"type": "string", "format": "binary", "description": "The document"}
+    schema["properties"] = {"file": file, **schema["properties"]}
+    schema["required"] = ["file", *schema.get("required", ())]
+    return {"requestBody": {"required": True, "content": {FORMS[1]: {"schema": schema}}}}
+
+
 def takes_forms(model: type[BaseModel]) -> dict[str, Any]:
     """The body of a request as JSON or a form, for OpenAPI."""
-    content = {media: {"schema": model.model_json_schema()} for media in ("application/json", *FORMS)}
+    schema = inlined(model.model_json_schema())
+    content = {media: {"schema": schema} for media in ("application/json", *FORMS)}
     return {"requestBody": {"required": True, "content": content}}
 
 

@@ -20,6 +20,7 @@ router = APIRouter(
     prefix="/v1/documents", tags=["documents"], responses={**PROBLEMS, **dict.fromkeys((409, 415, 429), PROBLEMS[400])}
 )
 
+TABLE = "text/tab-separated-values"
 _SCHEMA = Asked.model_json_schema()
 _FORM = {
     "type": "object",
@@ -64,7 +65,11 @@ async def result(request: Request, name: str) -> Response:
     return sent(found.result, found.facts.result)
 
 
-@router.get("/{name}/review", response_model=ReviewAnswer)
+@router.get(
+    "/{name}/review",
+    response_model=ReviewAnswer,
+    responses={200: {"content": {media: {"schema": {"type": "string"}} for media in (TABLE, "text/html")}}},
+)
 async def review(request: Request, name: str, format: Literal["json", "tsv", "html"] = "json") -> Response:
     """What a person should look at, as JSON, as a table or as a page."""
     found = _done(own(request, name))
@@ -75,7 +80,7 @@ async def review(request: Request, name: str, format: Literal["json", "tsv", "ht
     if format == "tsv":
         if table.exists():
             return sent(table, table.name)
-        return Response(HEADER, media_type="text/tab-separated-values")
+        return Response(HEADER, media_type=TABLE)
     languages = Languages(facts.source, facts.target)
     text = page.read_text(encoding="utf-8") if page.exists() else render(facts.result, [], 0, languages)
     return Response(text, media_type="text/html", headers={"Content-Security-Policy": page_policy()})

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.serve.body import fields
 from dragoman.serve.deepl_glossaries import glossary_ids
+from dragoman.serve.dialect_schema import DeepLDocumentBody, DeepLDocumentForm, takes_file, takes_forms
 from dragoman.serve.document import Asked, StoredDocument
 from dragoman.serve.documents import documents_of, own, sent, upload
 from dragoman.serve.http import service_of
@@ -21,14 +22,14 @@ STATES = {"queued": "queued", "translating": "translating", "done": "done", "fai
 UNKNOWN_SECONDS = 5
 
 
-@router.post("")
+@router.post("", openapi_extra=takes_file(DeepLDocumentForm))
 async def create(request: Request) -> dict[str, str]:
     """Upload `file`, to be translated into `target_lang`."""
     document, key = await upload(request, _asked)
     return {"document_id": document.facts.id, "document_key": key}
 
 
-@router.post("/{name}")
+@router.post("/{name}", openapi_extra=takes_forms(DeepLDocumentBody))
 async def status(request: Request, name: str) -> JSONResponse:
     """How far a document is."""
     document = await _opened(request, name)
@@ -44,7 +45,7 @@ async def status(request: Request, name: str) -> JSONResponse:
     return JSONResponse(found)
 
 
-@router.post("/{name}/result", response_class=Response)
+@router.post("/{name}/result", response_class=Response, openapi_extra=takes_forms(DeepLDocumentBody))
 async def result(request: Request, name: str) -> Response:
     """The translation; it is removed once it has been sent."""
     document = await _opened(request, name)

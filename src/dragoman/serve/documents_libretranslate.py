@@ -8,6 +8,7 @@ import asyncio
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from dragoman.serve.dialect_schema import LibreTranslateFileForm, takes_file
 from dragoman.serve.document import Asked, StoredDocument
 from dragoman.serve.documents import documents_of, no_document, sent, upload
 from dragoman.serve.http import departure_of
@@ -20,7 +21,7 @@ router, downloads = APIRouter(tags=["LibreTranslate"]), APIRouter(tags=["LibreTr
 LOOK = 0.05
 
 
-@router.post("/translate_file")
+@router.post("/translate_file", openapi_extra=takes_file(LibreTranslateFileForm))
 async def translate_file(request: Request) -> dict[str, str]:
     """Translate `file` from `source` or `auto` into `target`."""
     document, key = await upload(request, _asked)

@@ -13,7 +13,12 @@ from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.access import charge
 from dragoman.serve.body import fields
 from dragoman.serve.detect import detect
-from dragoman.serve.dialect_schema import LibreTranslateBody, LibreTranslateDetectBody, takes_forms
+from dragoman.serve.dialect_schema import (
+    LibreTranslateBody,
+    LibreTranslateDetectBody,
+    LibreTranslateSuggestBody,
+    takes_forms,
+)
 from dragoman.serve.feedback import keep
 from dragoman.serve.feedback_schema import FeedbackBody
 from dragoman.serve.http import departure_of, sender_of, service_of
@@ -69,7 +74,7 @@ async def languages(request: Request) -> list[dict[str, Any]]:
     return [{"code": tag, "name": language_name(tag), "targets": models.targets_of(tag)} for tag in models.sources]
 
 
-@router.post("/suggest")
+@router.post("/suggest", openapi_extra=takes_forms(LibreTranslateSuggestBody))
 async def suggest(request: Request) -> dict[str, bool]:
     """Keep `s` as the right translation of `q` from `source` into `target`."""
     given = await fields(request, service_of(request).limits.body_bytes)

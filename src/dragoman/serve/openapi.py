@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from dragoman.serve.answers import dialect_of
+from dragoman.serve.answers import QUOTA, dialect_of
 from dragoman.serve.described import PROBLEMS
 from dragoman.serve.dialect_schema import error_as
 
@@ -26,6 +26,6 @@ class Described(FastAPI):
             for operation in operations.values():
                 responses = operation["responses"]
                 responses.pop("422", None)  # of FastAPI: ours is 400
-                for status in STATUSES:
+                for status in (*STATUSES, QUOTA) if dialect_of(path) == "deepl" else STATUSES:
                     responses.setdefault(str(status), answer)
         return found

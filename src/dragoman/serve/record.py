@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
 
 # Intervals that a record keeps: a long text has thousands of batches.
 MOST_INTERVALS = 64
@@ -56,7 +57,8 @@ class Record:
     def line(self) -> str:
         """The request in a line, for people."""
         more = [self.model, f"{self.tokens} tokens" if self.tokens else "", self.key and f"key {self.key}", self.id]
-        took = f"{self.method} {self.path[:200]} {self.status} {1000 * self.seconds:.1f} ms"
+        path = quote(self.path[:200], safe="/:@!$&'()*+,;=~")  # as it came: a line break in it would begin a line
+        took = f"{self.method} {path} {self.status} {1000 * self.seconds:.1f} ms"
         return " ".join([took, *filter(None, more)])
 
     def fields(self) -> dict[str, Any]:
