@@ -1,7 +1,7 @@
 """How fast whole training steps are, beside JoeyNMT, Eole, Hugging Face's Marian and PyTorch's own Transformer.
 
     python benchmarks/train_speed.py [--quick] [--shapes tiny base] [--threads 2] [--rounds 5] [--no-peers]
-                                     [--levels native avx512 avx2]
+                                     [--levels native avx512 avx2] [--architecture rnn|convs2s]
 
 The same batches (4,096 tokens each, one vocabulary), architecture, dropout and threads for all; a step is forward,
 label-smoothed loss, backward and Adam. tiny is 4 + 4 layers of width 128, base 6 + 6 of width 512. Text is Multi30k's
@@ -11,7 +11,11 @@ its own, the peers' in an environment that this script makes once from `peers/tr
 Each peer first trains in float32 and in bfloat16 where it can, and the faster counts: on the batches of a round, with
 --quick on a smaller batch. Where the processor emulates bfloat16 nobody trains in it. All are warmed up on the very
 batches that are timed, then take turns within every round. Printed are target tokens/s, peak memory, and how many times
-as fast ours is in the same round: medians, and the spread. --levels runs all of this once for each level of
+as fast ours is in the same round: medians, and the spread.
+
+--architecture takes a recurrent model beside JoeyNMT's (LSTM, general attention, input feeding), or ConvS2S beside the
+same formulas in plain PyTorch, as fairseq computes them. The peers get our weights first, and all must give the same
+log-likelihood of a batch. --levels runs all of this once for each level of
 `levels.py`. The last line is one JSON object; it names the processor and its level.
 """
 
@@ -43,8 +47,14 @@ TURN = {"tiny": 6, "base": 2}
 QUICK_TURN = {"tiny": 4, "base": 1}
 # The batch after those of a round is of so many tokens: with --quick a peer's precision is chosen on it.
 TRIAL, TRIAL_TOKENS = max(TURN.values()), 512
-PEERS = ("joeynmt", "eole", "marian", "pytorch")
-NEVER = {("joeynmt", "bfloat16")}  # its configuration turns half precision off on a CPU
+PEERS = {
+    "transformer": ("joeynmt", "eole", "marian", "pytorch"),
+    "rnn": ("joeynmt-rnn",),
+    "convs2s": ("conv1d",),
+}
+# The mean of log-likelihoods of about 8 nats, in float32 by sums in other orders.
+SAME = 1e-4
+NEVER = {("joeynmt", "bfloat16"), ("joeynmt-rnn", "bfloat16")}  # its configuration turns half precision off on a CPU
 
 
 @dataclass
@@ -58,9 +68,14 @@ class Worker:
     speeds: list[float] = field(default_factory=list)
 
     @classmethod
-    def start(cls, name: str, precision: str, batches: Path, shape: str, threads: int) -> Self:
+    def start(
+        cls, name: str, precision: str, batches: Path, shape: str, threads: int, architecture: str = "transformer"
+    ) -> Self:
         """Launch it and wait until it is ready."""
         options = ["--shape", shape, "--threads", str(threads), "--precision", precision]
+        if architecture != "transformer":
+            options += ["--weights", str(batches.with_name(f"{shape}.pt"))]
+            options += ["--architecture", architecture] if name == "dragoman" else []
         if name == "dragoman":
             command = [sys.executable, str(HERE / "train_worker.py"), str(batches), *options]
         else:
@@ -84,6 +99,13 @@ class Worker:
         self.peak_mb = answer["peak_mb"]
         self.precision = answer.get("precision", self.precision)  # ours may choose
         return float(answer["tokens"] / answer["seconds"])
+
+    def log_likelihood(self, batch: int) -> float:
+        """The mean log-likelihood of a target token, negative."""
+        assert self.process.stdin
+        self.process.stdin.write(f"check {batch}\n")
+        self.process.stdin.flush()
+        return float(json.loads(self._line())["nll"])
 
     def stop(self) -> None:
         """End the process."""
@@ -129,14 +151,14 @@ def write_batches(path: Path) -> str:
     return f"{name}, {len(tokenizer.source):,} pieces"
 
 
-def start_faster(name: str, batches: Path, shape: str, threads: int, quick: bool) -> Worker:
+def start_faster(name: str, batches: Path, shape: str, threads: int, quick: bool, architecture: str) -> Worker:
     """The peer in the precision that it trains faster in on this processor, found by a trial."""
     precisions = ["float32"]
     if (name, "bfloat16") not in NEVER and not emulates_bfloat16():
         precisions.append("bfloat16")
     best, most = None, 0.0
     for precision in precisions:
-        worker = Worker.start(name, precision, batches, shape, threads)
+        worker = Worker.start(name, precision, batches, shape, threads, architecture)
         if len(precisions) > 1:
             part = (1, TRIAL) if quick else (TURN[shape], 0)
             worker.train(*part)
@@ -154,12 +176,14 @@ def start_faster(name: str, batches: Path, shape: str, threads: int, quick: bool
 
 
 def compare(
-    batches: Path, shape: str, threads: int, rounds: int, quick: bool, names: Sequence[str] = PEERS
+    batches: Path, shape: str, threads: int, rounds: int, quick: bool, names: Sequence[str], architecture: str
 ) -> dict[str, Any]:
     """Ours and the peers `names` in turns, some rounds."""
     turn = (QUICK_TURN if quick else TURN)[shape]
-    workers = [Worker.start("dragoman", "auto", batches, shape, threads)]
-    workers += [start_faster(name, batches, shape, threads, quick) for name in names]
+    workers = [Worker.start("dragoman", "auto", batches, shape, threads, architecture)]
+    workers += [start_faster(name, batches, shape, threads, quick, architecture) for name in names]
+    if architecture != "transformer":
+        require_equal(workers)
     for worker in workers:
         worker.train(turn)
     for _ in range(rounds):
@@ -186,14 +210,22 @@ def compare(
     if not peers:
         return {"all": result}
     fastest = min(peers, key=lambda worker: ratios[worker.name])
-    joeynmt = next(worker for worker in peers if worker.name.startswith("joeynmt"))
+    joeynmt = next((worker for worker in peers if worker.name.startswith("joeynmt")), fastest)
     return {
-        "vs_joeynmt": round(ratios[joeynmt.name], 2),
+        f"vs_{joeynmt.name.split()[0].partition('-')[0]}": round(ratios[joeynmt.name], 2),
         "vs_fastest_peer": round(ratios[fastest.name], 2),
         "fastest_peer": fastest.name,
         "memory_vs_fastest_peer": round(ours.peak_mb / fastest.peak_mb, 2),
         "all": result,
     }
+
+
+def require_equal(workers: Sequence[Worker]) -> None:
+    """End the program unless all models, which have our weights, give a batch the same log-likelihood."""
+    found = {worker.name: worker.log_likelihood(TRIAL) for worker in workers}
+    print("negative log-likelihood with the same weights: " + ", ".join(f"{n} {v:.6f}" for n, v in found.items()))
+    if max(found.values()) - min(found.values()) > SAME * max(found.values()):
+        sys.exit("the models do not compute the same")
 
 
 def main() -> None:
@@ -202,12 +234,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="ends within 5 minutes")
     parser.add_argument("--shapes", nargs="+", choices=TURN, default=list(TURN))
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--architecture", choices=PEERS, default="transformer")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--no-peers", action="store_true", help="ours alone")
     parser.add_argument("--levels", nargs="+", choices=LEVELS, help="imitate these processors, one after the other")
     args = parser.parse_args()
     if args.levels:
-        rest = ["--shapes", *args.shapes, "--threads", str(args.threads)]
+        rest = ["--shapes", *args.shapes, "--threads", str(args.threads), "--architecture", args.architecture]
         rest += ["--quick"] * args.quick + ["--no-peers"] * args.no_peers
         rest += ["--rounds", str(args.rounds)] if args.rounds else []
         print(json.dumps({"levels": run_at_levels(args.levels, __file__, rest)}))
@@ -216,14 +249,16 @@ def main() -> None:
         ENVIRONMENT.mkdir(exist_ok=True)  # the logs are there
     else:
         make_environment()
-    names = () if args.no_peers else PEERS
+    names = () if args.no_peers else PEERS[args.architecture]
     with tempfile.TemporaryDirectory() as folder:
         batches = Path(folder) / "batches.json"
         text = write_batches(batches)
         print(f"{text}; {args.threads} threads, batches of {BATCH_TOKENS:,} tokens")
         rounds = args.rounds or (3 if args.quick else 5)
-        results = {shape: compare(batches, shape, args.threads, rounds, args.quick, names) for shape in args.shapes}
-    print(json.dumps({"text": text, "threads": args.threads, **machine(), **results}))
+        how = (args.threads, rounds, args.quick, names, args.architecture)
+        results = {shape: compare(batches, shape, *how) for shape in args.shapes}
+    known = {"architecture": args.architecture, "text": text, "threads": args.threads}
+    print(json.dumps({**known, **machine(), **results}))
 
 
 if __name__ == "__main__":

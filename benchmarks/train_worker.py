@@ -1,6 +1,7 @@
 """Dragoman behind the pipe of `peers/train_worker.py`, whose docstring has the protocol.
 
 python benchmarks/train_worker.py BATCHES.json --shape tiny|base [--threads 2] [--precision auto|float32|bfloat16]
+                                  [--architecture rnn|convs2s --weights OURS.pt]
 """
 
 import argparse
@@ -13,11 +14,15 @@ from pathlib import Path
 import torch
 
 from dragoman.config import ModelConfig, TrainConfig
+from dragoman.config.architectures.known import ARCHITECTURES
 from dragoman.data.batch import Batch
+from dragoman.model.build import build_network
+from dragoman.model.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import GradientAccumulator
+from dragoman.training.objective import batch_loss
 from dragoman.training.optimizer import build_optimizer
 from dragoman.training.precision import choose_precision
 
@@ -25,6 +30,41 @@ SHAPES = {
     "tiny": {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4, "dropout": 0.3},
     "base": {"layers": 6, "d_model": 512, "d_ff": 2048, "heads": 8, "dropout": 0.1},
 }
+
+
+RNN = {"architecture": "rnn", "attention": "general", "output_bias": False, "dropout": 0.2, "layers": 2}
+CONVS2S = {"architecture": "convs2s", "dropout": 0.2}
+OTHER_SHAPES = {
+    "rnn": {
+        "tiny": {**RNN, "d_model": 256, "encoder_hidden": 512},
+        "base": {**RNN, "d_model": 512, "encoder_hidden": 1024},
+    },
+    "convs2s": {
+        "tiny": {**CONVS2S, "encoder_layers": 4, "decoder_layers": 3, "d_model": 256},
+        "base": {**CONVS2S, "layers": 10, "d_model": 512},
+    },
+}
+
+
+def build(architecture: str, shape: str, vocab: int) -> EncoderDecoder:
+    """The model in training; a decoder's first state is 0, as the peers can have it too."""
+    if architecture == "transformer":
+        return Transformer(ModelConfig(**SHAPES[shape], norm_order="post"), vocab, vocab).train()
+    keys = OTHER_SHAPES[architecture][shape]
+    model = build_network(ARCHITECTURES[architecture].model_validate(keys), vocab, vocab).train()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if ".bridges." in name:
+                parameter.zero_()
+    return model
+
+
+@torch.no_grad()
+def check(model: EncoderDecoder, batch: Batch) -> float:
+    """The mean negative log-likelihood of a target token."""
+    loss = float(batch_loss(model.eval(), batch, 0.0)) / batch.target_tokens
+    model.train()
+    return loss
 
 
 def read(path: Path) -> tuple[int, list[Batch]]:
@@ -47,15 +87,19 @@ def main() -> None:
     parser.add_argument("--shape", choices=SHAPES, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto")
+    parser.add_argument("--architecture", choices=["transformer", *OTHER_SHAPES], default="transformer")
+    parser.add_argument("--weights", type=Path, help="where to write the first weights, for the peers")
     args = parser.parse_args()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     retain_freed_memory(torch.get_num_threads())
-    limit_kernel_caches(SHAPES[args.shape]["d_model"])
     vocab, batches = read(args.batches)
     device = torch.device("cpu")
-    model = Transformer(ModelConfig(**SHAPES[args.shape], norm_order="post"), vocab, vocab).train()
+    model = build(args.architecture, args.shape, vocab)
+    limit_kernel_caches(model.config.d_model)
+    if args.weights:
+        torch.save({name: parameter.detach() for name, parameter in model.state_dict().items()}, args.weights)
     train = TrainConfig(precision=args.precision)
     gradient, optimizer = GradientAccumulator(model, train, ProcessGroup(), device), build_optimizer(model, train)
     for group in optimizer.param_groups:
@@ -66,6 +110,9 @@ def main() -> None:
         print(why, file=sys.stderr)
     print("ready", file=answers)
     for line in sys.stdin:
+        if line.startswith("check"):
+            print(json.dumps({"nll": check(model, batches[int(line.split()[1])])}), file=answers)
+            continue
         turn = [index % len(batches) for index in range(*map(int, line.split()))]
         tokens, loss, start = 0, 0.0, time.perf_counter()
         for index in turn:

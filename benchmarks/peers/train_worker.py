@@ -2,12 +2,14 @@
 
     python train_worker.py joeynmt|eole|marian|pytorch BATCHES.json --shape tiny|base [--threads 2]
                            [--precision float32|bfloat16]
+    python train_worker.py joeynmt-rnn|conv1d BATCHES.json --shape tiny|base --weights OURS.pt […]
 
 Runs in an environment of its own, made from train-requirements.txt. BATCHES.json holds `vocab`, `pad`, `bos`, `eos` and
 `batches`: rows of ids `src`, `tgt_in` and `tgt_out`, padded to one rectangle each. Prints `ready`, then answers every
 line `N M` by training on batches N to M - 1 (beyond the last, the first again) with one JSON line: the target `tokens`
-that are not padding, the `seconds`, the `loss` of the last step per token, and the process's `peak_mb` so far. A step
-is forward, label-smoothed cross-entropy, backward and Adam. All else a toolkit says goes to stderr.
+that are not padding, the `seconds`, the `loss` of the last step per token, and the process's `peak_mb` so far. With
+--weights, `check N` is answered by the mean negative log-likelihood of batch N with those weights. A step is forward,
+label-smoothed cross-entropy, backward and Adam. All else a toolkit says goes to stderr.
 
 The shape is the paper's: Post-LN, ReLU, sinusoidal positions, biases in every projection of a layer, one matrix for
 both embeddings and the output. Where a toolkit departs from it without a choice, its function says so.
@@ -29,6 +31,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from train_others import OtherShape, PlainConvS2S, joeynmt_config, load_into_joeynmt
 
 SMOOTHING, LEARNING_RATE, BETAS = 0.1, 1e-4, (0.9, 0.98)
 
@@ -45,6 +48,10 @@ class Shape:
 
 
 SHAPES = {"tiny": Shape(4, 128, 256, 4, 0.3), "base": Shape(6, 512, 2048, 8, 0.1)}
+OTHER_SHAPES = {
+    "joeynmt-rnn": {"tiny": OtherShape(2, 2, 256, 512, 0.2), "base": OtherShape(2, 2, 512, 1024, 0.2)},
+    "conv1d": {"tiny": OtherShape(4, 3, 256, 0, 0.2), "base": OtherShape(10, 10, 512, 0, 0.2)},
+}
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,21 @@ Trainee = tuple[nn.Module, Callable[[Any], Tensor | float], list[Any]]
 
 
 def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
-    """JoeyNMT: the step is that of its TrainManager. One dropout rate serves attention and feed-forward too.
+    """JoeyNMT's Transformer. One dropout rate serves attention and feed-forward too."""
+    sizes = {"num_layers": shape.layers, "num_heads": shape.heads, "hidden_size": shape.d_model, "ff_size": shape.d_ff}
+    embeddings = {"embedding_dim": shape.d_model, "scale": True, "dropout": shape.dropout}
+    stack = {"type": "transformer", "layer_norm": "post", "dropout": shape.dropout, "embeddings": embeddings, **sizes}
+    config = {"tied_embeddings": True, "tied_softmax": True, "encoder": stack, "decoder": stack}
+    return joeynmt_of(config, data, precision)
+
+
+def joeynmt_rnn(shape: OtherShape, data: Data, precision: str) -> Trainee:
+    """JoeyNMT's RNN."""
+    return joeynmt_of(joeynmt_config(shape), data, precision)
+
+
+def joeynmt_of(config: dict[str, Any], data: Data, precision: str) -> Trainee:
+    """JoeyNMT: the step is that of its TrainManager.
 
     Its loss is a divergence, lower than the others' by the entropy of the smoothed target; the gradient is theirs.
     """
@@ -97,10 +118,6 @@ def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
             self.pad_index, self.bos_index, self.eos_index = data.pad, data.bos, data.eos
             self.unk_index, self.sep_index = 1, None
 
-    sizes = {"num_layers": shape.layers, "num_heads": shape.heads, "hidden_size": shape.d_model, "ff_size": shape.d_ff}
-    embeddings = {"embedding_dim": shape.d_model, "scale": True, "dropout": shape.dropout}
-    stack = {"type": "transformer", "layer_norm": "post", "dropout": shape.dropout, "embeddings": embeddings, **sizes}
-    config = {"tied_embeddings": True, "tied_softmax": True, "encoder": stack, "decoder": stack}
     model = build_model(config, IdVocabulary(), IdVocabulary())
     model.loss_function = ("crossentropy", SMOOTHING)
     choice = {"optimizer": "adam", "adam_betas": BETAS, "learning_rate": LEARNING_RATE}
@@ -118,7 +135,9 @@ def joeynmt(shape: Shape, data: Data, precision: str) -> Trainee:
 
     def batch(ids: Ids) -> Batch:
         order, device = torch.arange(len(ids.src)), torch.device("cpu")
-        return Batch(ids.src, ids.lengths, None, ids.target, None, order, device, data.pad, data.eos)
+        longest_first = ids.lengths.argsort(descending=True)  # its recurrent encoder needs that
+        sides = (ids.src[longest_first], ids.lengths[longest_first], None, ids.target[longest_first])
+        return Batch(*sides, None, order, device, data.pad, data.eos)
 
     return model, step, [batch(ids) for ids in data.batches]
 
@@ -252,7 +271,45 @@ def torch_step(model: nn.Module, loss: Callable[[Any], Tensor], precision: str) 
     return step
 
 
-PEERS = {"joeynmt": joeynmt, "eole": eole, "marian": marian, "pytorch": pytorch}
+def convs2s(shape: OtherShape, data: Data, precision: str) -> Trainee:
+    """ConvS2S as fairseq computes it."""
+    model = PlainConvS2S(shape, data.vocab, data.pad)
+
+    def loss(ids: Ids) -> Tensor:
+        logits = model(ids.src, ids.tgt_in).flatten(0, 1)
+        return F.cross_entropy(logits, ids.tgt_out.flatten(), ignore_index=data.pad, label_smoothing=SMOOTHING)
+
+    return model, torch_step(model, loss, precision), data.batches
+
+
+PEERS: dict[str, Callable[[Any, Data, str], Trainee]] = {
+    "joeynmt": joeynmt,
+    "eole": eole,
+    "marian": marian,
+    "pytorch": pytorch,
+    "joeynmt-rnn": joeynmt_rnn,
+    "conv1d": convs2s,
+}
+
+
+@torch.no_grad()
+def check(model: Any, ids: Ids) -> float:
+    """The mean negative log-likelihood of a target token."""
+    model.eval()
+    if isinstance(model, PlainConvS2S):
+        logits = model(ids.src, ids.tgt_in)
+    else:
+        order = ids.lengths.argsort(descending=True)
+        src, mask = ids.src[order], (ids.src != model.pad_index)[order][:, None]
+        logits = model._encode_decode(src, ids.tgt_in[order], mask, ids.lengths[order])[0][order.argsort()]
+    model.train()
+    gold = ids.tgt_out[ids.tgt_out != model_pad(model)]
+    return float(F.cross_entropy(logits[ids.tgt_out != model_pad(model)], gold))
+
+
+def model_pad(model: Any) -> int:
+    """The id of padding."""
+    return int(getattr(model, "pad", None) or getattr(model, "pad_index", 0))
 
 
 def read(path: Path) -> Data:
@@ -287,17 +344,24 @@ def main() -> None:
     parser.add_argument("--shape", choices=SHAPES, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--weights", type=Path, help="ours, of another architecture than the Transformer")
     args = parser.parse_args()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # anything that a toolkit prints, from Python or from C, goes to stderr
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     data = read(args.batches)
-    model, step, batches = PEERS[args.name](SHAPES[args.shape], data, args.precision)
+    model, step, batches = PEERS[args.name](OTHER_SHAPES.get(args.name, SHAPES)[args.shape], data, args.precision)
+    if args.weights:
+        ours = torch.load(args.weights)
+        model.load_ours(ours) if isinstance(model, PlainConvS2S) else load_into_joeynmt(model, ours)
     parameters = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     print(f"{args.name}: {parameters:,} parameters", file=sys.stderr)
     print("ready", file=answers)
     for line in sys.stdin:
+        if line.startswith("check"):
+            print(json.dumps({"nll": check(model, data.batches[int(line.split()[1])])}), file=answers)
+            continue
         first, end = map(int, line.split())
         turn = [index % len(batches) for index in range(first, end)]
         loss: Tensor | float = math.nan

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -69,18 +70,23 @@ class CrossAttention(nn.Module):
     def __init__(self, config: RnnConfig) -> None:
         super().__init__()
         hidden, memory, width = config.hidden, config.encoder_hidden, config.attention_width
+        self.general = config.attention == "general"
         self.w_q: nn.Module = nn.Identity()
         self.w_k: nn.Module = nn.Identity()
         self.attend: nn.Module = DotAttention(1 / math.sqrt(hidden) if config.attention == "scaled" else 1.0)
-        if config.attention == "general":
+        if self.general:
             self.w_q = Affine(hidden, memory, bias=False)
         elif config.attention in ("additive", "concat"):
             self.w_q, self.w_k = Affine(hidden, width, bias=False), Affine(memory, width, bias=False)
             self.attend = AdditiveAttention(width)
 
+    def keys(self, h: Float[Tensor, "B S Z2"]) -> Float[Tensor, "B S K"]:
+        """Once for each source position; h_t^T W_a h_s as h_t · (W_a h_s), which leaves no product for each h_t."""
+        return F.linear(h, cast("Affine", self.w_q).weight.t()) if self.general else self.w_k(h)
+
     def forward(self, s: Float[Tensor, "R T Z"], to: Annotations, watched: bool = True) -> Float[Tensor, "R T Z2"]:
         """The context of each of T positions of R hypotheses; hooks on `attend` see the call if it is `watched`."""
-        q = self.w_q(s).reshape(to.mask.size(0), 1, -1, to.keys.size(-1))
+        q = (s if self.general else self.w_q(s)).reshape(to.mask.size(0), 1, -1, to.keys.size(-1))
         call = self.attend if watched else self.attend.forward  # a method of its own has no hooks
         return call(q, to.keys, to.values, to.mask).view(*s.shape[:2], -1)
 
@@ -226,7 +232,7 @@ class Recurrent(EncoderDecoder):
             mask = src_mask[:, 0, 0]
             h, lasts = self.encoder(self.source_embedding(src), mask)
             attention = self.decoder.cross_attention
-            keys = h if attention is None else attention.w_k(h)
+            keys = h if attention is None else attention.keys(h)
             return RecurrentState(Annotations(keys[:, None], h[:, None], src_mask), self.decoder.start(lasts))
 
     def decode_features(

@@ -3,7 +3,7 @@
 Each is called as `ScaledDotProduct` is, with one head: queries (B, 1, T, K), keys and values of a memory, and a mask.
 Queries and keys are given after their linear maps, so that those of the memory are computed once per sentence:
 
-    dot        q · k                    general    q = W_a^T h_t, then as dot
+    dot        q · k                    general    k = W_a h_s, then as dot
     concat     v · tanh(q + k)          additive   the same: q = W_a s_(i-1), k = U_a h_j
     scaled     q · k / √K
 """

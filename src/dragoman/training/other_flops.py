@@ -6,7 +6,7 @@ width of a state, I that of an input, C that of the encoder's output and A that 
     LSTM                     8 N (I + N) per position, of each direction
     GRU                      6 N (I + N)
     attention                2 (K + C) per pair of positions, where keys are K wide; additive scores cost 2 A, not 2 K
-    its linear maps          general 2 N C per target position; additive, concat 2 N A, and 2 C A per source position
+    its linear maps          general 2 N C, additive, concat 2 C A per source position; these 2 N A per target position
     h~ = tanh(W_c [c; s])    2 D (N + C) per target position; maxout 4 D (N + D + C)
 
 A gated convolution of ConvS2S over k positions costs 4 k N² per position, its attention 4 D N per target position and
@@ -69,8 +69,8 @@ def _attention_flops(model: RnnConfig, source: int, target: int) -> int:
         return 0
     if model.attention in ("additive", "concat"):
         return 2 * (source * memory * width + target * hidden * width + source * target * (width + memory))
-    queries = 2 * target * hidden * memory if model.attention == "general" else 0
-    return queries + 4 * source * target * memory
+    keys = 2 * source * hidden * memory if model.attention == "general" else 0
+    return keys + 2 * source * target * (hidden + memory)
 
 
 def _readout_flops(model: RnnConfig) -> int:
