@@ -159,6 +159,7 @@ class Translator(InlineCalls):
                 precision=options.precision if precision == "auto" else precision,
                 threads=threads,
                 shortlist=shortlist.candidates if shortlist else None,
+                language_model=options.language_model,
             ),
             options,
             max_source_tokens=bundle.config.data.max_length,

@@ -42,6 +42,25 @@ def model_show(
     show(folder, as_json, base)
 
 
+@model_app.command("perplexity")
+def model_perplexity(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Files of lines; without any, stdin.", metavar="FILE")
+    ] = None,
+    model: OptionalModel = None,
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Print the perplexity of each line to a language model.
+
+    Per piece, one number a line: to find unlikely text, or text like that of the model.
+    """
+    from dragoman.cli.perplexity import run_perplexity
+
+    folder, rest = model_first(model, arguments)
+    run_perplexity(folder, [Path(each) for each in rest], device, as_json)
+
+
 @model_app.command("merge")
 def model_merge(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the whole model.")],

@@ -73,6 +73,9 @@ def train(
     config: Config,
     overrides: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue exactly where the run stopped.")] = False,
+    language_model: Annotated[
+        bool, typer.Option("--language-model", help="Train a language model of the run's target text and pieces.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model from text files.
@@ -81,7 +84,7 @@ def train(
     """
     from dragoman.cli.train import run_train
 
-    run_train(config, overrides or [], resume, as_json)
+    run_train(config, overrides or [], resume, as_json, language_model)
 
 
 @app.command()

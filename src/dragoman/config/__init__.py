@@ -8,12 +8,14 @@ al. 2017), section 3 and table 3.
 from dragoman.config.architectures.bytenet import ByteNetConfig
 from dragoman.config.architectures.convs2s import ConvS2SConfig
 from dragoman.config.architectures.known import AnyModel
+from dragoman.config.architectures.language_model import LanguageModelConfig
 from dragoman.config.architectures.moe import MoeConfig
 from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.base import Section
 from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.decode import DecodeConfig
 from dragoman.config.model import ModelConfig
+from dragoman.config.objectives import DualConfig, RiskConfig
 from dragoman.config.project import PairConfig, ProjectConfig
 from dragoman.config.run import RunConfig
 from dragoman.config.tokenizer import TokenizerConfig
@@ -28,12 +30,15 @@ __all__ = [
     "CorpusConfig",
     "DataConfig",
     "DecodeConfig",
+    "DualConfig",
+    "LanguageModelConfig",
     "MixConfig",
     "MixedCorpus",
     "ModelConfig",
     "MoeConfig",
     "PairConfig",
     "ProjectConfig",
+    "RiskConfig",
     "RnnConfig",
     "RunConfig",
     "Section",

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self, TypedDict, get_args
 
 from pydantic import Field, model_validator
 
-from dragoman.config.base import HypothesisCount, NonNegative, Positive, Section
+from dragoman.config.base import HypothesisCount, NonNegative, Positive, Section, Where
 
 Method = Literal["beam", "sample", "mbr"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -31,6 +31,12 @@ class DecodeConfig(Section):
     coverage_penalty: Annotated[float, Field(ge=0)] = 0.0
     """β of Wu et al. 2016, Eq. (14): penalises source tokens with little attention; 0 disables. Only the
     torch engine has it."""
+    language_model: Where | None = None
+    """Folder of a language model with the target pieces of the model (`dragoman train --language-model`): beam search
+    finds the translation with the highest log P + β log P_LM (shallow fusion, Gulcehre et al. 2015); log P and scores
+    that are reported stay the model's own. Only the torch engine has it, and a model does not keep it."""
+    language_model_weight: Annotated[float, Field(gt=0, le=10)] = 0.2
+    """β of `language_model`; often 0.1 to 0.3, best chosen on the validation text."""
     no_repeat_ngram: NonNegative = 0
     """Forbid repeated n-grams of this size; 0 disables. With a beam, slower on CTranslate2, as is `min_length`."""
     min_length: NonNegative = 0
@@ -81,6 +87,8 @@ class DecodeConfig(Section):
 
     @model_validator(mode="after")
     def _enough_hypotheses(self) -> Self:
+        if self.language_model and self.method != "beam":
+            raise ValueError(f'language_model: works with method = "beam", not with "{self.method}"; leave one out')
         if self.method == "beam" and self.n_best > self.beam:
             raise ValueError(f"n_best: {self.n_best} is more than beam = {self.beam}; widen the beam")
         if self.method == "mbr" and self.n_best > self.samples:
@@ -101,12 +109,14 @@ class RetryOptions(DecodeConfig):
 
 
 class DecodeOptions(TypedDict, total=False):
-    """The keys of [decode] that a single call may change; None keeps a key as it is. `precision` belongs to a model."""
+    """The keys of [decode] that a single call may change; None keeps a key as it is. `precision` and
+    `language_model` belong to a translator."""
 
     method: Method | None
     beam: int | None
     length_penalty: float | None
     coverage_penalty: float | None
+    language_model_weight: float | None
     no_repeat_ngram: int | None
     min_length: int | None
     extra_length: int | None

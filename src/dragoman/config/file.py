@@ -33,14 +33,20 @@ def load_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> Run
     return read_config(path, overrides)[0]
 
 
-def read_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> tuple[RunConfig, frozenset[str]]:
+def read_config(
+    path: str | PathLike[str], overrides: Sequence[str] = (), change: Callable[[dict[str, Any]], None] | None = None
+) -> tuple[RunConfig, frozenset[str]]:
     """As `load_config`, with the dotted keys that the file and the overrides set: `train.seed`, `data.valid`, …
+
+    `change` alters what the file says before the overrides do.
 
     The configuration itself does not hold them: what needs them (fine-tuning, distillation, notices about
     keys without effect) takes them as a second value. Raises ConfigError.
     """
     path = checked_path("config", path)
     tree = _read_toml(path)
+    if change:
+        change(tree)
     for override in overrides:
         _apply(tree, override)
     config = build_config(tree, where=str(path), folder=path.parent)
@@ -172,7 +178,9 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
     def held_out(corpora: CorpusConfig | tuple[CorpusConfig, ...] | None) -> Any:
         return tuple(map(moved, corpora)) if isinstance(corpora, tuple) else corpora and moved(corpora)
 
-    data, start = config.data, config.train.start_from
+    data, start, language_model = config.data, config.train.start_from, config.decode.language_model
+    dual = config.train.dual
+    dual = dual.model_copy(update={"language_models": tuple(map(change, dual.language_models))})
     corpora = {
         "train": tuple(moved(corpus) for corpus in data.train),
         "valid": held_out(data.valid),
@@ -184,7 +192,10 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
     return config.model_copy(
         update={
             "data": data.model_copy(update=corpora),
-            "train": config.train.model_copy(update={"output": output, "start_from": start and change(start)}),
+            "train": config.train.model_copy(
+                update={"output": output, "start_from": start and change(start), "dual": dual}
+            ),
+            "decode": config.decode.model_copy(update={"language_model": language_model and change(language_model)}),
         }
     )
 

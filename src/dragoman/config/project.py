@@ -158,6 +158,10 @@ class ProjectConfig(Section):
         """The languages of all pairs, each once: the source and the target of the first pair first."""
         return _once([tag for pair in self.all_pairs for tag in (pair.source, pair.target)])
 
+    def target_side(self, language: str) -> bool:
+        """Whether a language is the target of any pair."""
+        return any(pair.target == language for pair in self.all_pairs)
+
     @property
     def source_marks(self) -> tuple[str, ...]:
         """The language tokens of all sources, each once."""

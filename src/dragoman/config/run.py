@@ -57,6 +57,31 @@ class RunConfig(Section):
                 raise ValueError(f"data.{where}.{key}: not in project.pairs, which are {names}; add the pair there")
         return self
 
+    @model_validator(mode="after")
+    def _without_experts(self) -> Self:
+        if self.model.architecture == "moe" and self.train.objective != "likelihood":
+            raise ValueError(f'train.objective: "{self.train.objective}" does not balance experts; use "likelihood"')
+        return self
+
+    @model_validator(mode="after")
+    def _both_directions(self) -> Self:
+        if self.train.objective != "dual" or self.train.start_from:  # the pairs may come with the base model
+            return self
+        self.require_dual()
+        return self
+
+    def require_dual(self) -> None:
+        """Raise ValueError unless the run has what dual learning needs: two directions, and all text in both."""
+        pairs = self.project.pairs
+        if len(pairs) != 2 or (pairs[0].source, pairs[0].target) != (pairs[1].target, pairs[1].source):
+            here, there = (self.project.name_of_pair, pair_name(self.project.target, self.project.source))
+            raise ValueError(
+                f'train.objective: "dual" needs a model of two directions; set project.pairs = ["{here}", "{there}"]'
+            )
+        for where, corpus in self.data.named_corpora.items():
+            if where.startswith(("train", "replay")) and not corpus.both_directions:
+                raise ValueError(f'data.{where}.both_directions: train.objective = "dual" reads both; set it to true')
+
     def pairs_of(self, corpus: CorpusConfig) -> tuple[PairConfig, ...]:
         """The pair of a corpus and, with `both_directions`, the reverse of it; empty if `project` lacks one."""
         pair = self.project.pair(corpus.languages)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.base import Fraction, NonNegative, Positive, Section, Where
+from dragoman.config.objectives import DualConfig, RiskConfig
 
 Matrices = Literal["attention", "feed_forward", "w_q", "w_k", "w_v", "w_o", "w_1", "w_2", "w_3"]
 
@@ -32,6 +33,14 @@ class TrainConfig(Section):
     in the paper, as `["w_q", "w_v"]` of Hu et al. Parts in `freeze` get none."""
     lora_dropout: Fraction = 0.0
     """LoRA: dropout of the input of A."""
+    objective: Literal["likelihood", "risk", "dual"] = "likelihood"
+    """What is minimised. `likelihood`: cross-entropy, section 5.4. `risk`: the expected cost of sampled translations,
+    without dropout. `dual`: likelihood in both directions, tied by language models. The last two start from a trained
+    model, `start_from`."""
+    risk: RiskConfig = RiskConfig()
+    """Minimum risk training."""
+    dual: DualConfig = DualConfig()
+    """Dual supervised learning."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Random seed of initialisation, dropout and data order."""
     device: str = "auto"
@@ -135,6 +144,23 @@ class TrainConfig(Section):
             raise ValueError("pull: has no effect with lora_rank, which leaves the weights as they are; leave it out")
         if self.lora_rank and self.parallel == "fsdp":
             raise ValueError('parallel: "fsdp" shards weights that lora_rank does not train; use "ddp"')
+        return self
+
+    @model_validator(mode="after")
+    def _objective(self) -> Self:
+        name = f'objective: "{self.objective}"'
+        if self.objective == "likelihood":
+            return self
+        if self.batch_tokens == "auto":
+            raise ValueError(f'{name} needs memory that batch_tokens = "auto" does not measure; give a number')
+        if self.r_drop:
+            raise ValueError(f"{name} has no r_drop; set it to 0")
+        if self.compile:  # its batches have empty rows
+            raise ValueError(f"{name} does not work with compile; set it to false")
+        if self.objective == "risk" and self.parallel == "fsdp":
+            raise ValueError(f'{name} samples with whole weights; set parallel = "ddp"')
+        if self.objective == "dual" and len(self.dual.language_models) != 2:
+            raise ValueError(f"{name} needs dual.language_models, one for each language; give two folders")
         return self
 
     @model_validator(mode="after")

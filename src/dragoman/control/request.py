@@ -37,6 +37,8 @@ def checked_request(
     check_type("target_prefix", target_prefix, str, "a str")
     if "precision" in changes:
         raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
+    if "language_model" in changes:
+        raise ConfigError("language_model: belongs to a translator; give it to Translator.load in options")
     if glossary and target_prefix:
         raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
     return change_options(options or own, changes)

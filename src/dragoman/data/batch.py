@@ -40,13 +40,20 @@ class Example:
 class Batch:
     """B rows: `src` (B, S), `tgt_in` and `tgt_out` (B, T), padded with PAD on the right.
 
-    `locations` are those of the examples. There may be fewer examples than rows; the empty rows come last.
+    `locations` are those of the examples. There may be fewer examples than rows; the empty rows come last. `more` are
+    tensors of B rows that an objective needs besides.
     """
 
     src: Tensor
     tgt_in: Tensor
     tgt_out: Tensor
     locations: tuple[str, ...]
+    more: tuple[Tensor, ...] = ()
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors of B rows, in order."""
+        return (self.src, self.tgt_in, self.tgt_out, *self.more)
 
     @property
     def target_tokens(self) -> int:
@@ -55,12 +62,13 @@ class Batch:
 
     def to(self, device: torch.device) -> Self:
         """The same batch on `device`."""
-        src, tgt_in, tgt_out = (x.to(device, non_blocking=True) for x in (self.src, self.tgt_in, self.tgt_out))
-        return type(self)(src, tgt_in, tgt_out, self.locations)
+        src, tgt_in, tgt_out, *more = (x.to(device, non_blocking=True) for x in self.tensors)
+        return type(self)(src, tgt_in, tgt_out, self.locations, tuple(more))
 
     def pinned(self) -> Self:
         """The same batch in pinned memory, from which copies to a GPU are asynchronous."""
-        return type(self)(self.src.pin_memory(), self.tgt_in.pin_memory(), self.tgt_out.pin_memory(), self.locations)
+        src, tgt_in, tgt_out, *more = (x.pin_memory() for x in self.tensors)
+        return type(self)(src, tgt_in, tgt_out, self.locations, tuple(more))
 
 
 def collate(examples: Sequence[Example], rows: int = 0, width: int = 0) -> Batch:
@@ -87,7 +95,11 @@ def split(batch: Batch, splits: int) -> list[Batch]:
     rows = math.ceil(batch.src.size(0) / splits)
     starts = range(0, batch.src.size(0), rows)
     cuts = [slice(start, start + rows) for start in starts]
-    return [Batch(batch.src[cut], batch.tgt_in[cut], batch.tgt_out[cut], batch.locations[cut]) for cut in cuts]
+    more = [tuple(tensor[cut] for tensor in batch.more) for cut in cuts]
+    return [
+        Batch(batch.src[cut], batch.tgt_in[cut], batch.tgt_out[cut], batch.locations[cut], rest)
+        for cut, rest in zip(cuts, more, strict=True)
+    ]
 
 
 def pad(rows: Sequence[Sequence[int]], width: int = 0) -> Tensor:

@@ -8,7 +8,7 @@ seed, the epoch, the part and the data, so that a position of three numbers is e
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -49,6 +49,13 @@ class Update:
     position: Position
     skipped: "Skipped"
     """The pairs skipped so far."""
+    terms: int | None = None
+    """What the summed loss is divided by, in all processes, if not the target tokens."""
+
+    @property
+    def divisor(self) -> int:
+        """`terms`, or else the target tokens."""
+        return self.target_tokens if self.terms is None else self.terms
 
 
 @dataclass(slots=True)
@@ -75,7 +82,8 @@ class BatchStream:
     The `weight` of a corpus repeats or samples its pairs within an epoch. With `world` processes each update takes
     `world × accumulate` consecutive batches, and process `rank` gets every `world`-th of them. `sampling` is
     `tokenizer.sampling`. With `few_shapes` both sides of a batch have the same width, rounded up by
-    `bucket_width`, and as many rows as the budget allows. `symbols` has the symbols for placeholders.
+    `bucket_width`, and as many rows as the budget allows. `symbols` has the symbols for placeholders. `terms` are those
+    of the loss that a pair has, if not its target tokens.
     """
 
     def __init__(
@@ -91,7 +99,9 @@ class BatchStream:
         few_shapes: bool = False,
         directions: Sequence[Direction] | None = None,
         symbols: Symbols = NO_SYMBOLS,
+        terms: Callable[[Example], int] | None = None,
     ) -> None:
+        self.terms = terms
         self.data, self.tokenizer, self.symbols = data, tokenizer, symbols
         self.batch_tokens, self.seed, self.few_shapes = batch_tokens, seed, few_shapes
         self.rank, self.world, self.sampling = rank, world, sampling
@@ -105,7 +115,8 @@ class BatchStream:
         drawn = [next(self._batches) for _ in range(accumulate * self.world)]
         target_tokens = sum(example.target_tokens for examples in drawn for example in examples)
         batches = [self._collated(examples) for examples in drawn[self.rank :: self.world]]
-        return Update(batches, target_tokens, self.position, replace(self.skipped))
+        terms = sum(self.terms(example) for examples in drawn for example in examples) if self.terms else None
+        return Update(batches, target_tokens, self.position, replace(self.skipped), terms)
 
     def _collated(self, examples: Sequence[Example]) -> Batch:
         if not self.few_shapes:

@@ -27,8 +27,7 @@ def to_bfloat16(model: EncoderDecoder) -> EncoderDecoder:
     weights = model.state_dict()
     converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
     with torch.device("meta"):
-        vocabularies = model.source_embedding.weight.size(0), model.projection.size(0)
-        same = build_network(model.config, *vocabularies)
+        same = build_network(model.config, *model.vocabularies)
     same.load_state_dict(converted, assign=True)
     return same.eval()
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.coverage import StepAttention, coverage_penalty, cross_attention
 from dragoman.decode.ensemble import Ensemble, EnsembleState
+from dragoman.decode.fusion import Fusion
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.topk import topk_by_blocks
 from dragoman.decode.vocabulary import CandidateVocabulary
@@ -35,6 +36,7 @@ def beam_search(
     beta: float = 0.0,
     vocabulary: CandidateVocabulary = CandidateVocabulary(),  # noqa: B008 - frozen
     start: Int[Tensor, "B P"] | None = None,
+    fusion: Fusion | None = None,
 ) -> list[list[Hypothesis]]:
     """Up to `beam` finished hypotheses of each sentence of `src`, best score first.
 
@@ -42,20 +44,24 @@ def beam_search(
 
     The score is log P / lp + cp, Wu et al. 2016, Eq. (14), with `alpha` and `beta`. The search of a sentence stops at
     its first `beam` finished hypotheses, because a later, longer one rarely overtakes them. If several end in its last
-    step and there are more, the `beam` with the highest log P count, as in CTranslate2.
+    step and there are more, the `beam` with the highest log P count, as in CTranslate2. With `fusion` the search and
+    the order of what it finds are by log P + β log P_LM; hypotheses have their own log P and score.
     """
     with cross_attention(models.models, beta) as attention:
         state = models.encode(src, padding_mask(src, PAD))
-        search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta, start)
+        search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta, start, fusion)
         while search.sentences:
             search.advance()
     return [rank(found, beam) for found in search.finished]
 
 
-def rank(found: Sequence[Hypothesis], beam: int) -> list[Hypothesis]:
-    """The `beam` likeliest finished hypotheses of a sentence, best score first."""
-    likeliest = sorted(found, key=lambda hypothesis: -hypothesis.log_prob)[:beam]
-    return sorted(likeliest, key=lambda hypothesis: -hypothesis.score)
+def rank(found: Sequence[tuple[Hypothesis, Hypothesis]], beam: int) -> list[Hypothesis]:
+    """The `beam` likeliest finished hypotheses of a sentence, best score first.
+
+    Each is given as it is searched for and as it is reported; the two differ with a language model.
+    """
+    likeliest = sorted(found, key=lambda both: -both[0].log_prob)[:beam]
+    return [reported for _, reported in sorted(likeliest, key=lambda both: -both[0].score)]
 
 
 @dataclass
@@ -76,9 +82,11 @@ class _Search:
     beta: float
     start: Int[Tensor, "B P"] | None
     """What the first step decodes, if not BOS alone."""
+    fusion: Fusion | None = None
     sentences: list[int] = field(init=False)
     """The index in the batch of each unfinished sentence."""
-    finished: list[list[Hypothesis]] = field(init=False)
+    finished: list[list[tuple[Hypothesis, Hypothesis]]] = field(init=False)
+    """Of each sentence of the batch: as they are searched for, and as they are reported."""
 
     def __post_init__(self) -> None:
         count, device = self.src.size(0), self.src.device
@@ -89,7 +97,10 @@ class _Search:
         self.log_probs = torch.zeros(count, 1, device=device)
         self.counts = torch.zeros(count, dtype=torch.int64, device=device)  # finished hypotheses of each sentence
         self.coverage = torch.zeros(self.src.shape, device=device)
+        self.own_totals = self.log_probs  # of the extensions of the latest step, as `own`
         self.projections = self.models.projections(self.vocabulary)
+        self.fused = self.fusion.start(count, self.vocabulary) if self.fusion else None
+        self.own = self.log_probs  # log P of each row; `log_probs` is log P + β log P_LM with a language model
 
     def advance(self) -> None:
         """Extend every hypothesis by one token; keep the `beam` best unfinished ones of each sentence."""
@@ -102,7 +113,7 @@ class _Search:
         flags = torch.cat((log_probs[:, :1] > -torch.inf, ends), dim=1).tolist()  # the step's one read from the device
         if any(any(ended) for _, *ended in flags):
             self._collect(ends, totals, parents)
-        self.log_probs = log_probs
+        self.log_probs, self.own = log_probs, self.own_totals.gather(1, order)
         alive = [row for row, (is_alive, *_) in enumerate(flags) if is_alive]
         self._keep(parents.gather(1, order), tokens.gather(1, order), alive)
 
@@ -112,7 +123,11 @@ class _Search:
         if disallowed is not None:
             disallowed = disallowed.repeat_interleave(self.width, 0)
         latest, self.start = self.tokens[:, -1:] if self.start is None else self.start, None
-        log_probs, self.state = self.models.decode(latest, self.state, self.projections, disallowed)
+        own, self.state = self.models.decode(latest, self.state, self.projections, disallowed)
+        log_probs = own
+        if self.fused is not None:  # before the first token it has read BOS alone, never language tokens
+            added, self.fused = self.fused.decode(self.tokens[:, -1:], disallowed)
+            log_probs = own + added
         if self.attention is not None:
             self.coverage = self.coverage + self.attention.take()[latest.size(1) - 1 :: latest.size(1)]
         log_probs = self.constraints.mask_logits_(log_probs, self.tokens[:, 1:], self.sentences, self.vocabulary)
@@ -123,7 +138,12 @@ class _Search:
         totals = (self.log_probs.flatten()[:, None] + values).unflatten(0, (-1, self.width)).flatten(1)
         totals, indices = totals.topk(min(2 * self.beam, totals.size(1)), dim=1)
         columns = columns.unflatten(0, (-1, self.width)).flatten(1).gather(1, indices)
-        return totals, indices // count, self.vocabulary.tokens(columns)
+        parents = indices // count
+        self.own_totals = totals
+        if self.fused is not None:
+            rows = parents + torch.arange(totals.size(0), device=totals.device)[:, None] * self.width
+            self.own_totals = self.own.flatten()[rows] + own[rows, columns]
+        return totals, parents, self.vocabulary.tokens(columns)
 
     def _collect(self, ends: Bool[Tensor, "B _"], totals: Float[Tensor, "B E"], parents: Int[Tensor, "B E"]) -> None:
         """Add the extensions that end to the finished hypotheses."""
@@ -133,10 +153,11 @@ class _Search:
         if self.attention is not None:
             penalties = coverage_penalty(self.coverage[ending], self.src[rows] != PAD, self.beta)
         divisor = length_penalty(self.tokens.size(1), self.alpha)  # BOS is counted in place of EOS
-        columns = (rows, self.tokens[ending, 1:], totals[rows, ranks], penalties)
-        for row, tokens, log_prob, penalty in zip(*(column.tolist() for column in columns), strict=True):
-            hypothesis = Hypothesis(tuple(tokens), log_prob, log_prob / divisor + penalty)
-            self.finished[self.sentences[row]].append(hypothesis)
+        columns = (rows, self.tokens[ending, 1:], totals[rows, ranks], self.own_totals[rows, ranks], penalties)
+        for row, tokens, total, log_prob, penalty in zip(*(column.tolist() for column in columns), strict=True):
+            reported = Hypothesis(tuple(tokens), log_prob, log_prob / divisor + penalty)
+            searched = reported if self.fused is None else Hypothesis((), total, total / divisor + penalty)
+            self.finished[self.sentences[row]].append((searched, reported))
 
     def _keep(self, parents: Int[Tensor, "B _"], tokens: Int[Tensor, "B _"], alive: list[int]) -> None:
         """Continue with these extensions of each sentence; drop finished sentences once there are many."""
@@ -144,7 +165,8 @@ class _Search:
         if len(alive) <= (1 - COMPACT_AT) * len(self.sentences):
             self.sentences = [self.sentences[row] for row in alive]
             remaining = torch.tensor(alive, dtype=torch.int64, device=self.src.device)
-            parents, tokens, self.log_probs = parents[remaining], tokens[remaining], self.log_probs[remaining]
+            parents, tokens = parents[remaining], tokens[remaining]
+            self.log_probs, self.own = self.log_probs[remaining], self.own[remaining]
             self.counts, self.src = self.counts[remaining], self.src[remaining]
             self.vocabulary = self.vocabulary.select(remaining)
             if not alive:
@@ -153,6 +175,8 @@ class _Search:
         rows = (parents + own[:, None] * self.width).flatten()
         self.tokens = torch.cat((self.tokens[rows], tokens.flatten()[:, None]), dim=1)
         self.state = self.state.select(rows, remaining)
+        if self.fused is not None:
+            self.fused = self.fused.select(rows, remaining)
         if self.attention is not None:
             self.coverage = self.coverage[rows]
         self.width = parents.size(1)

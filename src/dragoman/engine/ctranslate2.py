@@ -274,6 +274,8 @@ def _refuse_missing(options: DecodeConfig, prefixed: bool) -> None:
     remedy = "use --engine torch, or omit it"
     if options.coverage_penalty:  # CTranslate2's own counts the padding of a batch
         raise ConfigError(f"decode.coverage_penalty: only the torch engine has it; {remedy}")
+    if options.language_model:
+        raise ConfigError(f"decode.language_model: only the torch engine has it; {remedy}")
     if options.method == "sample" and options.shortlist and prefixed:
         raise ConfigError(f"decode.shortlist: only the torch engine samples with it after a target prefix; {remedy}")
 

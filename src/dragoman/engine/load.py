@@ -1,12 +1,18 @@
 """Which engine runs a bundle: the fast one if the bundle has an export for it, otherwise the reference."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.bundle import Bundle
+from dragoman.bundle import Bundle, open_bundle
 from dragoman.config.decode import Precision
 from dragoman.engine import Engine, Ids
 from dragoman.engine.memory import cached_numbers
 from dragoman.errors import ConfigError, ModelError
+from dragoman.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from dragoman.model.language_model import LanguageModel
 
 ENGINES = "auto, torch, ctranslate2, or the name of one export, such as ct2-int8"
 
@@ -19,16 +25,20 @@ def load_engine(
     precision: Precision = "auto",
     threads: int | None = None,
     shortlist: Callable[[Ids], Ids] | None = None,
+    language_model: Path | None = None,
 ) -> Engine:
     """The engine called `engine` with the bundle's network on `device`; `auto` is the fastest that the bundle has.
 
     `precision` is that of the torch engine, `threads` that of either. `shortlist` returns the candidate target ids of a
     source; an export has a copy of it. With `others` the networks form an ensemble, which needs the torch engine.
-    Raises ConfigError for an unknown name, ModelError if the bundle has no such export, or other vocabularies than the
+    `language_model` is the folder of one for shallow fusion, which only the torch engine has. Raises ConfigError for an
+    unknown name, ModelError if the bundle has no such export, or other vocabularies than the
     others. An engine that has the network already is returned as it is.
     """
     if not isinstance(engine, str):
         return engine
+    for one in (bundle, *others):
+        one.require_kind(language_model=False)
     exports = {folder.name: folder for folder in bundle.exports}
     if engine in ("auto", "ctranslate2") and exports and not others:
         engine = next(iter(exports))
@@ -54,7 +64,22 @@ def load_engine(
     from dragoman.engine.torch import TorchEngine
     from dragoman.model.device import pick_device
 
-    return TorchEngine(networks, pick_device(device), precision=precision, threads=threads, shortlist=shortlist)
+    return TorchEngine(
+        networks,
+        pick_device(device),
+        precision=precision,
+        threads=threads,
+        shortlist=shortlist,
+        language_model=load_language_model(language_model, bundle.tokenizer, str(bundle.folder)),
+    )
+
+
+def load_language_model(folder: Path | None, tokenizer: Tokenizer, of: str) -> "LanguageModel | None":
+    """The language model in a folder, for a model `of` which the tokenizer is; None without a folder.
+
+    Raises ModelError if it is none, or has other pieces than the target of the tokenizer.
+    """
+    return None if folder is None else open_bundle(folder).load_language_model(tokenizer.target, of)
 
 
 def _vocabularies(bundle: Bundle) -> tuple[bytes, bytes]:

@@ -17,6 +17,7 @@ from dragoman.data.batching import pack
 from dragoman.decode.attention import forced_attention
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, log_mean
+from dragoman.decode.fusion import Fusion
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.precision import resolve_precision, to_bfloat16
 from dragoman.decode.sampling import SamplingParams, sample
@@ -26,9 +27,10 @@ from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Attention, Ids
 from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
-from dragoman.errors import ResourceError, counted
+from dragoman.errors import ConfigError, ResourceError, counted
 from dragoman.machine import available_memory
 from dragoman.model.device import autocast, torch_threads, within_memory
+from dragoman.model.language_model import LanguageModel
 from dragoman.model.network import EncoderDecoder
 from dragoman.text.marks import NO_MARKS, Marks
 from dragoman.text.tokenizer import BOS, EOS, PAD
@@ -43,8 +45,9 @@ class TorchEngine:
     """A model on a device in eval mode, or an ensemble of models with the same vocabularies.
 
     `threads` is torch's number of threads while the engine works; None does not change it. `shortlist` returns the
-    candidate target ids of a source; see `DecodeConfig.shortlist`. Python threads may share an engine: it runs one
-    search at a time, because attention is watched on the models' own modules and one search uses all processors.
+    candidate target ids of a source; see `DecodeConfig.shortlist`. The `language_model` takes part in beam
+    searches whose options name one. Python threads may share an engine: it runs one search at a time, because attention
+    is watched on the models' own modules and one search uses all processors.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class TorchEngine:
         precision: Precision = "auto",
         threads: int | None = None,
         shortlist: Callable[[Ids], Ids] | None = None,
+        language_model: LanguageModel | None = None,
     ) -> None:
         models = [model] if isinstance(model, EncoderDecoder) else model
         models = [one.to(device).eval() for one in models]
@@ -62,6 +66,7 @@ class TorchEngine:
         self.device, self.precision = device, resolve_precision(precision, device)
         self.threads, self.shortlist = threads, shortlist
         self.models = Ensemble(map(to_bfloat16, models) if self.precision == "bfloat16" else models)
+        self.language_model = language_model and language_model.to(device).eval()
         self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(one.config) for one in models))
 
     def translate(
@@ -155,8 +160,16 @@ class TorchEngine:
                 beta=options.coverage_penalty,
                 vocabulary=vocabulary,
                 start=start,
+                fusion=self._fusion(options),
             )
             return [hypotheses[: options.n_best] for hypotheses in found]
+
+    def _fusion(self, options: DecodeConfig) -> Fusion | None:
+        if not options.language_model:
+            return None
+        if self.language_model is None:
+            raise ConfigError("decode.language_model: this engine was made without one; load the translator with it")
+        return Fusion(self.language_model, options.language_model_weight)
 
     def _vocabulary(
         self, sources: Sequence[Ids], prefixes: Sequence[Ids], options: DecodeConfig

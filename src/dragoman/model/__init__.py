@@ -1,7 +1,7 @@
 """Model: tensors → logits. The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in its words.
 
 The other architectures, behind the same functions (`model.network`), are `model.recurrent`, `model.convs2s` and
-`model.bytenet`; `model.moe` is a feed-forward network for the Transformer.
+`model.bytenet`; `model.moe` is a feed-forward network for the Transformer, `model.language_model` the decoder alone.
 
 Where to find the paper's equations and sections:
 

@@ -1,16 +1,19 @@
 """A configuration → the network that it describes, with random weights."""
 
-from dragoman.config import AnyModel, ConvS2SConfig, ModelConfig, RnnConfig
+from dragoman.config import AnyModel, ConvS2SConfig, LanguageModelConfig, ModelConfig, RnnConfig
 from dragoman.errors import ConfigError
 from dragoman.model.bytenet import ByteNet
 from dragoman.model.convs2s import ConvS2S
+from dragoman.model.language_model import LanguageModel
 from dragoman.model.network import EncoderDecoder
 from dragoman.model.recurrent import Recurrent
 from dragoman.model.transformer import Transformer
 
 
 def build_network(config: AnyModel, source_vocab: int, target_vocab: int) -> EncoderDecoder:
-    """The network for vocabularies of these sizes."""
+    """The network for vocabularies of these sizes; a language model is for the second."""
+    if isinstance(config, LanguageModelConfig):
+        return LanguageModel(config, target_vocab)
     if isinstance(config, ModelConfig):
         return Transformer(config, source_vocab, target_vocab)
     if isinstance(config, RnnConfig):

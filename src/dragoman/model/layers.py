@@ -139,7 +139,7 @@ class DecoderLayer(nn.Module):
         nodes of the past each of the sentence's Q = (R / B) · T new positions may see.
         """
         y = self.self_attention_norm.before(x)
-        y, past = self._masked_self_attend(y, past, mask, memory_mask.size(0), start)
+        y, past = masked_self_attention(self.self_attention, y, past, mask, memory_mask.size(0), start)
         x = self.self_attention_norm.after(x, y)
 
         y = self.cross_attention_norm.before(x)
@@ -148,20 +148,26 @@ class DecoderLayer(nn.Module):
         y = self.feed_forward_norm.before(x)
         return self.feed_forward_norm.after(x, self.feed_forward(y)), past
 
-    def _masked_self_attend(
-        self, y: Tensor, past: Past | None, mask: Tensor | None, sentences: int, start: int
-    ) -> tuple[Tensor, Past]:
-        attention = self.self_attention
-        k, v = (by_sentence(part, sentences) for part in attention.keys_values(y, start))
-        past = Past.of(k, v) if past is None else past.append(k, v)
-        q = by_sentence(attention.queries(y, start), sentences)
-        return attention(q, past.k, past.v, mask).view_as(y), past
-
     def _cross_attend(self, y: Tensor, memory: Memory, memory_mask: Tensor) -> Tensor:
         # The hypotheses of a sentence are queries of one sequence, so that the memory is not copied for each of them.
         queries = y.reshape(memory_mask.size(0), -1, y.size(-1))
         attention = self.cross_attention
         return attention(attention.queries(queries), *memory, memory_mask).view_as(y)
+
+
+def masked_self_attention(
+    attention: MultiHeadAttention,
+    y: Float[Tensor, "R T D"],
+    past: Past | None,
+    mask: Bool[Tensor, "#B 1 Q N"] | None,
+    sentences: int,
+    start: int,
+) -> tuple[Float[Tensor, "R T D"], Past]:
+    """The self-attention of a decoder, section 3.2.3, and `past` extended by the new positions; see `DecoderLayer`."""
+    k, v = (by_sentence(part, sentences) for part in attention.keys_values(y, start))
+    past = Past.of(k, v) if past is None else past.append(k, v)
+    q = by_sentence(attention.queries(y, start), sentences)
+    return attention(q, past.k, past.v, mask).view_as(y), past
 
 
 def _attention(config: ModelConfig, rotary: bool = False) -> MultiHeadAttention:

@@ -92,6 +92,11 @@ class EncoderDecoder(nn.Module):
         return ()
 
     @property
+    def vocabularies(self) -> tuple[int, int]:
+        """The numbers of pieces of the source and of the target."""
+        return self.source_embedding.weight.size(0), self.projection.size(0)
+
+    @property
     def parameter_count(self) -> int:
         """The number of trained parameters, tied matrices counted once."""
         return sum(parameter.numel() for parameter in self.parameters())

@@ -18,9 +18,9 @@ from dragoman.errors import ResourceError, counted
 from dragoman.model.device import autocast, within_memory
 from dragoman.model.network import EncoderDecoder
 from dragoman.training.balance import Balance
+from dragoman.training.build_loss import build_loss
 from dragoman.training.distributed import ProcessGroup, no_sync, parallelize
 from dragoman.training.layers import COMPILED_SHAPES, compile_layers, recompute_layers
-from dragoman.training.objective import SummedLoss
 from dragoman.training.precision import Precision
 from dragoman.training.threads import run_in_threads, thread_count_for
 
@@ -45,8 +45,7 @@ class GradientAccumulator:
         self.balance = Balance(model.config)
         self.totals = [0.0] * len(self.balance.coefficients)
         """Of the last update of this process: of these the balance of the next one is made, where there are experts."""
-        summed_loss = SummedLoss(model, train.label_smoothing, train.r_drop)
-        self.summed_loss = parallelize(summed_loss, model, group, train.parallel, device)
+        self.summed_loss = parallelize(build_loss(model, train), model, group, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.splits = 1
         """Into how many parts each micro-batch is cut, so that one fits in memory."""
@@ -86,9 +85,10 @@ class GradientAccumulator:
     def backward(self, micro_batches: Sequence[Batch], token_count: int) -> float:
         """Accumulate the gradient of this process's `micro_batches`; returns their summed loss.
 
-        The loss is divided by `token_count`, the target tokens of all processes. Raises SplitsDoubled if memory ran
-        out, here or in another process: after `zero_grad` the caller can try the same update again. Raises another
-        ResourceError where that cannot help: for a single pair, or while other processes wait for this one.
+        The loss is divided by `token_count`, the target tokens of all processes, or the terms that an objective has in
+        their place. Raises SplitsDoubled if memory ran out, here or in another process: after `zero_grad` the caller
+        can try the same update again. Raises another ResourceError where that cannot help: for a single pair, or while
+        other processes wait for this one.
         """
         random_state = torch.get_rng_state()
         self.totals = [0.0] * len(self.totals)
@@ -160,7 +160,7 @@ class GradientAccumulator:
     def _summed_loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         with autocast(self.precision, self.device):
             moved = batch.to(self.device)
-            loss, totals = self.summed_loss(moved.src, moved.tgt_in, moved.tgt_out, self.balance.coefficients)
+            loss, totals = self.summed_loss(*moved.tensors, self.balance.coefficients)
         return loss, totals
 
     @contextmanager

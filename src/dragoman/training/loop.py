@@ -1,7 +1,8 @@
 """The training loop, section 5: update, validate, save, and resume exactly where it stopped.
 
 Input: a `RunConfig`, a model, a stream of batches and the validation set. Output: checkpoints and, averaged, the final
-weights in the model. Validation by translation is passed as a callable, so that training imports no search.
+weights in the model. Validation by translation is passed as a callable, as is what samples translations,
+so that training imports no search.
 """
 
 import copy
@@ -59,6 +60,7 @@ class Trainer:
         device: torch.device,
         translate: Callable[[EncoderDecoder], TranslationScores] | None = None,
         group: ProcessGroup = ProcessGroup(),  # noqa: B008 - a frozen value
+        complete: Callable[[EncoderDecoder, Batch, int], Batch] | None = None,
     ) -> None:
         train = config.train
         self.config, self.valid, self.group = config, valid, group
@@ -66,6 +68,7 @@ class Trainer:
         self.updates = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
         self.position, self.skipped = stream.position, stream.skipped
         self.folder, self.device, self.translate = folder, device, translate
+        self.complete = complete  # adds to a batch what its objective needs, given the steps taken so far
         self.listeners: list[Listener] = []
         self.model = model.to(device)
         sharded = group.size > 1 and train.parallel == "fsdp"
@@ -198,7 +201,7 @@ class Trainer:
             self.mean.update(self.step)
         self.target_tokens += update.target_tokens
         self.gradient.rebalance(update.target_tokens)
-        self.meter.add(loss, update.target_tokens, update.batches)
+        self.meter.add(loss, update.target_tokens, update.batches, update.divisor)
         for listener in self.listeners:
             listener.on_update(self.step)
         if self.step % train.log_every == 0:
@@ -207,9 +210,12 @@ class Trainer:
 
     def _backward(self, update: Update) -> float:
         """The gradient of an update; while it runs out of memory, its batches are cut into more splits."""
+        batches = update.batches
+        if self.complete:
+            batches = [self.complete(self.model, batch, self.step) for batch in batches]
         while True:
             try:
-                return self.gradient.backward(update.batches, update.target_tokens)
+                return self.gradient.backward(batches, update.divisor)
             except SplitsDoubled as doubled:
                 self.optimizer.zero_grad()
                 self._notice(f"step {self.step + 1:,}: {doubled}")

@@ -23,15 +23,19 @@ class Meter:
 
     def start(self, seconds: float) -> None:
         """Start again at this time."""
-        self.since, self.loss, self.tokens, self.flops = seconds, 0.0, 0, 0
+        self.since, self.loss, self.terms, self.tokens, self.flops = seconds, 0.0, 0, 0, 0
 
     def pause(self, seconds: float) -> None:
         """Exclude `seconds` from the time of the steps."""
         self.since += seconds
 
-    def add(self, loss: float, tokens: int, batches: Sequence[Batch]) -> None:
-        """Add a step: summed loss and target tokens of all processes, and the batches of this one."""
+    def add(self, loss: float, tokens: int, batches: Sequence[Batch], terms: int | None = None) -> None:
+        """Add a step: summed loss and target tokens of all processes, and the batches of this one.
+
+        `terms` are those of the loss, if not the target tokens.
+        """
         self.loss += loss
+        self.terms += tokens if terms is None else terms
         self.tokens += tokens
         for batch in batches:
             (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
@@ -53,7 +57,7 @@ class Meter:
         report = StepReport(
             step=step,
             epoch=epoch,
-            loss=self.loss / self.tokens,
+            loss=self.loss / self.terms,
             learning_rate=learning_rate,
             gradient_norm=gradient_norm,
             tokens_per_second=self.tokens / taken,

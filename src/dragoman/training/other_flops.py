@@ -13,11 +13,15 @@ A gated convolution of ConvS2S over k positions costs 4 k N² per position, its 
 4 D per pair, the maps between the widths 2 D N each; a block of ByteNet, whose inner width is D / 2, (4 + k) D² / 2.
 """
 
-from dragoman.config import ByteNetConfig, ConvS2SConfig, RnnConfig
+from dragoman.config import ByteNetConfig, ConvS2SConfig, LanguageModelConfig, RnnConfig
 
 
-def other_flops(model: RnnConfig | ConvS2SConfig | ByteNetConfig, source: int, target: int) -> int:
+def other_flops(
+    model: RnnConfig | ConvS2SConfig | ByteNetConfig | LanguageModelConfig, source: int, target: int
+) -> int:
     """One sentence, by the architecture."""
+    if isinstance(model, LanguageModelConfig):
+        return language_model_flops(model, target)
     if isinstance(model, RnnConfig):
         return rnn_flops(model, source, target)
     return (
@@ -41,6 +45,15 @@ def bytenet_flops(model: ByteNetConfig, source: int, target: int) -> int:
     block = (4 + model.kernel) * model.d_model * model.d_model // 2
     extended = (source * round(1000 * model.stretch) + 999) // 1000 + model.extra
     return block * (extended * model.encoder_layers + target * model.decoder_layers) + 2 * target * model.d_model**2
+
+
+def language_model_flops(model: LanguageModelConfig, target: int) -> int:
+    """A language model, one sentence: attention 8 D² + 4 T D per position, its feed-forward network 4 D F."""
+    d_model = model.d_model
+    each = 8 * d_model * d_model + 4 * target * d_model + 4 * d_model * model.d_ff
+    if model.layer != "transformer":
+        each = (8 if model.layer == "lstm" else 6) * d_model * 2 * d_model
+    return model.layers * target * each
 
 
 def rnn_flops(model: RnnConfig, source: int, target: int) -> int:

@@ -8,8 +8,9 @@ from dragoman.installed.opening import open_model
 
 
 def open_base_model(folder: Path) -> Bundle:
-    """The verified bundle in `folder`, or of this name. Raises ModelError unless it has weights."""
+    """The verified bundle in `folder`, or of this name. Raises ModelError unless it translates and has weights."""
     base = open_model(folder)
+    base.require_kind(language_model=False)
     if not base.has_weights:
         raise ModelError(
             f"{folder}: has no weights that training could start from, only those for CTranslate2; "

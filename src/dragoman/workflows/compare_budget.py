@@ -56,6 +56,10 @@ def with_budget(entry: Entry, equal: Equal | None, first: Budget | None) -> Entr
 
 def flops_per_update(config: RunConfig) -> float:
     """Operations of an update of `train.batch_tokens` and `accumulate`, counted on a batch of one token."""
+    if config.train.objective != "likelihood":
+        raise ConfigError(
+            f'train.objective: operations of "{config.train.objective}" cannot be made equal; use --equal updates'
+        )
     network = _network(config)
     ids = torch.full((ROWS, LENGTH), 5)
     batch = Batch(ids, ids, ids, ("",) * ROWS)

@@ -131,7 +131,8 @@ def counted_updates(bundle: Bundle, model: EncoderDecoder, config: RunConfig) ->
     """
     network = model.train()
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    train = config.train.model_copy(update={"precision": "float32", "compile": False, "recompute": False})
+    plain = {"precision": "float32", "compile": False, "recompute": False, "objective": "likelihood"}
+    train = config.train.model_copy(update=plain)
     gradient = GradientAccumulator(network, train, ProcessGroup(), torch.device("cpu"))
     stream, flops, formula, tokens, peak = _stream(bundle, config), 0, 0, 0, 0
     with torch.random.fork_rng(devices=[]), single_thread():

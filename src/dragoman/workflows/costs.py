@@ -107,7 +107,7 @@ def _choices(before: RunConfig, after: RunConfig, pairs: float, gpu: bool) -> st
 
 def estimate_run(trainer: Trainer, workload: Workload | None) -> Estimate | None:
     """The costs of the run of `trainer`, before its first step here. None if they cannot be known."""
-    if not workload:
+    if not workload or (not trainer.step and trainer.complete):  # made-up text cannot be completed
         return None
     lines = trainer.config.train.translate_lines
     valid = sum(batch.target_tokens for batch in trainer.valid)

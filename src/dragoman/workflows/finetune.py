@@ -55,6 +55,11 @@ def apply_base_model(
     config = config.model_copy(update=sections)
     config = config.model_copy(update={"data": _with_protection(config.data, origin.data, given, start)})
     _check_frozen(config)
+    if config.train.objective == "dual":
+        try:
+            config.require_dual()
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
     if config.train.lora_rank:
         check_adaptable(config)
         start = start or _opened(named)  # a resumed run needs it too

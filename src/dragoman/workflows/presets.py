@@ -141,7 +141,7 @@ def _trials(
 def _trial(config: RunConfig, shape: AnyModel, workload: Workload, vocab: int, device: torch.device) -> Trial | None:
     torch.manual_seed(config.train.seed)
     model = build_network(shape, vocab, vocab).to(device).train()
-    train = config.train.model_copy(update={"compile": False})
+    train = config.train.model_copy(update={"compile": False, "objective": "likelihood"})
     gradient = GradientAccumulator(model, train, ProcessGroup(), device)
     if train.precision == "auto":
         batch = synthetic(workload.batches[0], vocab)

@@ -21,7 +21,9 @@ EXTENSION_SAMPLE = 100_000
 def save_tokenizer(run: Run) -> Run:
     """Write the tokenizer into the folder of the run; the run, which knows what new pieces replace."""
     config, replaced = run.config, run.replaced
-    if kept := run.base or run.teacher:
+    if run.tokenizer:
+        tokenizer = run.tokenizer
+    elif kept := run.base or run.teacher:
         action = "fine-tuning" if run.base else "distilling"
         run.listener.notice(f"{action} {kept.folder} with its tokenizer")
         if origin := derived_origin(run.base, run.teacher):

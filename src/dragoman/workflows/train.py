@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from dragoman.bundle import Bundle, write_bundle
-from dragoman.config import RunConfig
+from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.config.file import changed_keys, read_config, require_text
 from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
@@ -39,6 +39,7 @@ from dragoman.workflows.data import check_with_progress
 from dragoman.workflows.evaluate import TestSet
 from dragoman.workflows.finetune import apply_base_model
 from dragoman.workflows.held_out import golden_by_pair, score_by_pair, score_facts
+from dragoman.workflows.language_model import write_language_model
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.model_card import model_card
 from dragoman.workflows.origin import KEY, TITLE, derived_origin, origin_section
@@ -87,6 +88,7 @@ def train(
     *,
     given: Collection[str] | None = None,
     teacher: Bundle | None = None,
+    tokenizer: Tokenizer | None = None,
     overrides: Sequence[str] = (),
 ) -> TrainResult:
     """Check the text, learn the tokenizer, train, score and write the model bundle.
@@ -94,8 +96,9 @@ def train(
     `config` is a configuration or the path of one. With `resume` the run continues from its last checkpoint. `given`
     are the dotted keys that the user set, if `config` comes from `read_config`; otherwise those that are not the
     defaults count; `overrides` are the KEY=VALUE among them, which the run's folder keeps for its resumption. With a
-    `teacher`, whose translations are the training text, its tokenizer is used and none is
-    learned. When torchrun starts several processes, all of them train and the main one does the rest.
+    `teacher`, whose translations are the training text, its tokenizer is used and none is learned; so is a `tokenizer`
+    that is given, to a language model. When torchrun starts several processes, all of them train and the main one does
+    the rest.
 
     Raises ConfigError, ResumeError, DataError, DivergenceError, and Interrupted after a signal, with everything saved.
     """
@@ -121,9 +124,8 @@ def train(
                 config = with_original_choices(folder, config)
             reports = _check_data(config, folder, resume, listener) if group.is_main else ()
             with lock_run(folder) if group.is_main else nullcontext():
-                return _train(
-                    Run(config, given, folder, device, group, listener, reports, base, teacher, resume, overrides)
-                )
+                run = Run(config, given, folder, device, group, listener, reports, base, teacher, resume, overrides)
+                return _train(replace(run, tokenizer=tokenizer))
     finally:
         leave_process_group()
 
@@ -189,8 +191,13 @@ def _metrics_log(run: Run, first_step: int) -> MetricsLog:
 def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome) -> TrainResult:
     """Score the finished model and write its bundle."""
     config, model = run.config, trainer.final
+    if isinstance(config.model, LanguageModelConfig):
+        folder, perplexity = write_language_model(run, tokenizer, model, outcome)
+        return TrainResult(folder, outcome, (perplexity,))
     engine = TorchEngine(model, run.device)
-    options = config.decode.model_copy(update={"confidence": False})  # it is learned below
+    alone = config.decode.model_copy(update={"language_model": None})  # the card is about this model
+    config = config.model_copy(update={"decode": alone})
+    options = alone.model_copy(update={"confidence": False})  # it is learned below
     scored = score_by_pair(config, tokenizer, engine, options, run.listener)
     first = scored[0]
     test_set = TestSet(first.text.sources, first.text.references)
@@ -267,6 +274,12 @@ def _ignored_keys(config: RunConfig, given: Collection[str], group: ProcessGroup
         ),
         "train.r_drop: with model.dropout = 0 both passes are the same, so it only doubles the time": (
             train.r_drop > 0 and config.model.dropout == 0
+        ),
+        'model.dropout: has no effect with train.objective = "risk", which trains without': (
+            train.objective == "risk" and "model.dropout" in given
+        ),
+        f'train.objective: "{train.objective}" is meant for a trained model; set train.start_from': (
+            train.objective != "likelihood" and not train.start_from
         ),
     }
     return [warning for warning, holds in warnings.items() if holds]

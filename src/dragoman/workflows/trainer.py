@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig, RunConfig
+from dragoman.data.batch import Batch, Example
 from dragoman.data.directions import directions
 from dragoman.data.report import CorpusReport
 from dragoman.data.stream import BatchStream, validation_batches
@@ -30,9 +31,13 @@ from dragoman.training.freezing import freeze
 from dragoman.training.loop import Trainer
 from dragoman.training.pull import Pull, read_start, save_start
 from dragoman.training.reports import TranslationScores
+from dragoman.workflows.both_directions import BothDirections
 from dragoman.workflows.held_out import held_out_by_pair
 from dragoman.workflows.listener import Listeners
 from dragoman.workflows.replay import replay_weight, with_replay
+from dragoman.workflows.sampled import Sampler
+
+Completion = Callable[[EncoderDecoder, Batch, int], Batch]
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Run:
     """The KEY=VALUE that the configuration was read with."""
     replaced: tuple[Sequence[Ids], Sequence[Ids]] = ((), ())
     """For source and target, the ids of the base model that each piece of `tokenizer.extend` replaces."""
+    tokenizer: Tokenizer | None = None
+    """The tokenizer that a language model shares with translation models; None: that of a base, or a new one."""
 
 
 def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
@@ -70,6 +77,10 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         tokens, accumulate = _micro_batches(run, model.to(run.device))
     replay = replay_weight(config.data, run.reports) if config.data.replay and run.group.is_main else 0.0
     data = with_replay(config.data, run.group.broadcast(replay)) if config.data.replay else config.data
+    complete, terms = completion(run, tokenizer)
+    text = directions(config, data.train)
+    if config.train.objective == "dual":  # each pair once: the other direction completes it
+        text = [direction for direction in text if not direction.reverse]
     stream = BatchStream(
         data,
         tokenizer,
@@ -79,7 +90,8 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         rank=run.group.rank,
         world=run.group.size,
         few_shapes=config.train.compile,
-        directions=directions(config, data.train),
+        directions=text,
+        terms=terms,
         symbols=Symbols.of(config, tokenizer.symbols),
     )
     valid, skipped = validation_batches(
@@ -104,10 +116,23 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         device=run.device,
         translate=validator(tokenizer, config, run.device) if run.group.is_main else None,
         group=run.group,
+        complete=complete,
     )
     if train.pull:
         trainer.optimizer.register_step_post_hook(Pull(trainer.model, start, train.pull))
     return trainer
+
+
+def completion(run: Run, tokenizer: Tokenizer) -> tuple[Completion | None, Callable[[Example], int] | None]:
+    """What adds to a batch what its objective needs, and the terms of the loss that a pair has; None for likelihood."""
+    train = run.config.train
+    if train.objective == "risk":
+        return Sampler(train.risk, tokenizer, train.seed, run.device), lambda example: 1
+    if train.objective == "dual":
+        return BothDirections(
+            run.config, tokenizer, run.device
+        ), lambda example: len(example.source) + 1 + (example.target_tokens)
+    return None, None
 
 
 def _start_of(run: Run, model: EncoderDecoder) -> dict[str, Tensor]:
@@ -124,7 +149,10 @@ def _initial_model(run: Run, tokenizer: Tokenizer) -> EncoderDecoder:
     """A model with random weights, or with those of the base model, or with layers of the teacher."""
     config, teacher = run.config, run.teacher
     torch.manual_seed(config.train.seed)
-    model = build_network(config.model, len(tokenizer.source), len(tokenizer.target))
+    shape = config.model
+    if config.train.objective == "risk":  # what is sampled and what is scored are the same distribution
+        shape = shape.model_copy(update={"dropout": 0.0})
+    model = build_network(shape, len(tokenizer.source), len(tokenizer.target))
     if run.base:
         initialise_from_base(model, run.base.load_model(), run.replaced)
     alike = teacher and teacher.has_weights and can_initialise_from(config.model, teacher.config.model)

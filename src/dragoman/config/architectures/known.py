@@ -6,11 +6,12 @@ from pydantic import Discriminator, Tag
 
 from dragoman.config.architectures.bytenet import ByteNetConfig
 from dragoman.config.architectures.convs2s import ConvS2SConfig
+from dragoman.config.architectures.language_model import LANGUAGE_MODEL, LanguageModelConfig
 from dragoman.config.architectures.moe import MoeConfig
 from dragoman.config.architectures.rnn import RnnConfig
 from dragoman.config.model import ModelConfig
 
-AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig | MoeConfig
+AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig | MoeConfig | LanguageModelConfig
 
 ARCHITECTURES: dict[str, type[AnyModel]] = {
     "transformer": ModelConfig,
@@ -18,8 +19,16 @@ ARCHITECTURES: dict[str, type[AnyModel]] = {
     "convs2s": ConvS2SConfig,
     "bytenet": ByteNetConfig,
     "moe": MoeConfig,
+    LANGUAGE_MODEL: LanguageModelConfig,
 }
-NAMES = {"transformer": "Transformer", "rnn": "RNN", "convs2s": "ConvS2S", "bytenet": "ByteNet", "moe": "MoE"}
+NAMES = {
+    "transformer": "Transformer",
+    "rnn": "RNN",
+    "convs2s": "ConvS2S",
+    "bytenet": "ByteNet",
+    "moe": "MoE",
+    LANGUAGE_MODEL: "language model",
+}
 # The type of pydantic's error for an architecture that is none of these.
 UNKNOWN = "architecture"
 
@@ -36,7 +45,8 @@ ModelSection = Annotated[
     | Annotated[RnnConfig, Tag("rnn")]
     | Annotated[ConvS2SConfig, Tag("convs2s")]
     | Annotated[ByteNetConfig, Tag("bytenet")]
-    | Annotated[MoeConfig, Tag("moe")],
+    | Annotated[MoeConfig, Tag("moe")]
+    | Annotated[LanguageModelConfig, Tag(LANGUAGE_MODEL)],
     Discriminator(
         architecture_of,
         custom_error_type=UNKNOWN,
@@ -63,6 +73,8 @@ def summary(model: AnyModel) -> dict[str, str]:
             "layers": f"{depths}, kernel {model.kernel}",
             "widths": f"d_model {model.d_model}, hidden {model.hidden}",
         }
+    if isinstance(model, LanguageModelConfig):
+        return {"layers": f"{model.layers}, {model.layer}", "widths": f"d_model {model.d_model}"}
     if isinstance(model, ByteNetConfig):
         return {"layers": f"{depths}, kernel {model.kernel}", "widths": f"d_model {model.d_model}"}
     attention = "no attention" if model.attention == "none" else f"{model.attention} attention"
@@ -82,4 +94,6 @@ def title(model: AnyModel) -> str:
         return "A convolutional network (ConvS2S, Gehring et al. 2017)"
     if isinstance(model, ByteNetConfig):
         return "A convolutional network (ByteNet, Kalchbrenner et al. 2016)"
+    if isinstance(model, LanguageModelConfig):
+        return f"A language model ({model.layer})"
     return f"A recurrent network ({model.cell.upper()}, attention: {model.attention})"
