@@ -24,20 +24,18 @@ from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dragoman.adapter import ADAPTER, Adapter, check_base, check_facts, is_adapter, locate_base, scale_of
 from dragoman.config import RunConfig
-from dragoman.config.architectures.language_model import LANGUAGE_MODEL
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.model.weights import load_weights, save_tensors, tensor_shapes
 from dragoman.parsing import parse_json
 from dragoman.storage import atomic_folder, fingerprint, restore, sha256
-from dragoman.text.tokenizer import Tokenizer, Vocabulary
+from dragoman.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from dragoman.model.language_model import LanguageModel
     from dragoman.model.network import EncoderDecoder
 
 FORMAT = 1
@@ -80,20 +78,6 @@ class Bundle:
         weights = self.folder / WEIGHTS
         raise ModelError(f"{weights}: not in this bundle, which is an export; use the bundle it was exported from")
 
-    @property
-    def is_language_model(self) -> bool:
-        """Whether it is a language model, which translates nothing."""
-        return self.config.model.architecture == LANGUAGE_MODEL
-
-    def require_kind(self, language_model: bool) -> None:
-        """Raise ModelError for a language model where a translation model is expected, and for the reverse."""
-        if self.is_language_model == language_model:
-            return
-        if language_model:
-            remedy = "`dragoman train --language-model` trains one"
-            raise ModelError(f"{self.folder}: a translation model; a language model is expected, {remedy}")
-        raise ModelError(f"{self.folder}: a language model, which translates nothing; give a translation model")
-
     def load_model(self) -> "EncoderDecoder":
         """The network with its weights, on the CPU, in evaluation mode. Raises ModelError."""
         self.require_weights()
@@ -112,16 +96,6 @@ class Bundle:
             model = build_network(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()
-
-    def load_language_model(self, vocabulary: Vocabulary, of: str) -> "LanguageModel":
-        """The network, if it is a language model with the vocabulary `of` a translation model. Raises ModelError."""
-        self.require_kind(language_model=True)
-        if self.tokenizer.target.serialized != vocabulary.serialized:
-            raise ModelError(
-                f"{self.folder}: its vocabulary is not that of {of}; train it from the same run.toml with "
-                "`dragoman train --language-model`"
-            )
-        return cast("LanguageModel", self.load_model())
 
     def _merged_with(self, model: "EncoderDecoder") -> "EncoderDecoder":
         from dragoman.model.lora import load_merged, read_adapter

@@ -136,9 +136,8 @@ class Translator(InlineCalls):
     ) -> Self:
         """The translator of opened bundles.
 
-        A `precision` other than `auto` selects the torch engine, because an export has its own; with `auto` the torch
-        engine uses that of `options`. `threads` is the number of CPU threads of the engine; None is torch's own number,
-        or all processors with CTranslate2. An `engine` that has the network already is used as it is.
+        A `precision` other than `auto` selects the torch engine, which has that of `options` otherwise. `threads` are
+        CPU threads of the engine; None: torch's own number, all processors with CTranslate2. An `engine` is used as is.
         """
         check_options_type(options)
         engine = check_engine_request(engine, device, precision, threads)

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.config.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
+from dragoman.config.architectures.language_model import LANGUAGE_MODEL
 from dragoman.config.data import ONE, SEVERAL
 from dragoman.errors import ConfigError, checked_path
 from dragoman.parsing import Malformed, parse_toml, plain_cause
@@ -254,7 +255,8 @@ def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture:
     for part in loc[:-1]:
         if part == "model" and root is RunConfig:
             section = ARCHITECTURES[architecture]
-            if owners := owners_of(str(loc[-1])):
+            owners = [one for one in owners_of(str(loc[-1])) if LANGUAGE_MODEL not in (one, architecture)]
+            if owners:
                 have = f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
                 instead = f'model.architecture = "{owners[0]}"'
                 return f" of architecture {architecture}; {have}: remove the key, or set {instead}"

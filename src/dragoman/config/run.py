@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.config.architectures.known import ModelSection
+from dragoman.config.architectures.moe import MoeConfig
 from dragoman.config.base import Section
 from dragoman.config.data import CorpusConfig, DataConfig
 from dragoman.config.decode import DecodeConfig
@@ -59,7 +60,7 @@ class RunConfig(Section):
 
     @model_validator(mode="after")
     def _without_experts(self) -> Self:
-        if self.model.architecture == "moe" and self.train.objective != "likelihood":
+        if isinstance(self.model, MoeConfig) and self.train.objective != "likelihood":
             raise ValueError(f'train.objective: "{self.train.objective}" does not balance experts; use "likelihood"')
         return self
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from dragoman.bundle import Bundle, open_bundle
+from dragoman.bundle import Bundle
 from dragoman.config.decode import Precision
 from dragoman.engine import Engine, Ids
+from dragoman.engine.kinds import load_language_model, require_kind
 from dragoman.engine.memory import cached_numbers
 from dragoman.errors import ConfigError, ModelError
-from dragoman.text.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from dragoman.model.language_model import LanguageModel
 
 ENGINES = "auto, torch, ctranslate2, or the name of one export, such as ct2-int8"
 
@@ -38,7 +34,7 @@ def load_engine(
     if not isinstance(engine, str):
         return engine
     for one in (bundle, *others):
-        one.require_kind(language_model=False)
+        require_kind(one, language_model=False)
     exports = {folder.name: folder for folder in bundle.exports}
     if engine in ("auto", "ctranslate2") and exports and not others:
         engine = next(iter(exports))
@@ -72,14 +68,6 @@ def load_engine(
         shortlist=shortlist,
         language_model=load_language_model(language_model, bundle.tokenizer, str(bundle.folder)),
     )
-
-
-def load_language_model(folder: Path | None, tokenizer: Tokenizer, of: str) -> "LanguageModel | None":
-    """The language model in a folder, for a model `of` which the tokenizer is; None without a folder.
-
-    Raises ModelError if it is none, or has other pieces than the target of the tokenizer.
-    """
-    return None if folder is None else open_bundle(folder).load_language_model(tokenizer.target, of)
 
 
 def _vocabularies(bundle: Bundle) -> tuple[bytes, bytes]:

@@ -5,7 +5,7 @@
 
 The paper gives each direction a term of its own with the other one detached; the sum of the two has the gradient of
 this one. Both terms are sums over a sentence and are divided by the same number, the tokens of both sides of an update:
-a gap grows with the length of its sentence, and a mean loss per token beside λ gap² would vanish. Labels are smoothed
+a gap grows with the length of its sentence, and a mean loss per token next to λ gap² would vanish. Labels are smoothed
 in the likelihood alone.
 """
 

@@ -1,8 +1,7 @@
 """The training loop, section 5: update, validate, save, and resume exactly where it stopped.
 
 Input: a `RunConfig`, a model, a stream of batches and the validation set. Output: checkpoints and, averaged, the final
-weights in the model. Validation by translation is passed as a callable, as is what samples translations,
-so that training imports no search.
+weights in the model. Validation by translation is passed as a callable, so that training imports no search.
 """
 
 import copy
@@ -60,15 +59,13 @@ class Trainer:
         device: torch.device,
         translate: Callable[[EncoderDecoder], TranslationScores] | None = None,
         group: ProcessGroup = ProcessGroup(),  # noqa: B008 - a frozen value
-        complete: Callable[[EncoderDecoder, Batch, int], Batch] | None = None,
     ) -> None:
         train = config.train
-        self.config, self.valid, self.group = config, valid, group
-        self.stream = stream
+        self.config, self.valid, self.group, self.stream = config, valid, group, stream
         self.updates = Prefetched(stream, pinned=True) if device.type == "cuda" else stream
         self.position, self.skipped = stream.position, stream.skipped
         self.folder, self.device, self.translate = folder, device, translate
-        self.complete = complete  # adds to a batch what its objective needs, given the steps taken so far
+        self.complete: Callable[[EncoderDecoder, Batch, int], Batch] | None = None  # adds what the objective needs
         self.listeners: list[Listener] = []
         self.model = model.to(device)
         sharded = group.size > 1 and train.parallel == "fsdp"
@@ -210,9 +207,7 @@ class Trainer:
 
     def _backward(self, update: Update) -> float:
         """The gradient of an update; while it runs out of memory, its batches are cut into more splits."""
-        batches = update.batches
-        if self.complete:
-            batches = [self.complete(self.model, batch, self.step) for batch in batches]
+        batches = [self.complete(self.model, one, self.step) if self.complete else one for one in update.batches]
         while True:
             try:
                 return self.gradient.backward(batches, update.divisor)

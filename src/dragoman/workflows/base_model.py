@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dragoman.bundle import Bundle
+from dragoman.engine.kinds import require_kind
 from dragoman.errors import ModelError
 from dragoman.installed.opening import open_model
 
@@ -10,7 +11,7 @@ from dragoman.installed.opening import open_model
 def open_base_model(folder: Path) -> Bundle:
     """The verified bundle in `folder`, or of this name. Raises ModelError unless it translates and has weights."""
     base = open_model(folder)
-    base.require_kind(language_model=False)
+    require_kind(base, language_model=False)
     if not base.has_weights:
         raise ModelError(
             f"{folder}: has no weights that training could start from, only those for CTranslate2; "

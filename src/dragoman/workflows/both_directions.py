@@ -12,6 +12,7 @@ from dragoman.bundle import Bundle
 from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.data.batch import Batch, Example, collate
 from dragoman.decode.scoring import log_probabilities
+from dragoman.engine.kinds import language_model_of, require_kind
 from dragoman.errors import ConfigError
 from dragoman.installed.opening import open_model
 from dragoman.model.language_model import LanguageModel
@@ -55,9 +56,9 @@ def _ids(rows: Tensor, skip: int, drop: int = 0) -> list[list[int]]:
 
 def _language_model(models: list[Bundle], language: str, tokenizer: Tokenizer, device: torch.device) -> LanguageModel:
     for bundle in models:
-        bundle.require_kind(language_model=True)
+        require_kind(bundle, language_model=True)
         if isinstance(shape := bundle.config.model, LanguageModelConfig) and shape.language == language:
-            found = bundle.load_language_model(tokenizer.target, "this run").to(device).eval()
+            found = language_model_of(bundle, tokenizer, "this run").to(device).eval()
             return found.requires_grad_(False)
     names = " and ".join(str(bundle.folder) for bundle in models)
     raise ConfigError(f"train.dual.language_models: neither of {names} is of {language}; give one for each language")

@@ -18,6 +18,7 @@ from dragoman.config.file import load_config, read_config
 from dragoman.data.directions import directions
 from dragoman.data.report import summary
 from dragoman.data.stream import validation_batches
+from dragoman.engine.kinds import require_kind
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, counted
 from dragoman.evaluation import Score
@@ -168,7 +169,7 @@ class LineScorer:
     """A language model that says how surprising lines are. Raises ModelError for a translation model."""
 
     def __init__(self, bundle: Bundle, device: str = "auto") -> None:
-        bundle.require_kind(language_model=True)
+        require_kind(bundle, language_model=True)
         self.tokenizer, self.engine = bundle.tokenizer, TorchEngine(bundle.load_model(), pick_device(device))
 
     def perplexities(self, lines: Sequence[str]) -> list[float]:

@@ -20,7 +20,7 @@ from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.config.file import changed_keys, read_config, require_text
 from dragoman.data.report import CorpusReport, require_usable, summary
 from dragoman.engine.torch import TorchEngine
-from dragoman.errors import counted
+from dragoman.errors import ConfigError, counted
 from dragoman.evaluation import Score
 from dragoman.machine import usable_processors
 from dragoman.model.device import pick_device
@@ -105,6 +105,8 @@ def train(
     if not isinstance(config, RunConfig):
         config, given = read_config(config)
     require_text(config)
+    if isinstance(config.model, LanguageModelConfig) and not config.model.language:
+        raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
     given = changed_keys(config) if given is None else given
     folder = output_of(config)
     if config.train.start_from and config.model.preset == "auto":

@@ -116,8 +116,8 @@ def build_trainer(run: Run, tokenizer: Tokenizer, first_step: int) -> Trainer:
         device=run.device,
         translate=validator(tokenizer, config, run.device) if run.group.is_main else None,
         group=run.group,
-        complete=complete,
     )
+    trainer.complete = complete
     if train.pull:
         trainer.optimizer.register_step_post_hook(Pull(trainer.model, start, train.pull))
     return trainer
