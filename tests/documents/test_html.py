@@ -138,3 +138,10 @@ def test_one_tag_again_and_again_is_no_trouble(tmp_path: Path, tag: str) -> None
 )
 def test_pages_of_other_people(tmp_path: Path, path: Path) -> None:
     check_changed(check_laws(path), tmp_path)
+
+
+@pytest.mark.parametrize("part", ["<", "<a ", "<a b='", "</", "<!--", "<!--x>"])
+def test_very_many_tags_without_an_end_are_refused(tmp_path: Path, part: str) -> None:
+    with pytest.raises(DataError, match="do not end"):
+        opened(tmp_path / "a.html", f"<p>Hello</p>{part * 30_000}")
+    opened(tmp_path / "a.html", f"<p>Hello</p>{part * 20}")

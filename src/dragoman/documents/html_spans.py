@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 from dragoman.documents.runs import Item, Piece, has_words, pieces
+from dragoman.errors import DataError
 from dragoman.text.inline import InlineText
 
 # Tags inside sentences; any other is the border of a unit.
@@ -31,6 +32,8 @@ _META = frozenset(
 )
 _ATTRIBUTE = re.compile(r"""([^\s/>"'=][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
 _REFERENCE = re.compile(r"&#?\w+;?")
+# Characters that may be looked at for the ends of tags and comments that have none.
+_MOST_LOOKED_AT = 300_000_000
 # How many tokens the end of an inline element is looked for.
 _REACH = 500
 
@@ -92,7 +95,14 @@ class _Tokens(HTMLParser):
 
 
 def tokens(content: str) -> list[Token]:
-    """The tokens of a text, each up to the next: what the parser does not report belongs to the markup before it."""
+    """The tokens of a text, each up to the next: what the parser does not report belongs to the markup before it.
+
+    Raises DataError for too many tags or comments without an end: the parser looks for that of each.
+    """
+    last = content.rfind(">") + 1
+    tags = content.count("<", last) * (len(content) - last)
+    if max(tags, (content.count("<!--") - content.count("-->")) * len(content)) > _MOST_LOOKED_AT:
+        raise DataError("too many tags or comments that do not end; it is damaged or made to do harm")
     found = _Tokens(content).found
     exact: list[Token] = []
     for token, following in pairwise([*found, Token("", len(content), 0)]):

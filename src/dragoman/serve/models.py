@@ -75,7 +75,7 @@ class Models:
     def named(self, name: str) -> ServedModel:
         """The model of this name. Raises UnknownModel."""
         if name not in self.models:
-            raise UnknownModel(f"no model {name!r} is served; there are: {', '.join(self.models)}")
+            raise UnknownModel(f"no model {name!r:.60} is served; there are: {', '.join(self.models)}")
         return self.models[name]
 
     def sources_to(self, target: str | None, model: str | None = None) -> list[str]:
