@@ -133,6 +133,20 @@ def test_the_language_of_a_translation_is_named(tmp_path: Path) -> None:
         assert f"<w:rPr>{properties}</w:rPr>" in part(put(document, {"Red": "X"}, Request("en", target)), MAIN)
 
 
+def test_a_paragraph_has_the_direction_of_its_language(tmp_path: Path) -> None:
+    properties = '<w:pPr><w:pStyle w:val="s"/><w:jc w:val="left"/></w:pPr>'
+    document = word(tmp_path, f"<w:p>{properties}{run('One', BOLD)}</w:p><w:p>{run('Two')}</w:p>")
+    content = put(document, {"One": "واحد", "Two": "اثنان"}, Request("en", "ar"))
+    written = part(content, MAIN)
+    assert '<w:pPr><w:pStyle w:val="s"/><w:bidi/><w:jc w:val="left"/></w:pPr>' in written
+    assert '<w:rPr><w:b/><w:rtl/><w:lang w:bidi="ar-SA"/></w:rPr>' in written
+    assert "<w:p><w:pPr><w:bidi/></w:pPr>" in written
+    (tmp_path / "ar.docx").write_bytes(content)
+    again = opened(tmp_path / "ar.docx")
+    back = part(put(again, {"واحد": "One", "اثنان": "Two"}, Request("ar", "en")), MAIN)
+    assert not re.search("<w:(bidi|rtl)/>", back)
+
+
 def test_every_story_is_read(tmp_path: Path) -> None:
     paragraph = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
     names = ("header", "footer", "footnotes", "endnotes", "comments")

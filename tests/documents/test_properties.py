@@ -124,3 +124,12 @@ def test_real_files_keep_their_bytes(tmp_path: Path) -> None:
 def test_hostile_files_are_refused() -> None:
     with pytest.raises(DataError, match=r"properties:2: .*is no escape"):
         opened(next(path for path in real("hostile") if path.suffix == ".properties"))
+
+
+def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> None:
+    path = saved(tmp_path, "menu.file=&File\nmenu.as=Save &As...\nname=R&D\nkey=snake_case\n")
+    assert texts(path) == ["File", "Save As...", "R&D", "snake_case"]
+    hold_identity(path)
+    assert translated(path, ["파일", "Datei speichern", None, None]) == (
+        "menu.file=\\ud30c\\uc77c(&F)\nmenu.as=D&atei speichern\nname=R&D\nkey=snake_case\n"
+    )

@@ -228,3 +228,21 @@ def test_halves_of_pairs_that_overlap_keep_their_order(
     moved = (replace(end, position=0), *(replace(code, position=at) for code, at in zip(pair, (2, 3), strict=True)))
     new = written(document, [InlineText("A B C D", (*moved, replace(begin, position=5)))])
     assert f">{expected}</target>" in new
+
+
+def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> None:
+    units = (
+        '<trans-unit id="1"><source>&amp;File</source></trans-unit>'
+        '<trans-unit id="2"><source>_Edit</source><target>고치기(_E)</target></trans-unit>'
+        '<trans-unit id="3"><source>R&amp;D</source></trans-unit>'
+    )
+    document = opened(
+        tmp_path,
+        '<xliff version="1.2"><file original="a" source-language="en" target-language="ko" datatype="plaintext"><body>'
+        f"{units}</body></file></xliff>",
+    )
+    assert [unit.source.text for unit in document.units] == ["File", "Edit", "R&D"]
+    assert [unit.existing and unit.existing.text for unit in document.units] == [None, "고치기", None]
+    result = written(document, [InlineText("파일"), InlineText("편집"), None])
+    assert '<target state="translated">파일(&amp;F)</target>' in result
+    assert ">편집(_E)</target>" in result

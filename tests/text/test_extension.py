@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.config import TokenizerConfig
-from dragoman.text.extension import FEWEST, Extension, extend
+from dragoman.text.extension import FEWEST, Extension, extend, with_symbols
 from dragoman.text.model_file import model_pieces
 from dragoman.text.tokenizer import EOS, Tokenizer, Vocabulary, learn
 
@@ -114,3 +114,22 @@ def test_pieces_are_words_of_one_script_and_occur_often(kind: str) -> None:
     assert not any(any(character.isdigit() for character in piece.text) for piece in new)
     assert not any("가" in piece.text and "a" in piece.text for piece in new)
     assert extend(base(kind), [("zq", "x")], 50).replaced == ([], [])
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_symbols_are_added_behind_all_pieces_and_are_never_divided(kind: str, joint: bool) -> None:
+    before = base(kind, joint=joint)
+    extension = with_symbols(before, 3)
+    after = extension.tokenizer
+    assert before.symbols == ()
+    assert after.symbols == ("⟦0⟧", "⟦1⟧", "⟦2⟧")
+    assert after.joint == before.joint
+    for side, replaced in zip(("source", "target"), extension.replaced, strict=True):
+        old, new = (model_pieces(getattr(one, side).serialized) for one in (before, after))
+        assert new[: len(old)] == old
+        assert replaced == before.encode(["{0}", "{1}", "{2}"], side)  # type: ignore[arg-type]
+        [ids] = after.encode(["the⟦1⟧river ⟦0⟧."], side)  # type: ignore[list-item]
+        assert [id_ - len(old) for id_ in ids if id_ >= len(old)] == [1, 0]
+        assert after.decode([ids], side) == ["the⟦1⟧river ⟦0⟧."]  # type: ignore[arg-type]
+        words = [word for pair in GENERAL for word in pair[0].split()]
+        assert after.encode(words, side) == before.encode(words, side)  # type: ignore[arg-type]

@@ -128,8 +128,9 @@ def _report(result: DocumentsResult, request: DocumentsRequest) -> None:
     if request.as_json:
         print_json(_facts(result))
     for one in result.files if len(result.files) <= NAMED else ():
+        kept = f", {one.kept:,} of them kept" if one.kept else ""
         flagged = f", {one.flagged:,} to review" if one.flagged else ""
-        say(f"{one.source} → {one.target}: {counted(one.units, 'text')}{flagged}")
+        say(f"{one.source} → {one.target}: {counted(one.units, 'text')}{kept}{flagged}")
     for failure in result.failures:
         say(f"not translated: {failure.error}", style="red")
     done = f"{counted(len(result.files), 'document')}, {counted(result.units, 'text')} in {result.seconds:,.1f} s"

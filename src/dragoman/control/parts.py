@@ -2,11 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
 import numpy as np
 
+from dragoman.control.divided_words import Pieces, divided_words, with_divided
 from dragoman.control.evidence import Pair
 from dragoman.control.placed import with_codes
 from dragoman.control.placement import Block, Placement, Weights
@@ -35,11 +36,13 @@ class _Block:
     sources: list[Span]
     targets: list[Span]
     pair: Pair | None
+    divided: Pieces = field(default_factory=list)
+    """The pieces of words that codes divide and the translation has as they are."""
 
     def weights(self, weighed: Weights | None) -> Weights:
         """As weighed; of one stretch of the source all units come; copied units come from themselves."""
         if weighed is not None:
-            return weighed
+            return with_divided(weighed, self.sources, self.targets, self.divided)
         if len(self.sources) == 1:
             return np.ones((len(self.targets), 1))
         return np.eye(len(self.targets), len(self.sources))
@@ -77,6 +80,11 @@ def _blocks(text: InlineText, patterns: tuple[str, ...] | None, parts: Sequence[
     for part in parts:
         inside = [span for span in whole if part.source.begin <= span[0] and span[1] <= part.source.end]
         cuts = [code.position for code in text.codes if part.source.begin < code.position < part.source.end]
+        divided: Pieces = []
+        if part.translation is not None:
+            inner = [cut - part.source.begin for cut in cuts]
+            divided = divided_words(text.text[slice(*part.source)], inner, part.written)
+        cuts += [part.source.begin + end for piece, _ in divided for end in piece]
         own = units(text.text, inside, cuts, within=part.source)
         if part.translation is None:
             copied = text.text[slice(*part.source)] == part.written
@@ -84,12 +92,13 @@ def _blocks(text: InlineText, patterns: tuple[str, ...] | None, parts: Sequence[
         else:
             stretches = _stretches(own, [*cuts, *_neighbours(text, own)])
             kept = atoms(part.written, occurrences(part.written, names), patterns)
-            target = units(part.written, kept, particles=True)
+            target = units(part.written, kept, [end for _, piece in divided for end in piece], particles=True)
             pair = None
             if len(stretches) > 1:
                 erasable = moved(stretches, -part.source.begin)
                 pair = Pair(text.text[slice(*part.source)], erasable, part.written, target)
-            found.append(_Block(stretches, moved(target, begin), pair))
+            placed_pieces = [(one.moved(part.source.begin), other.moved(begin)) for one, other in divided]
+            found.append(_Block(stretches, moved(target, begin), pair, placed_pieces))
         begin += len(part.written)
     return found
 

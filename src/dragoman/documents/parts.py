@@ -50,9 +50,10 @@ def changed_parts(package: Package, parts: Iterable[Part], translations: Transla
 _END: Any = object()
 
 
-# Elements of which a translation may need more or fewer: runs and spans, spaces, hints of a program for itself.
+# Elements of which a translation may need more or fewer: runs and spans, spaces, the direction of a paragraph, hints
+# of a program for itself.
 _RUNS = frozenset(
-    """r t rPr br span s soft-page-break proofErr lastRenderedPageBreak softHyphen noBreakHyphen rPh
+    """r t rPr pPr bidi br span s soft-page-break proofErr lastRenderedPageBreak softHyphen noBreakHyphen rPh
     phoneticPr""".split()  # noqa: SIM905
 )
 

@@ -4,18 +4,20 @@
   gets letters. A value that is translated loses the continuations inside its lines, not those after `\\n`.
 - A value with `{0}` is a MessageFormat: two apostrophes are one. Where a single one quotes an argument, the value is
   left unchanged and named. A value with `{n, plural, …}` is an ICU message.
+- The mark of an accelerator key (`&File`) is not translated, but set again.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from dragoman.documents import messages
 from dragoman.documents.document import Document, Request, Translations
 from dragoman.documents.escapes import Escaped, unescape
-from dragoman.documents.passage import ENTITY, UNFIT, Message, passage
+from dragoman.documents.labels import with_mark, without_mark
+from dragoman.documents.passage import ENTITY, UNFIT, Message, passage, units_of
 from dragoman.documents.splice import decode, likely_encoding
 from dragoman.documents.values import Value, Values, document_of, write_values
 from dragoman.errors import DataError
@@ -71,12 +73,15 @@ def read(path: Path, request: Request) -> Document:
         text = _raw(text, ascii_only) if value.begin in whole else text
         return f"\\{text}" if text[:1] in (" ", "\t", "\f") and decoded.text[value.begin] != text[0] else text
 
-    return document_of(path, Values(decoded, values, encode), notices)
+    document = document_of(path, Values(decoded, values, encode), notices)
+    return replace(document, units=[replace(unit, source=without_mark(unit.source)) for unit in document.units])
 
 
 def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
     """The same file with the translations in place of the values."""
-    write_values(document, translations, file)
+    sources = (inline for value in document.skeleton.values for _, inline in units_of(value.message))
+    marked = (new and with_mark(source, new) for source, new in zip(sources, translations, strict=True))
+    write_values(document, marked, file)
 
 
 @dataclass(frozen=True, slots=True)

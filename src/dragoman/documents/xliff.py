@@ -1,7 +1,8 @@
 """XLIFF 1.2 and 2.x: `<source>` is translated into `<target>`, which has the same inline codes. The rest stays.
 
 A source in segments (`<seg-source>`, `<mrk mtype="seg">`) has a unit per segment. What is marked not to be translated
-is not, native code inside `<ph>`, `<bpt>`, … is copied. `<alt-trans>` and matches are left alone.
+is not, native code inside `<ph>`, `<bpt>`, … is copied. The mark of an accelerator key (`_File`) is not translated, but
+set again. `<alt-trans>` and matches are left alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.document import Document, Request, Translations, Unit
+from dragoman.documents.labels import with_mark, without_mark
 from dragoman.documents.limits import length_limit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
@@ -155,11 +157,11 @@ def _units(text: str, entry: _Entry, scope: _Scope) -> Iterator[Unit]:
         for piece in part.pieces:
             kept = translated_piece(text, part.element, piece, part.kept, role) if part.kept else None
             yield Unit(
-                piece.inline,
+                without_mark(piece.inline),
                 f"line {part.element.line}" + (f", {identity}" if identity else ""),
                 context="; ".join(each for each in (name, *scope.comments) if each),
                 max_length=scope.limit or length_limit("\n".join(scope.comments)),
-                existing=kept.inline if kept else None,
+                existing=without_mark(piece.inline, kept.inline) if kept else None,
             )
 
 
@@ -211,7 +213,7 @@ def _entry_splices(
             continue
         for piece, each in zip(part.pieces, given, strict=True):
             if each is not None:
-                ordered = begins_before_ends(piece, each, source_of(text))
+                ordered = begins_before_ends(piece, with_mark(piece.inline, each), source_of(text))
                 new = written(piece, ordered, lambda part: escape(writable(part), encoding), source_of(text))
                 inside.append(Splice(piece.begin, piece.end, new))
     body = applied(text, entry.source.opened, entry.source.closing, inside)

@@ -15,10 +15,22 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import inf, log
 
-from dragoman.text.model_file import BPE, MODEL_TYPE, NORMAL, PIECES, SPACE, TRAINER_SPEC, Piece, field, model_pieces
+from dragoman.text.model_file import (
+    BPE,
+    MODEL_TYPE,
+    NORMAL,
+    PIECES,
+    SPACE,
+    TRAINER_SPEC,
+    USER_DEFINED,
+    Piece,
+    field,
+    model_pieces,
+)
 from dragoman.text.model_file import section as fields_of
 from dragoman.text.normalise import normalise
 from dragoman.text.script import script_of
+from dragoman.text.symbols import symbol
 from dragoman.text.tokenizer import UNK, Tokenizer, Vocabulary
 
 Ids = tuple[int, ...]
@@ -61,6 +73,20 @@ def extend(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], count: int) -
     (source, of_source, ours), (target, of_target, theirs) = sides
     tokens = ours.before + theirs.before, ours.tokens + theirs.tokens
     return Extension(Tokenizer(source, target), (of_source, of_target), *tokens)
+
+
+def with_symbols(tokenizer: Tokenizer, count: int) -> Extension:
+    """The tokenizer with `count` symbols for placeholders (`text.symbols`), each in the place of `{0}`, `{1}`, …
+
+    A base model has seen such braces, or pieces of them: what it knows of them is where the symbols begin.
+    """
+    names = [symbol(number) for number in range(count)]
+    examples = [f"{{{number}}}" for number in range(count)]
+    added = b"".join(field(PIECES, Piece(name, type=USER_DEFINED).message()) for name in names)
+    source = _with_pieces(tokenizer.source, added)
+    target = source if tokenizer.joint else _with_pieces(tokenizer.target, added)
+    ours, theirs = (tokenizer.encode(examples, side) for side in ("source", "target"))
+    return Extension(Tokenizer(source, target), (ours, theirs), 0, 0)
 
 
 @dataclass(frozen=True)
@@ -252,6 +278,10 @@ def _appended(vocabulary: Vocabulary, found: Sequence[_New], merges: _Merges) ->
             score = min(max(likely, least, lowest), highest)
         scores[piece.text] = score
         added += field(PIECES, Piece(piece.text, score).message())
+    return _with_pieces(vocabulary, added)
+
+
+def _with_pieces(vocabulary: Vocabulary, added: bytes) -> Vocabulary:
     return Vocabulary.load(vocabulary.serialized + added, "the extended tokenizer")
 
 

@@ -38,6 +38,7 @@ _LANGUAGES = {
     "Knda": "kn", "Laoo": "lo", "Mlym": "ml", "Mong": "mn", "Mymr": "my", "Olck": "sat", "Orya": "or", "Sinh": "si",
     "Taml": "ta", "Telu": "te", "Tfng": "zgh", "Thaa": "dv", "Thai": "th", "Tibt": "bo dz",
 }  # fmt: skip
+_RIGHT_TO_LEFT = frozenset({"Adlm", "Arab", "Hebr", "Nkoo", "Samr", "Syrc", "Thaa"})
 # Script subtags that name several scripts or a variant of one.
 _COMPOSITE = {"Kore": "Hang Hani", "Jpan": "Hira Kana Hani", "Hans": "Hani", "Hant": "Hani", "Hrkt": "Hira Kana"}
 
@@ -51,6 +52,12 @@ def scripts_of_language(tag: str) -> frozenset[str]:
             code = subtag.title()
             return frozenset(_COMPOSITE.get(code, code).split())
     return frozenset(script for script, languages in _LANGUAGES.items() if language.lower() in languages.split())
+
+
+def is_right_to_left(tag: str) -> bool:
+    """Whether this language is written from right to left and nothing else."""
+    scripts = scripts_of_language(tag)
+    return bool(scripts) and scripts <= _RIGHT_TO_LEFT
 
 
 @lru_cache(maxsize=1 << 16)

@@ -41,6 +41,8 @@ class TranslatedDocument:
     flagged: int
     characters: int = 0
     """Of the source: those of all its units."""
+    kept: int = 0
+    """Units whose earlier translation was kept (`update`)."""
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class Job:
     """Size and time of the source when it was first read."""
     units: int = 0
     characters: int = 0
+    kept: int = 0
     earlier: Mapping[tuple[str, int], InlineText] = field(default_factory=dict)
     """Of an earlier translation that is brought up to date: its texts by their keys."""
 
@@ -95,6 +98,7 @@ class DocumentWork:
             failed = len(self.failures)
             for unit, earlier in _with_earlier(job, self._units(job)):
                 self._take(unit, earlier)
+                job.kept += earlier is not None
             if len(self.failures) == failed:
                 waiting.append(job)
             if not self._window or sum(job.state[0] for job in waiting) > KEPT_BYTES:
@@ -223,7 +227,8 @@ class DocumentWork:
             job.document = None
         rows = list(self._rows(job, document))
         self.journal.add_file(job.target, rows)
-        self.files.append(TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters))
+        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.kept)
+        self.files.append(done)
 
     def _rows(self, job: Job, document: Document) -> Iterator[Row]:
         """What a person should look at: warnings of translations, and remarks of the writer."""

@@ -53,6 +53,8 @@ class DocumentsResult:
     flagged: int
     """Those that a person should look at."""
     seconds: float
+    kept: int = 0
+    """Those whose earlier translation was kept (`update`)."""
     from_memory: int = 0
     """Texts, each counted once, whose translation is from the memory."""
     review: Path | None = None
@@ -171,6 +173,7 @@ def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listen
         sum(one.units for one in files),
         sum(one.flagged for one in files),
         time.monotonic() - started,
+        sum(one.kept for one in files),
         work.from_memory,
         review,
     )

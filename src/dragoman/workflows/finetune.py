@@ -53,7 +53,7 @@ def apply_base_model(
         ),
     }
     config = config.model_copy(update=sections)
-    config = config.model_copy(update={"data": _with_protection(config.data, origin.data, given, start)})
+    config = config.model_copy(update={"data": _with_protection(config.data, origin.data, given)})
     _check_frozen(config)
     if config.train.objective == "dual":
         try:
@@ -63,6 +63,11 @@ def apply_base_model(
     if config.train.lora_rank:
         check_adaptable(config)
         start = start or _opened(named)  # a resumed run needs it too
+        if config.data.protect and not start.tokenizer.symbols:
+            raise ConfigError(
+                f"data.protect: the base model {start.folder} has no symbols for placeholders, and lora_rank does not "
+                "train embeddings for them; leave the key out, placeholders are kept without them too"
+            )
         refuse_adapter_of_adapter(start)
     return config, start
 
@@ -103,16 +108,9 @@ def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:
     return project.model_copy(update={"pairs": (own, *(pair for pair in origin.pairs if pair != own))})
 
 
-def _with_protection(data: DataConfig, origin: DataConfig, given: Collection[str], start: Bundle | None) -> DataConfig:
-    """`data` with the placeholders of the base model, unless the user set `protect`. Raises ConfigError."""
-    if "data.protect" not in given:
-        return data.model_copy(update={"protect": origin.protect})
-    if data.protect and start and not start.tokenizer.symbols:
-        raise ConfigError(
-            f"data.protect: the base model {start.folder} (train.start_from) has no symbols for placeholders; "
-            "leave the key out, placeholders are kept without them too"
-        )
-    return data
+def _with_protection(data: DataConfig, origin: DataConfig, given: Collection[str]) -> DataConfig:
+    """`data` with the placeholders of the base model, unless the user set `protect`."""
+    return data if "data.protect" in given else data.model_copy(update={"protect": origin.protect})
 
 
 def _explicit_fields(

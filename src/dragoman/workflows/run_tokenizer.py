@@ -7,7 +7,7 @@ from dragoman.config import RunConfig
 from dragoman.data.directions import directions, sample_directions
 from dragoman.errors import counted
 from dragoman.storage import atomic_folder
-from dragoman.text.extension import Extension, extend
+from dragoman.text.extension import Extension, extend, with_symbols
 from dragoman.text.symbols import Symbols, symbol
 from dragoman.text.tokenizer import Tokenizer, learn
 from dragoman.workflows.finetune import other_pair_warning
@@ -31,9 +31,14 @@ def save_tokenizer(run: Run) -> Run:
         if run.base and (warning := other_pair_warning(config, run.base)):
             run.listener.on_warning(warning)
         tokenizer = kept.tokenizer
+        if config.data.protect and run.base and not tokenizer.symbols:
+            extension = with_symbols(tokenizer, config.tokenizer.placeholders)
+            tokenizer, replaced = extension.tokenizer, extension.replaced
+            run.listener.notice(f"{counted(config.tokenizer.placeholders, 'symbol')} for placeholders added")
         if config.tokenizer.extend and run.base:
             extension = _extended(run, tokenizer)
-            tokenizer, replaced = extension.tokenizer, extension.replaced
+            tokenizer = extension.tokenizer
+            replaced = ([*replaced[0], *extension.replaced[0]], [*replaced[1], *extension.replaced[1]])
     else:
         run.listener.notice("learning the tokenizer")
         tokenizer = learn_tokenizer(config)
