@@ -85,7 +85,7 @@ def with_symbols(tokenizer: Tokenizer, count: int) -> Extension:
     added = b"".join(field(PIECES, Piece(name, type=USER_DEFINED).message()) for name in names)
     source = _with_pieces(tokenizer.source, added)
     target = source if tokenizer.joint else _with_pieces(tokenizer.target, added)
-    ours, theirs = (tokenizer.encode(examples, side) for side in ("source", "target"))
+    ours, theirs = ([tuple(ids) for ids in tokenizer.encode(examples, side)] for side in ("source", "target"))
     return Extension(Tokenizer(source, target), (ours, theirs), 0, 0)
 
 
