@@ -10,7 +10,7 @@ import re
 
 PATTERNS = (
     # The course's pages that train, and the site.
-    r"test_learn\.py::test_a_page_prints_what_it_shows\[(07|09|10)-.*",
+    r"test_learn\.py::test_a_page_prints_what_it_shows\[(07|09|10|12)-.*",
     r"test_learn\.py::test_the_site_.*",
     # Laws on every model: the quick suite keeps the model of today, the others follow.
     r"decode/test_options\.py::.*\[(post|pre|marian|learned)\b.*",

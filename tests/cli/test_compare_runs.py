@@ -48,6 +48,10 @@ def test_a_run_and_a_configuration_are_compared_and_the_page_says_so(
 
     again = dragoman("compare", pair[0].parent, "-o", page)  # both are finished now
     assert again.code == 0, again.err
+    complaint = dragoman("compare", pair[0], pair[0].parent / "other", "-o", page, "--equal", "updates").refused(2)
+    assert re.match(
+        r"other: finished before with \d+ updates, the first system had \d+ updates; leave --equal out", complaint
+    )
     assert re.search(r"^toy +transformer", again.out, re.M)
 
 
@@ -87,6 +91,14 @@ def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Pat
     assert "no such file or folder" in dragoman("compare", run, tmp_path / "nowhere").refused(2)
     assert "no finished run" in dragoman("compare", run, run.parent.parent / "data").refused(2)
     assert "M parameters, the first system has" in dragoman("compare", run, config, "--equal", "parameters").refused(2)
+
+    other = run.parent.parent / "data/other"
+    other.mkdir()
+    for side in ("en", "de"):
+        (other / f"test.{side}").write_text("one line\n", encoding="utf-8")
+    config.write_text(text.replace("data/test.", "data/other/test."), encoding="utf-8")
+    complaint = dragoman("compare", run, config).refused(2)  # the names alone would say nothing
+    assert f"its test text ({other / 'test.en'}, {other / 'test.de'}) is not that of toy ({other.parent}" in complaint
 
     config.write_text(text.replace("data/test.en", "data/valid.en").replace("data/test.de", "data/valid.de"), "utf-8")
     complaint = dragoman("compare", run, config).refused(2)

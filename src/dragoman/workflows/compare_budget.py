@@ -1,5 +1,6 @@
 """Equal budgets: what the first system had → the limits of the others' training."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,6 +22,8 @@ EQUALS: tuple[Equal, ...] = ("flops", "minutes", "updates", "parameters")
 # A batch of this many pairs and tokens per side shows what an update costs per token.
 ROWS, LENGTH = 4, 24
 NEAR = 0.1
+# A run that was trained with an equal budget differs by less: the last update, other padding.
+UNLIKE = 0.25
 UNLIMITED = 10**9
 
 
@@ -33,23 +36,17 @@ class Budget:
 
 
 def with_budget(entry: Entry, equal: Equal | None, first: Budget | None) -> Entry:
-    """`entry` with the budget of the `first` system; unchanged if it is the first, or without `equal`.
-
-    Raises ConfigError for `parameters` that differ, because another width is a decision of the user.
-    """
-    if equal is None or first is None:
+    """`entry` with the budget of the `first` system; unchanged if it is the first, or without `equal`."""
+    if equal in (None, "parameters") or first is None:
         return entry
     train = entry.config.train
     if equal == "updates":
         changed: dict[str, float | None] = {"max_steps": first.cost.steps, "max_minutes": None}
     elif equal == "minutes":
         changed = {"max_steps": UNLIMITED, "max_minutes": first.cost.seconds / 60}
-    elif equal == "flops":  # both read the same text, so that padding is the same too
+    else:  # both read the same text, so that padding is the same too
         ratio = flops_per_update(first.config) / flops_per_update(entry.config)
         changed = {"max_steps": max(1, round(first.cost.steps * ratio)), "max_minutes": None}
-    else:
-        _refuse_other_size(entry, first.cost)
-        return entry
     config = entry.config.model_copy(update={"train": train.model_copy(update=changed)})
     return replace(entry, config=config, given={*entry.given, *(f"train.{key}" for key in changed)})
 
@@ -72,12 +69,30 @@ def flops_per_update(config: RunConfig) -> float:
     return cost.flops / ids.numel() * tokens
 
 
-def _refuse_other_size(entry: Entry, first: TrainingCost) -> None:
-    count = _network(entry.config).parameter_count
-    if abs(count / first.parameters - 1) > NEAR:
+def refuse_other_sizes(entries: Sequence[Entry]) -> None:
+    """Raise ConfigError for parameters that differ by more than a tenth: another width is a decision of the user."""
+    first, *others = [(entry.name, _network(entry.config).parameter_count) for entry in entries]
+    for name, count in others:
+        if abs(count / first[1] - 1) > NEAR:
+            raise ConfigError(
+                f"{name}: {count / 1e6:.2f} M parameters, the first system has {first[1] / 1e6:.2f} M; "
+                "change model.d_model until they differ by less than a tenth"
+            )
+
+
+def refuse_other_budget(entry: Entry, equal: Equal, first: TrainingCost, cost: TrainingCost) -> None:
+    """Raise ConfigError for a finished run whose training was not that of the first."""
+    if equal == "parameters":
+        return
+    this, other, shown = {
+        "flops": (cost.flops, first.flops, "{:.2e} operations"),
+        "minutes": (cost.seconds / 60, first.seconds / 60, "{:,.1f} minutes"),
+        "updates": (cost.steps, first.steps, "{:,} updates"),
+    }[equal]
+    if abs(this - other) > UNLIKE * other:
         raise ConfigError(
-            f"{entry.name}: {count / 1e6:.2f} M parameters, the first system has {first.parameters / 1e6:.2f} M; "
-            "change model.d_model until they differ by less than a tenth"
+            f"{entry.name}: finished before with {shown.format(this)}, the first system had {shown.format(other)}; "
+            "leave --equal out, or give its configuration with another train.output to train it again"
         )
 
 

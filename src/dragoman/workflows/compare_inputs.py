@@ -60,8 +60,11 @@ def shared_test_set(entries: Sequence[Entry]) -> TestSet:
     first, *others = [(entry, _test_set(entry)) for entry in entries]
     for entry, found in others:
         if (found.sources, found.references) != (first[1].sources, first[1].references):
+            here, there = found.name, first[1].name
+            if here == there:  # files of one name in two folders
+                here, there = (", ".join(map(str, _test_files(one))) for one in (entry, first[0]))
             raise ConfigError(
-                f"{entry.name}: its test text ({found.name}) is not that of {first[0].name} ({first[1].name}); "
+                f"{entry.name}: its test text ({here}) is not that of {first[0].name} ({there}); "
                 "compare needs one test set: give both the same data.test"
             )
     return first[1]
@@ -94,13 +97,16 @@ def _run(folder: Path) -> Entry:
 
 def _test_set(entry: Entry) -> TestSet:
     data = entry.config.data
-    corpora = data.test_corpora or data.valid_corpora
     try:
-        text = held_out_by_pair(entry.config, corpora)[0]
+        text = held_out_by_pair(entry.config, data.test_corpora or data.valid_corpora)[0]
     except (DataError, OSError) as error:
         raise DataError(f"{entry.name}: its test text cannot be read: {error}; put it back where it was") from None
-    name = " + ".join(path.name for path in corpora[0].files)
-    return TestSet(text.sources, text.references, name)
+    return TestSet(text.sources, text.references, " + ".join(path.name for path in _test_files(entry)))
+
+
+def _test_files(entry: Entry) -> tuple[Path, ...]:
+    data = entry.config.data
+    return (data.test_corpora or data.valid_corpora)[0].files
 
 
 def _distinct(entries: Sequence[Entry]) -> list[str]:

@@ -38,7 +38,9 @@ def render(comparison: "RunComparison") -> str:
         "equal": _both(f"equal_{comparison.equal}") if comparison.equal else "",
         "legend": "".join(f'<li><b class="key s{n % 8}"></b> {html.escape(name)}</li>' for n, name in enumerate(names)),
         "quality": _table(_quality(comparison), comparison.runs),
-        "signatures": html.escape("; ".join(one for two in comparison.tests.signatures.values() for one in two)),
+        "signatures": "<br>".join(
+            html.escape(f"{metric}: {'; '.join(both)}") for metric, both in comparison.tests.signatures.items()
+        ),
         "cost": _table(_cost(), comparison.runs),
         "charts": _charts(comparison.runs),
         "lengths": _lengths(comparison.runs),
@@ -74,8 +76,12 @@ def _table(columns: Sequence[Column], runs: Sequence["ComparedRun"]) -> str:
         for one in runs
     )
     label = _both("system")
-    body = f'<table><thead><tr><th scope="col">{label}</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
-    return f'<div class="scroll" role="region" tabindex="0" aria-label="table">{body}</div>'
+    return _wide(f'<table><thead><tr><th scope="col">{label}</th>{head}</tr></thead><tbody>{rows}</tbody></table>')
+
+
+def _wide(body: str, label: str = "table") -> str:
+    """What may be wider than the page: it scrolls, by the keyboard too."""
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{body}</div>'
 
 
 def _quality(comparison: "RunComparison") -> list[Column]:
@@ -105,6 +111,7 @@ def _cost() -> list[Column]:
         ("minutes", lambda one: f"{one.cost.seconds / 60:.1f}"),
         ("flops", lambda one: short(one.cost.flops)),
         ("formula", lambda one: short(one.cost.formula_flops)),
+        ("rate", lambda one: short(one.cost.flops / max(one.cost.seconds, 1e-9) / 1e9)),
         ("train_speed", lambda one: f"{one.cost.tokens_per_second:,.0f}"),
         ("decode_speed", lambda one: f"{one.target_tokens_per_second:,.0f}"),
         ("memory", lambda one: f"{one.cost.peak_bytes / 2**20:,.1f}"),
@@ -135,10 +142,10 @@ def _lengths(runs: Sequence["ComparedRun"]) -> str:
         for one in runs
     )
     table = (
-        f'<div class="scroll"><table><thead><tr><th scope="col">{_both("words")}</th>{head}</tr></thead>'
-        f'<tbody><tr><th scope="row">{_both("sentences")}</th>{counts}</tr>{rows}</tbody></table></div>'
+        f'<table><thead><tr><th scope="col">{_both("words")}</th>{head}</tr></thead>'
+        f'<tbody><tr><th scope="row">{_both("sentences")}</th>{counts}</tr>{rows}</tbody></table>'
     )
-    return table + _figure("words", series, "bleu")
+    return _wide(table) + _figure("words", series, "bleu")
 
 
 def _chains(runs: Sequence["ComparedRun"]) -> str:
@@ -149,12 +156,9 @@ def _chains(runs: Sequence["ComparedRun"]) -> str:
         + "</tr>"
         for one in runs
     )
-    table = (
-        f'<div class="scroll"><table><thead><tr><th scope="col">{_both("system")}</th>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    table = f'<table><thead><tr><th scope="col">{_both("system")}</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
     series: list[Points] = [[(chain.n, chain.forward) for chain in one.chains] for one in runs]
-    return table + _figure("n", series, "chain", log=True)
+    return _wide(table) + _figure("n", series, "chain", log=True)
 
 
 def _figure(x: str, series: Sequence[Points], y: str, log: bool = False) -> str:
@@ -178,7 +182,7 @@ def _example(comparison: "RunComparison") -> str:
         drawn = weight_map(seen.source, seen.target, seen.weights, label) if seen else f"<p>{_both('no_attention')}</p>"
         found.append(
             f'<section class="one"><h3><b class="key s{number % 8}"></b> {label}</h3>'
-            f'<p>{html.escape(one.translations[at])}</p><div class="scroll">{drawn}</div></section>'
+            f"<p>{html.escape(one.translations[at])}</p>{_wide(drawn, label) if seen else drawn}</section>"
         )
     return "".join(found)
 

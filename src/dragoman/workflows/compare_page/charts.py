@@ -28,14 +28,12 @@ def line_chart(series: Sequence[Points], x_label: str, y_label: str, log: bool =
     for tick in x_ticks:
         x = x_at(tick)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-        text = short(10**tick if log else tick)
+        text = _tick_text(tick, log)
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{text}</text>')
     for tick in y_ticks:
         y = y_at(tick)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(
-            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{short(10**tick if log else tick)}</text>'
-        )
+        parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_tick_text(tick, log)}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{html.escape(x_label)}</text>')
     for number, one in enumerate(series):
@@ -94,6 +92,11 @@ class _Linear:
 
     def __call__(self, value: float) -> float:
         return self.begin + (value - self.low) * self.slope
+
+
+def _tick_text(tick: float, log: bool) -> str:
+    """The number at a tick; 10^log10(5) is not 5 but is meant to be."""
+    return short(float(f"{10**tick:.3g}") if log else tick)
 
 
 def _ticks(low: float, high: float, log: bool) -> list[float]:

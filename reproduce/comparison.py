@@ -1,0 +1,246 @@
+"""Networks of the paper's comparison on one corpus, each with the same number of operations: trials, then `compare`.
+
+    python reproduce/comparison.py CORPUS DATA OUTPUT [--seeds N] [--systems NAME ...] [--jobs N]
+
+CORPUS is `multi30k` (en→de) or `koen_open` (ko→en), a folder of DATA; see comparison.sh. Every system gets the same
+trials, a quarter of the budget at each of `RATES`; the rate with the least validation loss is that of its run, of as
+many updates as cost the operations of the first. Printed are trials, costs, scores and paired tests on each test set.
+The last line is one JSON object. What is in OUTPUT is not done again, and an interrupted run is resumed.
+"""
+
+import argparse
+import gzip
+import json
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from dragoman import compare_runs, evaluate, train
+from dragoman.bundle import open_bundle
+from dragoman.config import RunConfig
+from dragoman.evaluation import ComparedScore, Score
+from dragoman.storage import atomic_folder
+from dragoman.training.checkpoint import resumable_steps
+from dragoman.workflows.compare import ComparedRun
+from dragoman.workflows.compare_budget import flops_per_update
+
+# About as many operations per target token; the first sets the budget.
+SYSTEMS: dict[str, dict[str, object]] = {
+    "Transformer": {"layers": 3, "d_model": 96, "d_ff": 256, "heads": 4, "norm_order": "pre", "tie": "all"},
+    "ConvS2S": {"architecture": "convs2s", "encoder_layers": 4, "decoder_layers": 3, "d_model": 104},
+    "RNN-attention": {"architecture": "rnn", "layers": 1, "d_model": 144, "attention": "general"},
+    "RNN": {"architecture": "rnn", "layers": 2, "d_model": 128, "attention": "none", "directions": "backward"},
+    "ByteNet": {"architecture": "bytenet", "layers": 4, "d_model": 160},
+}
+USUAL = ("Transformer", "ConvS2S", "RNN-attention", "RNN")
+RATES = (2e-3, 4e-3)
+TRIAL, WARMUP, VALIDATIONS, FEW = 1 / 4, 0.1, 12, 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """A corpus: its languages and splits, the first of `tests` being that of the runs, and how the first trains."""
+
+    source: str
+    target: str
+    valid: str
+    tests: tuple[str, ...]
+    vocabulary: int
+    steps: int
+    domains: frozenset[str] = frozenset()
+    """Only lines of these; all if empty."""
+
+
+TASKS = {
+    "multi30k": Task("en", "de", "val", ("test_2016_flickr", "test_2017_flickr"), 4000, 868),
+    "koen_open": Task("ko", "en", "valid", ("test",), 4000, 868, frozenset({"tldr", "libreoffice_help"})),
+}
+
+
+def write_text(task: Task, data: Path, folder: Path) -> None:
+    """The splits with the lines of the task's domains; the first of `valid` as `few`, on which a trial is scored."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in ("train", task.valid, *task.tests):
+        kept = [line in task.domains for line in lines_of(data / f"{split}.domain.gz")] if task.domains else None
+        for language in (task.source, task.target):
+            lines = lines_of(data / f"{split}.{language}.gz")
+            if kept:
+                lines = [line for line, keep in zip(lines, kept, strict=True) if keep]
+            write(folder / f"{split}.{language}", lines)
+            if split == task.valid:
+                write(folder / f"few.{language}", lines[:FEW])
+
+
+def lines_of(path: Path) -> list[str]:
+    """Without line ends."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        return [line.rstrip("\n") for line in file]
+
+
+def write(path: Path, lines: Sequence[str]) -> None:
+    """One per line."""
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def configuration(
+    task: Task, text: Path, name: str, output: Path, steps: int, rate: float, *, seed: int = 1, trial: bool = False
+) -> RunConfig:
+    """A run of the system `name`; a trial validates once, at its end."""
+
+    def files(split: str) -> dict[str, str]:
+        return {"source": str(text / f"{split}.{task.source}"), "target": str(text / f"{split}.{task.target}")}
+
+    return RunConfig.model_validate(
+        {
+            "project": {"name": name, "source": task.source, "target": task.target},
+            "data": {
+                "train": [files("train")],
+                "valid": files(task.valid),
+                "test": files("few" if trial else task.tests[0]),
+            },
+            "tokenizer": {"kind": "bpe", "vocab_size": task.vocabulary},
+            "model": {**SYSTEMS[name], "dropout": 0.2},
+            "train": {
+                "output": str(output),
+                "seed": seed,
+                "precision": "float32",
+                "batch_tokens": 512,
+                "max_steps": steps,
+                "schedule": "linear",
+                "learning_rate": rate,
+                "warmup": max(1, round(steps * WARMUP)),
+                "clip_norm": 1.0,
+                "validate_every": steps if trial else max(1, steps // VALIDATIONS),
+                "translate_lines": 0,
+                "average_count": 1,
+                "card_lines": 0,
+            },
+            "decode": {"beam": 1 if trial else 5},
+        }
+    )
+
+
+def steps_of(task: Task, text: Path, name: str) -> int:
+    """Updates of this system that cost the operations of the first's."""
+    first, this = (
+        flops_per_update(configuration(task, text, one, text, 1, 1.0)) for one in (next(iter(SYSTEMS)), name)
+    )
+    return round(task.steps * first / this)
+
+
+def finished(config: RunConfig) -> float:
+    """The validation loss of the run, trained unless it was."""
+    folder = config.train.output
+    assert folder
+    if not (folder / "model").exists():
+        train(config, resume=bool(resumable_steps(folder / "checkpoints")))
+    return float(open_bundle(folder / "model").manifest["training"]["loss"])
+
+
+def chosen_rate(task: Task, text: Path, name: str, output: Path, steps: int) -> tuple[float, dict[str, float]]:
+    """The peak learning rate with the least validation loss, and the losses."""
+    losses = {}
+    for rate in RATES:
+        folder = output / "trials" / f"{name}-{rate:g}"
+        losses[f"{rate:g}"] = finished(configuration(task, text, name, folder, round(steps * TRIAL), rate, trial=True))
+        print(f"trial {name}, rate {rate:g}: validation loss {losses[f'{rate:g}']:.3f}", flush=True)
+    return min(RATES, key=lambda rate: losses[f"{rate:g}"]), losses
+
+
+def trained(task: Task, text: Path, output: Path, seeds: int, name: str) -> dict[str, Any]:
+    """Trials of a system, then its run, and those of further seeds; the rate and the losses of the trials."""
+    steps = steps_of(task, text, name)
+    rate, losses = chosen_rate(task, text, name, output, steps)
+    for seed in range(1, seeds + 1):
+        finished(configuration(task, text, name, folder_of(output, name, seed), steps, rate, seed=seed))
+    return {"rate": rate, "trials": losses}
+
+
+def folder_of(output: Path, name: str, seed: int = 1) -> Path:
+    """Of a run."""
+    return output / "runs" / (name if seed == 1 else f"{name}-{seed}")
+
+
+def measured(one: ComparedRun) -> dict[str, Any]:
+    """What the table of a run has, for the JSON."""
+    return {
+        "architecture": one.architecture,
+        "parameters": one.parameters,
+        "updates": one.cost.steps,
+        "target_tokens": one.cost.target_tokens,
+        "flops": one.cost.flops,
+        "formula_flops": one.cost.formula_flops,
+        "minutes": round(one.cost.seconds / 60, 1),
+        "train_tokens_per_second": round(one.cost.tokens_per_second),
+        "decode_tokens_per_second": round(one.target_tokens_per_second),
+        "peak_mb": round(one.cost.peak_bytes / 2**20, 1),
+        "curve": [{"step": x.step, "flops": x.flops, "loss": x.loss, "greedy_bleu": x.bleu} for x in one.curve],
+        "by_length": [asdict(part) for part in one.by_length],
+        "chains": [asdict(chain) for chain in one.chains],
+    }
+
+
+def scores_of(models: dict[str, Path], task: Task, text: Path, test: str) -> dict[str, Any]:
+    """BLEU and chrF of each model with intervals, and paired tests against the first."""
+    first, *others = models.values()
+    found = evaluate(first, text / f"{test}.{task.source}", text / f"{test}.{task.target}", compare=others)
+    assert found.comparison
+    report = {}
+    for name, one, tests in zip(models, (found, *found.others), found.comparison.systems.values(), strict=True):
+        report[name] = {"BLEU": with_test(one.bleu, tests[0]), "chrF": with_test(one.chrf, tests[1])}
+        shown = [f"{key} {value} [{low}, {high}], p {p}" for key, (value, low, high, p, _) in report[name].items()]
+        print(f"{test}  {name:14}  {'   '.join(shown)}", flush=True)
+    return report
+
+
+def with_test(score: Score, test: ComparedScore) -> list[float | None]:
+    """Value, interval, p by the bootstrap, p by randomisation."""
+    numbers = (score.value, score.low, score.high)
+    return [*(round(number, 2) for number in numbers), test.p_bootstrap, test.p_randomisation]
+
+
+def main() -> None:
+    """Parse, train, print."""
+    parser = argparse.ArgumentParser(description="The networks of the paper's comparison, with equal operations.")
+    parser.add_argument("corpus", choices=TASKS)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=USUAL)
+    parser.add_argument("--jobs", type=int, default=2, help="How many train at a time, on one thread each.")
+    given = parser.parse_args()
+    task, output = TASKS[given.corpus], given.output.absolute()
+    text = output / "text"
+    if not text.exists():
+        with atomic_folder(text) as folder:
+            write_text(task, given.data / given.corpus, folder)
+    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
+        chosen = dict(
+            zip(given.systems, pool.map(partial(trained, task, text, output, given.seeds), given.systems), strict=True)
+        )
+    folders = [folder_of(output, name) for name in given.systems]
+    result = compare_runs(folders, equal="flops", page=output / "compare.html")
+    systems = {one.name: chosen[one.name] | measured(one) for one in result.runs}
+    for name, one in systems.items():
+        print(
+            f"{name:14} {one['parameters'] / 1e6:.2f} M parameters, rate {one['rate']:g}, {one['updates']:,} updates, "
+            f"{one['flops']:.2e} operations ({one['formula_flops']:.2e} by the equations), {one['minutes']} min, "
+            f"{one['train_tokens_per_second']:,} tokens/s"
+        )
+    models = {name: folder_of(output, name) / "model" for name in given.systems}
+    tests = {test: scores_of(models, task, text, test) for test in task.tests}
+    report = {"corpus": given.corpus, "signatures": result.tests.signatures, "systems": systems, "tests": tests}
+    if given.seeds > 1:
+        report["seeds"] = {}
+        for seed in range(2, given.seeds + 1):
+            models = {name: folder_of(output, name, seed) / "model" for name in given.systems}
+            report["seeds"][seed] = {test: scores_of(models, task, text, test) for test in task.tests}
+    print(json.dumps(report, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
