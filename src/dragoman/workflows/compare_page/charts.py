@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 WIDTH, HEIGHT = 460, 260
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 36
+LEFT, RIGHT, TOP, BOTTOM = 52, 24, 12, 36
 CELL = 18
 Points = Sequence[tuple[float, float]]
 
