@@ -34,8 +34,8 @@ def translator(tokenizer: Tokenizer) -> Translator:
     return Translator(tokenizer, TorchEngine(model, torch.device("cpu")), DecodeConfig(beam=2, extra_length=3))
 
 
-def test_every_key_of_decode_but_precision_can_be_given_per_call() -> None:
-    assert set(get_type_hints(DecodeOptions)) == set(DecodeConfig.model_fields) - {"precision"}
+def test_every_key_of_decode_but_those_of_the_engine_can_be_given_per_call() -> None:
+    assert set(get_type_hints(DecodeOptions)) == set(DecodeConfig.model_fields) - {"precision", "language_model"}
 
 
 def test_options_of_a_call_are_those_of_a_translator_made_with_them(translator: Translator) -> None:

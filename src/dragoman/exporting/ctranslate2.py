@@ -93,7 +93,8 @@ def _shape(config: ModelConfig) -> dict[str, Any]:
         "rms_norm": config.norm == "rms",
         "activation": Activation.RELU if config.feed_forward == "relu" else Activation.SWISH,
         "ffn_glu": swiglu,
-        "rotary_dim": config.d_k if config.positions == "rotary" else None,
+        # 0: the whole head is rotated.
+        "rotary_dim": (0 if config.d_k == width else config.d_k) if config.positions == "rotary" else None,
         "rotary_interleave": False,
         "head_dim": None if width * config.heads == config.d_model else width,
     }
