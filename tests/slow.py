@@ -53,6 +53,8 @@ PATTERNS = (
     r"equivalence/test_processes\.py::test_(a_run_saved|two_processes_train|after_a_killed|a_slow_process|a_full_disk|when_memory).*",
     r"equivalence/test_processes\.py::test_a_loss_that_is_no_number_in_one_process_names_it",
     r"journey/test_torchrun\.py::(?!test_the_files_that_start_it).*",
+    # The demo whole: what it has trained in 3 seconds translates to the longest length, hundreds of times.
+    r"journey/test_demo\.py::test_the_demo_trains.*",
     # A browser: the quick suite opens the page once.
     r"journey/test_look\.py::(?!test_printed_it_has_every_view).*",
     # The quick suite keeps an adapter's run with a moving average, in float32.
