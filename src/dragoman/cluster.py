@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,9 @@ def _with_this_package() -> str:
     return os.pathsep.join(dict.fromkeys(path for path in paths if path))
 
 
+@cache
 def _token() -> dict[str, str]:
+    """One secret for all clusters of this process: Ray's client reads it once."""
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 

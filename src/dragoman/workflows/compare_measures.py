@@ -197,6 +197,7 @@ def chains_of(model: EncoderDecoder) -> tuple[Chain, ...]:
         for n in LENGTHS:
             ids = torch.full((1, n), 5)
             mask = padding_mask(ids, PAD)
+            model(ids, mask, ids)  # what is computed once and kept, such as the table of positions
             encoder = counted(partial(model.encode, ids, mask)).depth
             forward = counted(partial(model, ids, mask, ids)).depth
             chains.append(Chain(n, forward, encoder))
