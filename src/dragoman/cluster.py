@@ -132,8 +132,8 @@ def _with_this_package() -> str:
 
 @cache
 def _token() -> dict[str, str]:
-    """One secret for all clusters of this process: Ray's client reads it once."""
-    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    """One secret for all clusters of this process, whose client reads it once; Ray asks for it unless told not to."""
+    return {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def _private_folder() -> Path:
@@ -145,7 +145,7 @@ def _private_folder() -> Path:
 @contextmanager
 def _environment(changes: Mapping[str, str]) -> Iterator[None]:
     """Variables for what is started within the block; those that the caller set win, but for PYTHONPATH."""
-    before = {name: os.environ.get(name) for name in changes}
+    before = {name: os.environ.get(name) for name in (*changes, "RAY_AUTH_MODE")}  # the last, Ray itself sets
     os.environ.update({name: before[name] or value for name, value in changes.items() if name != "PYTHONPATH"})
     os.environ["PYTHONPATH"] = changes["PYTHONPATH"]
     try:

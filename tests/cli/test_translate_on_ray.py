@@ -141,7 +141,7 @@ def test_on_a_cluster_a_killed_worker_and_a_killed_driver_change_no_byte(
     dragoman: Any, model: Path, source: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("ray")
-    source.write_text("".join(line + "\n" for line in LINES * 12), encoding="utf-8", newline="")
+    source.write_text("".join(line + "\n" for line in LINES * 40), encoding="utf-8", newline="")
     out, record = tmp_path / "out", tmp_path / "out.partial.json"
     assert dragoman("translate", "-m", model, "-i", source, "-o", tmp_path / "one", "--threads", 1).code == 0
     command = on_ray(model, source, out, "--shard-lines", 50)
