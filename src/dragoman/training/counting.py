@@ -46,7 +46,7 @@ class Cost:
 def counted(work: Callable[[], object]) -> Cost:
     """The cost of `work()`, which is run once in this thread.
 
-    What the first run computes and keeps, such as the table of positions, counts too; run `work` before to leave it out.
+    What the first run computes and keeps, such as the table of positions, counts too; run `work` before to omit it.
     """
     with FlopCounterMode(display=False, custom_mapping=_FUSED) as flops, _Watch() as seen:
         work()
