@@ -89,6 +89,15 @@ def test_misnested_and_unclosed_tags_are_borders(tmp_path: Path) -> None:
     check_changed(document, tmp_path)
 
 
+def test_elements_that_never_end_are_text(tmp_path: Path) -> None:
+    """Kept whole is only what ends, before the next border: its end is known without a search from each."""
+    path = tmp_path / "a.html"
+    path.write_text(
+        f"<p>{'<code>a ' * 3}<sup>b<p translate=no>c<p>d <code>e</code> <ruby>f<p>g</ruby> <code>h</p></code>"
+    )
+    assert texts(check_laws(path)) == ["a", "a", "a", "b", "d e", "h"]
+
+
 def test_moved_codes_keep_their_tags(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.html", '<p>a <b id="1">red</b> <i>car</i></p>')
     (unit,) = document.units

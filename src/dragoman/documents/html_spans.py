@@ -5,6 +5,7 @@ No tree is built and nothing recurses: tags are matched inside a run only, so un
 
 # ruff: noqa: SIM905
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
@@ -125,11 +126,11 @@ def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece
     found: list[Piece] = []
     items: list[Item] = []
     listed = tokens(part)
-    skip = 0
+    ends, skip = _Ends(listed), 0
     for index, token in enumerate(listed):
         if index < skip:
             continue
-        last = _end_of(listed, index) if token.kind == "start" else None
+        last = ends.of(index) if token.kind == "start" else None
         if last is not None:
             inline = token.name in INLINE
             skip = last + 1
@@ -163,25 +164,39 @@ def _item(content: str, token: Token) -> Item:
     return Item("open" if token.kind == "start" else "close", *span, token.name)
 
 
-def _end_of(listed: list[Token], index: int) -> int | None:
-    """The last token of an element that is copied as a whole; None if this start tag begins none."""
-    token = listed[index]
-    inline, name = token.name in INLINE, token.name
-    fixed = is_fixed(token.attributes)
-    if name in _VOID or not (fixed or name in OPAQUE or name in SHOWN or name in ("sup", "sub")):
-        return None
-    depth = 0
-    for last in range(index, min(len(listed), index + _REACH) if inline else len(listed)):
-        other = listed[last]
-        if other.name == name and other.kind in ("start", "end"):
-            depth += 1 if other.kind == "start" else -1
-            if depth > 1 and name in _REPEATED:
-                return last - 1
-        if depth == 0:
-            return last if fixed or name not in ("sup", "sub") or _is_mark(listed[index:last]) else None
-        if inline and name not in OPAQUE and other.name not in INLINE and other.kind in ("start", "end", "empty"):
+class _Ends:
+    """Where elements end, found once for all of them: a search for each would take too long where many never end."""
+
+    def __init__(self, listed: list[Token]) -> None:
+        self.listed = listed
+        self.borders = [at for at, token in enumerate(listed) if token.name and token.name not in INLINE]
+        self.closed: dict[int, int] = {}
+        opened: dict[str, list[int]] = {}
+        for index, token in enumerate(listed):
+            before = opened.setdefault(token.name, []) if token.kind in ("start", "end") else []
+            if token.kind == "end" and before:
+                self.closed[before.pop()] = index
+            elif token.kind == "start":
+                if before and token.name in _REPEATED:
+                    self.closed[before.pop()] = index - 1
+                before.append(index)
+
+    def of(self, index: int) -> int | None:
+        """The last token of an element that is copied as a whole; None if this start tag begins none."""
+        token = self.listed[index]
+        inline, name = token.name in INLINE, token.name
+        fixed = is_fixed(token.attributes)
+        if name in _VOID or not (fixed or name in OPAQUE or name in SHOWN or name in ("sup", "sub")):
             return None
-    return None if inline else len(listed) - 1
+        last = self.closed.get(index)
+        if not inline:
+            return len(self.listed) - 1 if last is None else last
+        if last is None or last - index >= _REACH:
+            return None
+        border = bisect(self.borders, index)
+        if name not in OPAQUE and border < len(self.borders) and self.borders[border] < last:
+            return None
+        return last if fixed or name not in ("sup", "sub") or _is_mark(self.listed[index:last]) else None
 
 
 def _is_mark(listed: list[Token]) -> bool:
