@@ -1,11 +1,11 @@
 """Networks of the paper's comparison on one corpus, each with the same number of operations: trials, then `compare`.
 
-    python reproduce/comparison.py CORPUS DATA OUTPUT [--seeds N] [--systems NAME ...] [--jobs N]
+    python reproduce/comparison.py CORPUS DATA OUTPUT [--steps N] [--seeds N] [--systems NAME ...] [--jobs N]
 
 CORPUS is `multi30k` (en→de) or `koen_open` (ko→en), a folder of DATA; see comparison.sh. Every system gets the same
-trials, a quarter of the budget at each of `RATES`; the rate with the least validation loss is that of its run, of as
-many updates as cost the operations of the first. Printed are trials, costs, scores and paired tests on each test set.
-The last line is one JSON object. What is in OUTPUT is not done again, and an interrupted run is resumed.
+trials, of `TRIAL` of the first's updates at each of `RATES`; the rate with the least validation loss is that of its
+run, of as many updates as cost the operations of the first. Printed are trials, costs, scores and paired tests on each
+test set. The last line is one JSON object. What is in OUTPUT is not done again, and an interrupted run is resumed.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import gzip
 import json
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,7 +38,9 @@ SYSTEMS: dict[str, dict[str, object]] = {
 }
 USUAL = ("Transformer", "ConvS2S", "RNN-attention", "RNN")
 RATES = (2e-3, 4e-3)
-TRIAL, WARMUP, VALIDATIONS, FEW = 1 / 4, 0.1, 12, 20
+# Updates of a trial, unless a quarter of the run is less.
+TRIAL = 217
+WARMUP, VALIDATIONS, FEW = 0.1, 12, 20
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class Task:
 
 
 TASKS = {
-    "multi30k": Task("en", "de", "val", ("test_2016_flickr", "test_2017_flickr"), 4000, 868),
-    "koen_open": Task("ko", "en", "valid", ("test",), 4000, 868, frozenset({"tldr", "libreoffice_help"})),
+    "multi30k": Task("en", "de", "val", ("test_2016_flickr", "test_2017_flickr"), 4000, 4340),
+    "koen_open": Task("ko", "en", "valid", ("test",), 4000, 4340, frozenset({"tldr", "libreoffice_help"})),
 }
 
 
@@ -124,12 +126,12 @@ def configuration(
     )
 
 
-def steps_of(task: Task, text: Path, name: str) -> int:
-    """Updates of this system that cost the operations of the first's."""
+def share_of(task: Task, text: Path, name: str) -> float:
+    """How many updates of this system cost the operations of one of the first."""
     first, this = (
         flops_per_update(configuration(task, text, one, text, 1, 1.0)) for one in (next(iter(SYSTEMS)), name)
     )
-    return round(task.steps * first / this)
+    return first / this
 
 
 def finished(config: RunConfig) -> float:
@@ -146,15 +148,16 @@ def chosen_rate(task: Task, text: Path, name: str, output: Path, steps: int) -> 
     losses = {}
     for rate in RATES:
         folder = output / "trials" / f"{name}-{rate:g}"
-        losses[f"{rate:g}"] = finished(configuration(task, text, name, folder, round(steps * TRIAL), rate, trial=True))
+        losses[f"{rate:g}"] = finished(configuration(task, text, name, folder, steps, rate, trial=True))
         print(f"trial {name}, rate {rate:g}: validation loss {losses[f'{rate:g}']:.3f}", flush=True)
     return min(RATES, key=lambda rate: losses[f"{rate:g}"]), losses
 
 
 def trained(task: Task, text: Path, output: Path, seeds: int, name: str) -> dict[str, Any]:
     """Trials of a system, then its run, and those of further seeds; the rate and the losses of the trials."""
-    steps = steps_of(task, text, name)
-    rate, losses = chosen_rate(task, text, name, output, steps)
+    share = share_of(task, text, name)
+    rate, losses = chosen_rate(task, text, name, output, round(min(TRIAL, task.steps / 4) * share))
+    steps = round(task.steps * share)
     for seed in range(1, seeds + 1):
         finished(configuration(task, text, name, folder_of(output, name, seed), steps, rate, seed=seed))
     return {"rate": rate, "trials": losses}
@@ -209,11 +212,13 @@ def main() -> None:
     parser.add_argument("corpus", choices=TASKS)
     parser.add_argument("data", type=Path)
     parser.add_argument("output", type=Path)
+    parser.add_argument("--steps", type=int, help="Updates of the first; else as many as results.md has.")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=USUAL)
     parser.add_argument("--jobs", type=int, default=2, help="How many train at a time, on one thread each.")
     given = parser.parse_args()
     task, output = TASKS[given.corpus], given.output.absolute()
+    task = replace(task, steps=given.steps or task.steps)
     text = output / "text"
     if not text.exists():
         with atomic_folder(text) as folder:

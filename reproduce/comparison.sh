@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The paper's comparison on Multi30k en→de or koen_open ko→en: networks with equal operations. Last line: JSON.
 #
-#   DRAGOMAN_DATA=/path/to/data reproduce/comparison.sh multi30k|koen_open [--seeds N] [--systems NAME ...] [--jobs N]
+#   DRAGOMAN_DATA=/path/to/data reproduce/comparison.sh multi30k|koen_open [--steps N] [--seeds N] [--systems NAME ...] [--jobs N]
 #
 # DRAGOMAN_DATA is the folder that contains multi30k/ and koen_open/. Runs, trials and compare.html are written to
 # runs/comparison-CORPUS; started again, it goes on where it was. Each system trains in one thread; see comparison.py.
