@@ -27,7 +27,7 @@ from dragoman.serve.documents import Documents
 from dragoman.serve.keys import KeyStore
 from dragoman.serve.models import Models
 from dragoman.serve.rates import Rates
-from dragoman.serve.run import KEEP_ALIVE, listen, url_of
+from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
 from dragoman.serve.tracing import trace_to
 
 NAME = "dragoman"
@@ -86,7 +86,7 @@ class Replica:
 
         self.service.metrics.labels = {"replica": serve.get_replica_context().replica_id.unique_id}
         names = LOCAL_NAMES | {self.host.lower(), *map(str.lower, self.request.address.names)}
-        return make_app(self.service, names, _log, Documents(self.service, self.request.documents))
+        return make_app(self.service, names, _log, Documents(self.service, self.request.documents), keep)
 
     def _watch(self) -> None:
         import ray

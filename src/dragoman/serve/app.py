@@ -65,10 +65,12 @@ def make_app(
     hosts: Collection[str] = LOCAL_NAMES,
     on_failure: Callable[[DragomanError], None] | None = None,
     documents: Documents | None = None,
+    on_ready: Callable[[], None] = lambda: None,
 ) -> ASGIApp:
     """The application of a service, for requests to these host names and to addresses.
 
-    When it starts, a golden sentence is translated; `on_failure` receives the error if the model cannot.
+    When it starts, a golden sentence is translated, then `on_ready` is called; `on_failure` receives the error if the
+    model cannot.
     """
     documents = documents or Documents(service)
     app = Described(
@@ -77,7 +79,7 @@ def make_app(
         description="A private translation service.",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(service, documents, on_failure),
+        lifespan=_lifespan(service, documents, on_ready, on_failure),
         telemetry={"auto_configure": False, "logs": False, "tracing": False, "metrics": False},  # see serve.tracing
     )
     app.state.service, app.state.documents = service, documents
@@ -92,7 +94,10 @@ def make_app(
 
 
 def _lifespan(
-    service: Service, documents: Documents, on_failure: Callable[[DragomanError], None] | None
+    service: Service,
+    documents: Documents,
+    on_ready: Callable[[], None],
+    on_failure: Callable[[DragomanError], None] | None,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -100,6 +105,7 @@ def _lifespan(
             try:
                 documents.start()
                 await service.start()
+                on_ready()
             except DragomanError as error:
                 if on_failure is None:
                     raise

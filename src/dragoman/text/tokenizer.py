@@ -8,7 +8,7 @@ import hashlib
 import io
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, takewhile, zip_longest
@@ -33,6 +33,9 @@ USUAL_SIZES = {10_000: 2000, 50_000: 4000, 250_000: 8000, 999_999: 16_000}
 LARGEST_USUAL_SIZE = 32_000
 # Longer lines teach the tokenizer nothing.
 LONGEST_LINE = 1 << 16
+
+# Texts above which SentencePiece is asked for all at once. It starts threads then, which takes as long as 30 texts.
+FEW = 32
 
 Side = Literal["source", "target"]
 
@@ -101,13 +104,13 @@ class Tokenizer:
             if draw.normalises:  # an imported model; SentencePiece encodes with its normaliser by itself
                 clean = [text.replace(SPACE, " ").strip() for text in vocabulary.processor.Normalize(clean)]
             return [draw.encode(text, rng) for text in clean]
-        ids: list[list[int]] = vocabulary.processor.EncodeAsIds(clean)
+        ids: list[list[int]] = _of_all(vocabulary.processor.EncodeAsIds, clean)
         return ids
 
     def decode(self, sentences: Sequence[Sequence[int]], side: Side) -> list[str]:
         """The text of each list of ids; BOS, EOS and PAD are ignored."""
         clean = [[token for token in tokens if token > EOS or token == UNK] for tokens in sentences]
-        texts: list[str] = getattr(self, side).processor.DecodeIds(clean) if clean else []
+        texts: list[str] = _of_all(getattr(self, side).processor.DecodeIds, clean)
         return texts
 
     def pieces(self, tokens: Sequence[int], side: Side) -> list[str]:
@@ -261,6 +264,12 @@ def _cannot_learn(message: str, size: int, which: str) -> ConfigError | DataErro
             "nothing to learn pieces from; divide the lines into sentences"
         )
     return ConfigError(f"{key}: SentencePiece cannot learn from {which}: {message.splitlines()[-1]}")
+
+
+def _of_all(call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    """The results of `call`, which takes one item or a list of them."""
+    results: list[Any] = [call(item) for item in items] if len(items) <= FEW else call(items)
+    return results
 
 
 def _read(path: Path) -> bytes:
