@@ -65,6 +65,8 @@ class Worker:
     process: subprocess.Popen[str]
     peak_mb: float = 0.0
     precision: str = ""
+    nll: float = 0.0
+    """Of a batch, before anything was learned."""
     speeds: list[float] = field(default_factory=list)
 
     @classmethod
@@ -88,6 +90,8 @@ class Worker:
         worker = cls(f"{name} {precision}" if name != "dragoman" else name, process, precision=precision)
         if worker._line().strip() != "ready":
             sys.exit(f"{name} did not start; {log.name} says why")
+        if architecture != "transformer":
+            worker.nll = worker.log_likelihood(TRIAL)
         return worker
 
     def train(self, batches: int, first: int = 0) -> float:
@@ -222,7 +226,7 @@ def compare(
 
 def require_equal(workers: Sequence[Worker]) -> None:
     """End the program unless all models, which have our weights, give a batch the same log-likelihood."""
-    found = {worker.name: worker.log_likelihood(TRIAL) for worker in workers}
+    found = {worker.name: worker.nll for worker in workers}
     print("negative log-likelihood with the same weights: " + ", ".join(f"{n} {v:.6f}" for n, v in found.items()))
     if max(found.values()) - min(found.values()) > SAME * max(found.values()):
         sys.exit("the models do not compute the same")
