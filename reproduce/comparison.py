@@ -37,9 +37,9 @@ SYSTEMS: dict[str, dict[str, object]] = {
     "ByteNet": {"architecture": "bytenet", "layers": 4, "d_model": 160},
 }
 USUAL = ("Transformer", "ConvS2S", "RNN-attention", "RNN")
-RATES = (2e-3, 4e-3)
+RATES = (1e-3, 2e-3, 4e-3)
 # Updates of a trial, unless a quarter of the run is less.
-TRIAL = 217
+TRIAL = 434
 WARMUP, VALIDATIONS, FEW = 0.1, 12, 20
 
 
@@ -58,7 +58,7 @@ class Task:
 
 
 TASKS = {
-    "multi30k": Task("en", "de", "val", ("test_2016_flickr", "test_2017_flickr"), 4000, 4340),
+    "multi30k": Task("en", "de", "val", ("test_2016_flickr", "test_2017_flickr"), 4000, 6076),
     "koen_open": Task("ko", "en", "valid", ("test",), 4000, 4340, frozenset({"tldr", "libreoffice_help"})),
 }
 
