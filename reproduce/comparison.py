@@ -37,7 +37,7 @@ SYSTEMS: dict[str, dict[str, object]] = {
     "ByteNet": {"architecture": "bytenet", "layers": 4, "d_model": 160},
 }
 USUAL = ("Transformer", "ConvS2S", "RNN-attention", "RNN")
-RATES = (1e-3, 2e-3, 4e-3)
+RATES = (2e-3, 4e-3, 8e-3)
 # Updates of a trial, unless a quarter of the run is less.
 TRIAL = 434
 WARMUP, VALIDATIONS, FEW = 0.1, 12, 20
