@@ -1,11 +1,11 @@
-"""Networks of the paper's comparison on one corpus, each with the same number of operations: trials, then `compare`.
+"""Networks of the paper's comparison on one corpus, each with the same number of operations, then `compare`.
 
     python reproduce/comparison.py CORPUS DATA OUTPUT [--steps N] [--seeds N] [--systems NAME ...] [--jobs N]
 
-CORPUS is `multi30k` (en→de) or `koen_open` (ko→en), a folder of DATA; see comparison.sh. Every system gets the same
-trials, of `TRIAL` of the first's updates at each of `RATES`; the rate with the least validation loss is that of its
-run, of as many updates as cost the operations of the first. Printed are trials, costs, scores and paired tests on each
-test set. The last line is one JSON object. What is in OUTPUT is not done again, and an interrupted run is resumed.
+CORPUS is `multi30k` (en→de) or `koen_open` (ko→en), a folder of DATA; see comparison.sh. Every system is trained at
+each of `RATES`, in as many updates as cost the operations of the first; the run with the least validation loss counts.
+Printed are costs, scores and paired tests on each test set. The last line is one JSON object. What is in OUTPUT is not
+done again, and an interrupted run is resumed.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from typing import Any
 from dragoman import compare_runs, evaluate, train
 from dragoman.bundle import open_bundle
 from dragoman.config import RunConfig
+from dragoman.config.file import read_run_config
 from dragoman.evaluation import ComparedScore, Score
 from dragoman.storage import atomic_folder
 from dragoman.training.checkpoint import resumable_steps
@@ -37,10 +38,8 @@ SYSTEMS: dict[str, dict[str, object]] = {
     "ByteNet": {"architecture": "bytenet", "layers": 4, "d_model": 160},
 }
 USUAL = ("Transformer", "ConvS2S", "RNN-attention", "RNN")
-RATES = (2e-3, 4e-3, 8e-3)
-# Updates of a trial, unless a quarter of the run is less.
-TRIAL = 434
-WARMUP, VALIDATIONS, FEW = 0.1, 12, 20
+RATES = (2e-3, 4e-3)
+WARMUP, VALIDATIONS = 0.1, 12
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ TASKS = {
 
 
 def write_text(task: Task, data: Path, folder: Path) -> None:
-    """The splits with the lines of the task's domains; the first of `valid` as `few`, on which a trial is scored."""
+    """The splits with the lines of the task's domains."""
     folder.mkdir(parents=True, exist_ok=True)
     for split in ("train", task.valid, *task.tests):
         kept = [line in task.domains for line in lines_of(data / f"{split}.domain.gz")] if task.domains else None
@@ -73,8 +72,6 @@ def write_text(task: Task, data: Path, folder: Path) -> None:
             if kept:
                 lines = [line for line, keep in zip(lines, kept, strict=True) if keep]
             write(folder / f"{split}.{language}", lines)
-            if split == task.valid:
-                write(folder / f"few.{language}", lines[:FEW])
 
 
 def lines_of(path: Path) -> list[str]:
@@ -88,10 +85,8 @@ def write(path: Path, lines: Sequence[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def configuration(
-    task: Task, text: Path, name: str, output: Path, steps: int, rate: float, *, seed: int = 1, trial: bool = False
-) -> RunConfig:
-    """A run of the system `name`; a trial validates once, at its end."""
+def configuration(task: Task, text: Path, name: str, output: Path, steps: int, rate: float, seed: int = 1) -> RunConfig:
+    """A run of the system `name`."""
 
     def files(split: str) -> dict[str, str]:
         return {"source": str(text / f"{split}.{task.source}"), "target": str(text / f"{split}.{task.target}")}
@@ -102,7 +97,7 @@ def configuration(
             "data": {
                 "train": [files("train")],
                 "valid": files(task.valid),
-                "test": files("few" if trial else task.tests[0]),
+                "test": files(task.tests[0]),
             },
             "tokenizer": {"kind": "bpe", "vocab_size": task.vocabulary},
             "model": {**SYSTEMS[name], "dropout": 0.2},
@@ -116,12 +111,12 @@ def configuration(
                 "learning_rate": rate,
                 "warmup": max(1, round(steps * WARMUP)),
                 "clip_norm": 1.0,
-                "validate_every": steps if trial else max(1, steps // VALIDATIONS),
+                "validate_every": max(1, steps // VALIDATIONS),
                 "translate_lines": 0,
                 "average_count": 1,
                 "card_lines": 0,
             },
-            "decode": {"beam": 1 if trial else 5},
+            "decode": {"beam": 5},
         }
     )
 
@@ -140,32 +135,27 @@ def finished(config: RunConfig) -> float:
     assert folder
     if not (folder / "model").exists():
         train(config, resume=bool(resumable_steps(folder / "checkpoints")))
+    elif read_run_config(folder).train.max_steps != config.train.max_steps:
+        raise SystemExit(f"{folder}: trained with another number of updates; give another OUTPUT, or remove it")
     return float(open_bundle(folder / "model").manifest["training"]["loss"])
 
 
-def chosen_rate(task: Task, text: Path, name: str, output: Path, steps: int) -> tuple[float, dict[str, float]]:
-    """The peak learning rate with the least validation loss, and the losses."""
+def trained(task: Task, text: Path, output: Path, seeds: int, name: str) -> dict[str, Any]:
+    """The runs of a system at all rates, and those of further seeds at the best; that rate, and the losses."""
+    steps = round(task.steps * share_of(task, text, name))
     losses = {}
     for rate in RATES:
-        folder = output / "trials" / f"{name}-{rate:g}"
-        losses[f"{rate:g}"] = finished(configuration(task, text, name, folder, steps, rate, trial=True))
-        print(f"trial {name}, rate {rate:g}: validation loss {losses[f'{rate:g}']:.3f}", flush=True)
-    return min(RATES, key=lambda rate: losses[f"{rate:g}"]), losses
+        losses[rate] = finished(configuration(task, text, name, folder_of(output, name, rate), steps, rate))
+        print(f"{name}, rate {rate:g}: validation loss {losses[rate]:.3f}", flush=True)
+    best = min(RATES, key=lambda rate: losses[rate])
+    for seed in range(2, seeds + 1):
+        finished(configuration(task, text, name, folder_of(output, name, best, seed), steps, best, seed))
+    return {"rate": best, "losses": {f"{rate:g}": round(loss, 3) for rate, loss in losses.items()}}
 
 
-def trained(task: Task, text: Path, output: Path, seeds: int, name: str) -> dict[str, Any]:
-    """Trials of a system, then its run, and those of further seeds; the rate and the losses of the trials."""
-    share = share_of(task, text, name)
-    rate, losses = chosen_rate(task, text, name, output, round(min(TRIAL, task.steps / 4) * share))
-    steps = round(task.steps * share)
-    for seed in range(1, seeds + 1):
-        finished(configuration(task, text, name, folder_of(output, name, seed), steps, rate, seed=seed))
-    return {"rate": rate, "trials": losses}
-
-
-def folder_of(output: Path, name: str, seed: int = 1) -> Path:
-    """Of a run."""
-    return output / "runs" / (name if seed == 1 else f"{name}-{seed}")
+def folder_of(output: Path, name: str, rate: float, seed: int = 1) -> Path:
+    """Of a run; `compare` names it by the last part."""
+    return output / f"rate-{rate:g}" / (name if seed == 1 else f"{name}-{seed}")
 
 
 def measured(one: ComparedRun) -> dict[str, Any]:
@@ -212,13 +202,13 @@ def main() -> None:
     parser.add_argument("corpus", choices=TASKS)
     parser.add_argument("data", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--steps", type=int, help="Updates of the first; else as many as results.md has.")
+    parser.add_argument("--steps", type=int, help="Updates of the first; by itself 6,076 or 4,340.")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=USUAL)
     parser.add_argument("--jobs", type=int, default=2, help="How many train at a time, on one thread each.")
     given = parser.parse_args()
     task, output = TASKS[given.corpus], given.output.absolute()
-    task = replace(task, steps=given.steps or task.steps)
+    task = task if given.steps is None else replace(task, steps=given.steps)
     text = output / "text"
     if not text.exists():
         with atomic_folder(text) as folder:
@@ -227,7 +217,7 @@ def main() -> None:
         chosen = dict(
             zip(given.systems, pool.map(partial(trained, task, text, output, given.seeds), given.systems), strict=True)
         )
-    folders = [folder_of(output, name) for name in given.systems]
+    folders = [folder_of(output, name, chosen[name]["rate"]) for name in given.systems]
     result = compare_runs(folders, equal="flops", page=output / "compare.html")
     systems = {one.name: chosen[one.name] | measured(one) for one in result.runs}
     for name, one in systems.items():
@@ -236,13 +226,13 @@ def main() -> None:
             f"{one['flops']:.2e} operations ({one['formula_flops']:.2e} by the equations), {one['minutes']} min, "
             f"{one['train_tokens_per_second']:,} tokens/s"
         )
-    models = {name: folder_of(output, name) / "model" for name in given.systems}
+    models = {name: folder / "model" for name, folder in zip(given.systems, folders, strict=True)}
     tests = {test: scores_of(models, task, text, test) for test in task.tests}
     report = {"corpus": given.corpus, "signatures": result.tests.signatures, "systems": systems, "tests": tests}
     if given.seeds > 1:
         report["seeds"] = {}
         for seed in range(2, given.seeds + 1):
-            models = {name: folder_of(output, name, seed) / "model" for name in given.systems}
+            models = {name: folder_of(output, name, chosen[name]["rate"], seed) / "model" for name in given.systems}
             report["seeds"][seed] = {test: scores_of(models, task, text, test) for test in task.tests}
     print(json.dumps(report, ensure_ascii=False))
 

@@ -3,7 +3,7 @@
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/comparison.sh multi30k|koen_open [--steps N] [--seeds N] [--systems NAME ...] [--jobs N]
 #
-# DRAGOMAN_DATA is the folder that contains multi30k/ and koen_open/. Runs, trials and compare.html are written to
+# DRAGOMAN_DATA is the folder that contains multi30k/ and koen_open/. Runs and compare.html are written to
 # runs/comparison-CORPUS; started again, it goes on where it was. Each system trains in one thread; see comparison.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."

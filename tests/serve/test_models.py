@@ -1,5 +1,6 @@
 """Served models: loaded within a limit of memory, and what becomes of them when their folders change."""
 
+import gc
 import json
 import shutil
 from pathlib import Path
@@ -110,6 +111,22 @@ def test_a_model_in_use_does_not_give_way(shelf):
     with pytest.raises(QueueFull, match="all in use"):
         use(models, "ko-en")
     assert in_use.translate("Hello").text
+
+
+def test_a_model_that_a_failed_request_had_gives_way(shelf):
+    """Its translator is in a cycle, as that of a traceback, which was left out of garbage collection meanwhile."""
+    size = max(describe(shelf / name).bytes for name in ("en-ko", "ko-en"))
+    models = Models([shelf], loader=Loader(threads=1, limit=size))
+    failed: list[object] = [use(models, "en-ko")]
+    failed.append(failed)
+    gc.collect()
+    gc.freeze()
+    try:
+        del failed
+        assert use(models, "ko-en").translate("안녕하세요").text
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
 
 
 def test_a_model_beyond_the_limit_is_refused(shelf):

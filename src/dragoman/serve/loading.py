@@ -152,10 +152,19 @@ class Loader:
         while loaded and needed + sum(copies * one.bytes for one in loaded) > self.limit:
             idle = next((one for one in loaded if not one.uses), None)
             if idle is None:
-                gc.collect()  # an error's traceback may still refer to a request's translator
+                collect()  # an error's traceback may still refer to a request's translator
                 idle = next((one for one in loaded if not one.uses), None)
             if idle is None:
                 raise QueueFull("the models that fit into memory are all in use; try again later", 5)
             idle.translator = None
             loaded.remove(idle)
             self.on_event(idle.name, "unloaded")
+
+
+def collect() -> None:
+    """Free what nobody refers to any more, also of what the service has left out of garbage collection."""
+    left_out = gc.get_freeze_count()
+    gc.unfreeze()
+    gc.collect()
+    if left_out:
+        gc.freeze()

@@ -34,7 +34,7 @@ LARGEST_USUAL_SIZE = 32_000
 # Longer lines teach the tokenizer nothing.
 LONGEST_LINE = 1 << 16
 
-# Texts above which SentencePiece is asked for all at once. It starts threads then, which takes as long as 30 texts.
+# More texts than these are given to SentencePiece together. It starts threads then, which takes as long as 30 texts.
 FEW = 32
 
 Side = Literal["source", "target"]
