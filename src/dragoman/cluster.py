@@ -132,7 +132,7 @@ def _with_this_package() -> str:
 
 @cache
 def _token() -> dict[str, str]:
-    """One secret for all clusters of this process, whose client reads it once; Ray asks for it unless told not to."""
+    """One secret for all clusters of this process, whose client reads it once; Ray asks for it by itself."""
     return {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
