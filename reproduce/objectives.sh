@@ -2,14 +2,20 @@
 # An RNN of simple-nmt's kind on koen_open, one model of both directions: likelihood, then from there the same number of
 # further updates by likelihood, dual learning and risk in both forms; paired tests against likelihood.
 #   reproduce/objectives.sh [FIRST [MORE [key=value ...]]]     updates before and after; DRAGOMAN_DATA has koen_open/
+# DOMAINS="tldr libreoffice_help" takes these lines of it only: an afternoon's processor learns something from them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 FIRST="${1:-6000}" MORE="${2:-1000}"; shift "$(($# < 2 ? $# : 2))"
 DRAGOMAN="${DRAGOMAN:-.venv/bin/dragoman}" PYTHON="${PYTHON:-.venv/bin/python}" RUNS="${RUNS:-runs/objectives}"
 TEXT="${DRAGOMAN_DATA:?folder of the corpora}/koen_open"
 mkdir -p "$RUNS/data"
+# lines PART SIDE: those of the domains in DOMAINS, or all
+lines() {
+    paste <(zcat "$TEXT/$1.domain.gz") <(zcat "$TEXT/$1.$2.gz") |
+        awk -F '\t' -v domains=" ${DOMAINS:-} " 'domains == "  " || index(domains, " " $1 " ") {print substr($0, length($1) + 2)}'
+}
 for part in train:${TRAIN_LINES:-250000} valid:${VALID_LINES:-400} test:${TEST_LINES:-1000}; do
-    for side in ko en; do zcat "$TEXT/${part%:*}.$side.gz" | head -n "${part#*:}" >"$RUNS/data/${part%:*}.$side" || true; done
+    for side in ko en; do lines "${part%:*}" "$side" | head -n "${part#*:}" >"$RUNS/data/${part%:*}.$side" || true; done
 done
 corpus() { echo "{source = \"data/$1.ko\", target = \"data/$1.en\", both_directions = true}"; }
 cat >"$RUNS/run.toml" <<TOML
