@@ -19,14 +19,13 @@ UNIT = DEPLOY / "dragoman.service"
 def documents(name: str) -> dict[str, dict]:
     """The objects of a file by their kind."""
     found = [one for one in yaml.safe_load_all((DEPLOY / name).read_text(encoding="utf-8")) if one]
-    assert all(one["apiVersion"] and one["metadata"]["name"] == "dragoman" for one in found)
+    assert all(one["apiVersion"] and one["metadata"]["name"].startswith("dragoman") for one in found)
     return {one["kind"]: one for one in found}
 
 
 def options(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Every option is one of `dragoman serve`."""
-    assert command[0] == "serve"
-    assert main(["serve", "--help"]) == 0
+    """Every option is one of its verb."""
+    assert main([*(one for one in command if one in ("serve", "keys", "create")), "--help"]) == 0
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     assert {one.partition("=")[0] for one in command if one.startswith("--")} <= known
 
@@ -76,6 +75,17 @@ def test_the_pods_of_kubernetes_are_limited_probed_and_found(capsys: pytest.Capt
         found["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
     ):
         assert selector == labels
+
+
+def test_the_job_creates_a_key_in_the_database_of_the_pods(capsys: pytest.CaptureFixture[str]) -> None:
+    pod = documents("key.yaml")["Job"]["spec"]["template"]
+    served = documents("kubernetes.yaml")["Deployment"]["spec"]["template"]
+    [container], [serving] = pod["spec"]["containers"], served["spec"]["containers"]
+    assert container["args"][:2] == ["keys", "create"]
+    options(container["args"], capsys)
+    assert container["image"] == serving["image"]
+    assert container["env"] == serving["env"][:1]
+    assert pod["metadata"]["labels"] != served["metadata"]["labels"]  # the Service is not to find it
 
 
 def test_nothing_leaves_the_pods_but_to_the_database_and_the_name_server() -> None:

@@ -172,6 +172,8 @@ def test_a_long_text_comes_sentence_by_sentence_and_a_change_asks_for_its_line_o
     tab.fill("#source", "\n".join([*lines, TEXT]))
     playwright.expect(tab.locator("#output .line").last).to_have_text(offline(service, TEXT), timeout=PATIENCE)
     assert [body["text"] for body in asked if body and "target" in body and "alignment" not in body] == [[TEXT]]
+    tab.locator("#output .word").first.click()
+    playwright.expect(tab.locator("[role=option]").first).to_be_visible()
 
 
 @pytest.mark.slow

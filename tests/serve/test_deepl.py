@@ -32,7 +32,10 @@ def test_the_official_client_reads_usage_and_languages(official):
     assert usage.character.count == before + len("Good morning")
     assert not usage.any_limit_reached
     assert [(one.code, one.name) for one in official.get_source_languages()] == [("EN", "English"), ("KO", "Korean")]
-    assert [one.code for one in official.get_target_languages()] == ["KO", "EN"]
+    targets = [one.code for one in official.get_target_languages()]
+    assert targets == ["KO", "EN-GB", "EN-US"]
+    for target in targets:
+        assert official.translate_text("안녕" if target != "KO" else "Hello", target_lang=target).text
 
 
 @pytest.mark.parametrize(

@@ -68,3 +68,20 @@ def test_a_client_of_deepl_sends_its_key_in_a_header(guarded):
     assert client.post(path, json=key, headers={"Authorization": f"DeepL-Auth-Key {two}"}).status_code == 404
     until(lambda: client.post(path, json=key, headers=mine).json()["status"] == "done")
     assert client.post(f"{path}/result", json=key, headers=mine).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ({"characters_per_day": 100}, "100 characters per day and 0 are used"),
+        ({"characters": 50}, "340 characters; the key may send at most 50 at a time"),
+    ],
+)
+def test_the_limits_of_a_key_are_those_of_its_documents(guarded, limits, why):
+    service, client, *_ = guarded
+    key, secret = service.keys.create(f"few {why[:3]}", **limits)
+    mine, form = {"Authorization": f"Bearer {secret}"}, {"file": ("a.txt", TEXT * 20)}
+    where = client.post("/v1/documents", files=form, data={"target": "ko"}, headers=mine).headers["location"]
+    until(lambda: client.get(where, headers=mine).json()["state"] == "failed")
+    assert why in client.get(where, headers=mine).json()["error"]
+    assert service.keys.used(key.id) == 0

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -13,12 +14,14 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
-from dragoman.serve.corrections import CorrectionLimit, CorrectionStore, NewCorrection
+from dragoman.errors import DataError
+from dragoman.serve.corrections import CorrectionLimit, CorrectionStore, NewCorrection, copy_corrections
 from dragoman.serve.models import Models
 from dragoman.serve.service import Limits, Service
 from dragoman.serve.state import State
 from dragoman.workflows.corrections import read_corrections
 from live_server import live
+from postgresql_server import postgresql
 
 BODY = {"text": "Where is the pharmacy?", "correction": "약국이 어디 있나요?", "source": "en", "target": "ko"}
 
@@ -150,3 +153,26 @@ def test_what_was_accepted_is_there_after_a_kill(tmp_path: Path) -> None:
     assert ended.returncode == -signal.SIGKILL
     read = read_corrections(tmp_path / "corrections.db", open_bundle(HOME / "en-ko").config.project)
     assert [one.target for one in read.usable] == [f"{n}쪽이 없습니다." for n in range(3)]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_those_of_a_server_are_copied_for_improve(kind: str, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(postgresql()) if kind == "postgresql" else None
+        url = server or f"sqlite:///{tmp_path}/state/corrections.db"
+        with pytest.raises(DataError, match=r"unable to open|it has no corrections"):
+            copy_corrections(url, tmp_path / "none.db")
+        state = State(tmp_path / "state", server)
+        store = CorrectionStore(state)
+        store.add("one", correction(1))
+        store.add("two", correction(2))
+        copy_corrections(url, tmp_path / "corrections.db")
+        store.close()
+        state.close()
+    found = read_corrections(tmp_path / "corrections.db", open_bundle(HOME / "en-ko").config.project)
+    assert [one.source for one in found.usable] == ["Where is pharmacy 1?", "Where is pharmacy 2?"]
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"//u:\*\*\*@127.0.0.1:1/x: the database does not answer"):
+        copy_corrections("postgresql://u:secret@127.0.0.1:1/x", tmp_path / "corrections.db")

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -16,7 +17,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from dragoman.serve import keys as keys_module
 from dragoman.serve.database import Database, DatabaseGone
-from dragoman.serve.keys import BadKey, KeyStore
+from dragoman.serve.keys import BadKey, KeyStore, OverQuota
 from dragoman.serve.models import Models
 from dragoman.serve.rates import Rates
 from dragoman.serve.service import Service
@@ -84,6 +85,45 @@ def test_a_key_has_so_many_requests_per_minute_and_characters_per_day(guarded):
     assert (usage.character.count, usage.character.limit) == (5, 8)
 
 
+def test_only_what_is_translated_counts(guarded, monkeypatch):
+    service, url, _ = guarded
+    key, text = service.keys.create("careful", characters_per_day=10)
+    assert post(url, text, {**HELLO, "target": "fr"}).status_code == 400
+    monkeypatch.setattr(service, "draining", True)
+    for path in ("/v1/translate", "/v1/translate/stream", "/v1/alternatives"):
+        body = {**HELLO, "prefix": ""} if path.endswith("alternatives") else HELLO
+        assert post(url, text, body, path).status_code == 503
+    assert post(url, text, {"q": "Hello", "source": "en", "target": "ko"}, "/translate").status_code == 503
+    monkeypatch.undo()
+    assert service.keys.used_today(key.id) == 0
+    assert [post(url, text).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_limit_per_day_holds_among_requests_at_the_same_time(guarded):
+    service, url, _ = guarded
+    key, text = service.keys.create("hurried", characters_per_day=12)
+    with ThreadPoolExecutor(8) as pool:
+        found = sorted(answer.status_code for answer in pool.map(lambda _: post(url, text), range(8)))
+    assert found == [200, 200, *[429] * 6]
+    assert service.keys.used_today(key.id) == 10
+
+
+def test_what_was_given_back_is_recorded_as_given_back(tmp_path):
+    state = State(tmp_path)
+    store = KeyStore(state.database)
+    day = store.use("x", 70, 100)
+    with pytest.raises(OverQuota, match="100 characters per day and 70 are used"):
+        store.use("x", 31, 100)
+    store._record()
+    store.give_back("x", 60, day)
+    store.use("x", 90, 100)
+    store._record()
+    store.give_back("x", 90, day)
+    store.close()
+    assert store.used("x", day) == 10
+    state.close()
+
+
 def test_a_key_may_be_for_some_models_only(guarded):
     service, url, _ = guarded
     _, key = service.keys.create("one model", models=["en-ko"])
@@ -129,7 +169,7 @@ def test_no_key_is_in_the_log(guarded, caplog):
         post(url, key)
         httpx.get(f"{url}/languages", params={"api_key": key})
     assert key not in caplog.text
-    assert key.rpartition("_")[2] not in caplog.text
+    assert key.split("_", 2)[2] not in caplog.text
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -91,6 +91,8 @@ def test_models_come_and_go(shelf):
     assert refreshed(models) == {"ko-en": "removed", "other": "removed"}
     with pytest.raises(QueueFull, match="no models any more"):
         models.choose("en", "ko")
+    with pytest.raises(QueueFull, match="no models any more"):
+        assert models.first_pair
     shutil.move(shelf.parent / "away", shelf / "en-ko")
     assert refreshed(models) == {"en-ko": "added"}
     assert use(models, "en-ko").translate("Hello").text

@@ -1,8 +1,10 @@
 """`dragoman improve`: fine-tune on corrections, show the progress and what changed, print the next commands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
@@ -22,10 +24,10 @@ def run_improve(
     as_json: bool,
 ) -> None:
     """Improve and report."""
-    with sigterm_interrupts(), Display() as display:
+    with sigterm_interrupts(), _as_file(corrections) as file, Display() as display:
         result = improve(
             model,
-            corrections,
+            file,
             output=output,
             pair=pair,
             replay=replay,
@@ -38,6 +40,20 @@ def run_improve(
         print_json(_plain(result))
     say(f"\nThe new version is in {result.model_path}; {result.page} shows what changed. Next:")
     say(f'  {program()} translate -m {result.model_path} "…"\n  {program()} serve -m {result.model_path}')
+
+
+@contextmanager
+def _as_file(corrections: str) -> Iterator[str]:
+    """The corrections as a file: of a database server, a copy that is removed afterwards."""
+    if "://" not in corrections:
+        yield corrections
+        return
+    from dragoman.serve.corrections import FILE, copy_corrections
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / FILE
+        copy_corrections(corrections, path)
+        yield str(path)
 
 
 def _plain(result: ImproveResult) -> dict[str, object]:

@@ -16,7 +16,8 @@ def improve(
         typer.Argument(help="Model, then keys such as train.max_steps=200.", metavar="MODEL KEY=VALUE"),
     ] = None,
     corrections: Annotated[
-        str, typer.Option("--from", help="Corrections: corrections.db of the service, or a .tsv or .jsonl file.")
+        str,
+        typer.Option("--from", help="Corrections: corrections.db or postgresql://… of a service, .tsv or .jsonl."),
     ] = "",
     model: OptionalModel = None,
     output: Annotated[

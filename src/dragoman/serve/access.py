@@ -1,12 +1,14 @@
-"""Who sends a request, and what the key allows: a dependency of every router, and what a text costs.
+"""Who sends a request, and what the key allows: a dependency of every router, and what its texts cost.
 
 A key is required as soon as there is one in the store, unless the service was started with `--no-auth`. It comes as
 `Authorization: Bearer KEY`, `Authorization: DeepL-Auth-Key KEY`, or LibreTranslate's `api_key`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +16,7 @@ from starlette.requests import Request
 from dragoman.errors import DragomanError
 from dragoman.serve.body import fields
 from dragoman.serve.http import key_of, service_of
-from dragoman.serve.keys import BadKey, Key
+from dragoman.serve.keys import BadKey, Key, OverQuota
 from dragoman.serve.models import Models
 from dragoman.serve.problems import Problem, too_large
 from dragoman.serve.record import current_record
@@ -56,7 +58,7 @@ async def allowed_model(request: Request, asked: TextRequest) -> str | None:
     """The model of a document, whose characters are counted once it is translated. Raises Problem."""
     service, key = service_of(request), key_of(request)
     if key and key.characters_per_day is not None:
-        _refuse_more(key, await service.run(lambda: service.keys.used_today(key.id)), 1)
+        service.keys.give_back(key.id, 1, await _used(service, key, 1))
     return model_of(key, service.models, asked)
 
 
@@ -84,36 +86,36 @@ async def _accept(request: Request, service: Service, text: str) -> None:
         raise _limited(f"the key has {key.per_minute:,} requests per minute; wait {seconds:.0f} s", seconds)
 
 
-async def charge(request: Request, asked: TextRequest) -> TextRequest:
-    """Count the texts of a request for its key; returns it with a model that the key may use.
+@asynccontextmanager
+async def charged(request: Request, asked: TextRequest) -> AsyncIterator[TextRequest]:
+    """The request with a model that its key may use. Its texts are counted, unless the block fails.
 
     Raises TooLarge beyond the limits of the service, Problem beyond those of the key.
     """
     service, key = service_of(request), key_of(request)
     check_size(asked, service.limits)
     if key is None:
-        return asked
+        yield asked
+        return
     characters = sum(map(len, asked.texts))
     if key.characters is not None and characters > key.characters:
         raise too_large(f"{characters:,} characters; the key may send at most {key.characters:,} at a time")
-    if key.characters_per_day is not None:
-        used = await service.run(lambda: service.keys.used_today(key.id))
-        _refuse_more(key, used, characters)
     asked = replace(asked, model=model_of(key, service.models, asked))
-    service.keys.use(key.id, characters)
-    return asked
+    day = await _used(service, key, characters)
+    try:
+        yield asked
+    except BaseException:
+        service.keys.give_back(key.id, characters, day)
+        raise
 
 
-def _refuse_more(key: Key, used: int, characters: int) -> None:
-    """Raises Problem if these characters are more than the key has left today."""
-    if key.characters_per_day is not None and used + characters > key.characters_per_day:
-        left = 86_400 - time.time() % 86_400
-        raise _limited(
-            f"the key has {key.characters_per_day:,} characters per day and {used:,} are used; "
-            "send less, or wait until 00:00 UTC",
-            left,
-            "quota",
-        )
+async def _used(service: Service, key: Key, characters: int) -> str:
+    """The day for which these characters of the key are now counted. Raises Problem if they are more than it has."""
+    use = partial(service.keys.use, key.id, characters, key.characters_per_day)
+    try:
+        return use() if key.characters_per_day is None else await service.run(use)
+    except OverQuota as error:
+        raise _limited(str(error), 86_400 - time.time() % 86_400, "quota") from None
 
 
 def model_of(key: Key | None, models: Models, asked: TextRequest) -> str | None:

@@ -149,8 +149,9 @@ def _add_operations(app: FastAPI, service: Service) -> None:
 
     @app.get("/readyz", tags=["operations"], responses={503: {"description": "Not yet, or no longer"}})
     async def readyz() -> Response:
-        """A golden sentence was translated, and the service is not about to stop."""
-        status = "draining" if service.draining else "ready" if service.ready else "starting"
+        """A golden sentence was translated, there are models, and the service is not about to stop."""
+        status = "ready" if service.models.pairs else "no models"
+        status = "draining" if service.draining else status if service.ready else "starting"
         return JSONResponse({"status": status}, 200 if status == "ready" else 503)
 
     @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)

@@ -4,7 +4,7 @@ from functools import partial
 
 from fastapi import APIRouter, Request
 
-from dragoman.serve.access import charge
+from dragoman.serve.access import charged
 from dragoman.serve.alternatives import NextWord, next_words
 from dragoman.serve.assist_schema import (
     Alternative,
@@ -42,10 +42,9 @@ async def alternatives(request: Request) -> AlternativesAnswer:
     service = service_of(request)
     check_size(TextRequest([given.text, given.prefix]), service.limits)
     asked = TextRequest([given.text], _language(given.source), given.target, given.model)
-    asked = await charge(request, asked)
 
     def work(prepare: Prepare) -> AlternativesAnswer:
-        (chosen,) = choose(asked, service.models)
+        (chosen,) = choose(counted, service.models)
         if chosen is None:
             target = str(given.target)
             return AlternativesAnswer(alternatives=[], source=target, target=target, model="")
@@ -56,7 +55,8 @@ async def alternatives(request: Request) -> AlternativesAnswer:
             alternatives=list(map(_alternative, found)), source=pair.source, target=pair.target, model=chosen.model.name
         )
 
-    return await service.ask(work, sender_of(request), departure_of(request))
+    async with charged(request, asked) as counted:
+        return await service.ask(work, sender_of(request), departure_of(request))
 
 
 @router.post("/score", openapi_extra=takes(ScoreBody))
@@ -71,10 +71,10 @@ async def score_translations(request: Request) -> ScoreAnswer:
             raise malformed(f"translation {number}: contains an unpaired surrogate (invalid Unicode); fix the encoding")
     service = service_of(request)
     asked = TextRequest(texts, _language(given.source), given.target, given.model)
-    asked = await charge(request, asked)
     check_size(TextRequest(translations), service.limits)
-    work = partial(score, asked, translations, service.models)
-    found = await service.ask(work, sender_of(request), departure_of(request))
+    async with charged(request, asked) as counted:
+        work = partial(score, counted, translations, service.models)
+        found = await service.ask(work, sender_of(request), departure_of(request))
     return ScoreAnswer(scores=list(map(_score, found)))
 
 

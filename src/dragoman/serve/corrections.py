@@ -8,13 +8,15 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from sqlalchemy import BigInteger, Column, MetaData, String, Table, Text, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from dragoman.errors import DragomanError
-from dragoman.serve.database import Database
+from dragoman.errors import DataError, DragomanError
+from dragoman.serve.database import Database, DatabaseGone
 from dragoman.serve.state import State
 from dragoman.workflows.corrections import TABLE
 
@@ -113,6 +115,21 @@ class CorrectionStore:
         with self.database.begin() as connection:
             query = delete(CORRECTIONS).where(_C.id == number, _C.sender == sender)
             return bool(connection.execute(query).rowcount)
+
+
+def copy_corrections(url: str, path: Path) -> None:
+    """Those of the database at `url` as a new `corrections.db`. Raises DataError if they cannot be read."""
+    with closing(Database(url)) as server, closing(Database(f"sqlite:///{path}")) as own:
+        own.create(TABLES)
+        try:
+            with server.begin() as connection:
+                rows = [dict(row) for row in connection.execute(select(CORRECTIONS)).mappings()]
+        except (DatabaseGone, DBAPIError) as error:
+            cause = error if isinstance(error, DatabaseGone) else "it has no corrections"
+            raise DataError(f"{server.name}: {cause}; give the database of a service, or its corrections.db") from None
+        if rows:
+            with own.begin() as connection:
+                connection.execute(insert(CORRECTIONS), rows)
 
 
 def _id(sender: str, new: NewCorrection) -> str:

@@ -65,7 +65,7 @@ class Database:
         except DBAPIError as error:
             found.close()
             raise ConfigError(f"{found.name}: {_cause(error)}; give another --database or --state") from None
-        if found.url.get_backend_name() == "sqlite":
+        if url is None:
             os.chmod(folder / FILE, 0o600)
         return found
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from dragoman.documents.markup import Tags
-from dragoman.serve.access import charge
+from dragoman.serve.access import charged
 from dragoman.serve.body import fields
 from dragoman.serve.deepl_glossaries import stored_dictionaries
 from dragoman.serve.dialect_schema import DeepLBody, takes_forms
@@ -26,6 +26,9 @@ NO_LIMIT = 1_000_000_000_000
 # What changes a translation and this service cannot do, so that it is not ignored.
 UNKNOWN = ("style_id", "custom_instructions", "translation_memory_id")
 
+# Targets that its clients accept with a region only.
+REGIONS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
+
 TAG_LISTS = ("splitting_tags", "non_splitting_tags", "ignore_tags")
 
 router = APIRouter(prefix="/v2", tags=["DeepL"])
@@ -37,8 +40,8 @@ async def translate(request: Request) -> dict[str, Any]:
     service = service_of(request)
     given = await fields(request, service.limits.body_bytes)
     asked = replace(_asked(given), dictionaries=await stored_dictionaries(request, given))
-    asked = await charge(request, asked)
-    answers = await service.translate(asked, sender_of(request), departure_of(request))
+    async with charged(request, asked) as counted:
+        answers = await service.translate(counted, sender_of(request), departure_of(request))
     service.count_characters(sum(map(len, asked.texts)))
     more = {"tag_handling_version": given.get("tag_handling_version") or "v2"} if given.get("tag_handling") else {}
     return {"translations": [_written(text, one) | more for text, one in zip(asked.texts, answers, strict=True)]}
@@ -80,7 +83,7 @@ def _sources(models: Models) -> list[dict[str, Any]]:
 
 
 def _targets(models: Models) -> list[dict[str, Any]]:
-    tags = dict.fromkeys(pair.target for pair in models.pairs)
+    tags = dict.fromkeys(tag for pair in models.pairs for tag in REGIONS.get(pair.target, (pair.target,)))
     return [{"language": tag.upper(), "name": language_name(tag), "supports_formality": False} for tag in tags]
 
 

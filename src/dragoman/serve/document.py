@@ -57,6 +57,10 @@ class Facts(BaseModel):
     sender: str
     account: str = ""
     """The id of the key for which its characters are counted; empty: none was needed."""
+    per_day: int | None = None
+    """Characters that the key may have translated on a day; None: any number."""
+    most: int | None = None
+    """Those that it may send at a time."""
     name: str
     asked: Asked
     created: float

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from dragoman.errors import DragomanError
 from dragoman.serve.document import FACTS, FILES, Asked, Facts, StoredDocument, new_facts
 from dragoman.serve.document_sharing import is_there, other_document, other_documents
+from dragoman.serve.keys import Key
 from dragoman.serve.problems import Problem
 from dragoman.storage import locked, storage_error
 
@@ -172,13 +173,14 @@ class DocumentStore:
         ends = [one.deadline for one in own if one.deadline is not None]
         return max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
 
-    def add(self, one: Incoming, source: Path, asked: Asked, account: str = "") -> tuple[StoredDocument, str]:
+    def add(self, one: Incoming, source: Path, asked: Asked, account: Key | None = None) -> tuple[StoredDocument, str]:
         """The upload as a document in the queue, on disk, and its key. Its characters are counted for the `account`.
 
         Raises DataError, DragomanError.
         """
         facts, key = new_facts(one.sender, source, asked)
-        facts.account = account
+        if account:
+            facts.account, facts.per_day, facts.most = account.id, account.characters_per_day, account.characters
         document = StoredDocument(one.folder, facts, one.bytes)
         document.save()
         try:

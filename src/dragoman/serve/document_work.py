@@ -6,7 +6,8 @@ waits for the batches that are being searched and not for the document.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.config import DecodeConfig
@@ -14,11 +15,11 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.serve.detect import detect
-from dragoman.serve.document import Asked, StoredDocument
+from dragoman.serve.document import Asked, Facts, StoredDocument
 from dragoman.serve.document_store import DocumentStore
 from dragoman.serve.engine import SharedEngine, for_request
 from dragoman.serve.models import Models, ServedModel, ServedPair
-from dragoman.serve.service import Service
+from dragoman.serve.service import Service, TooLarge
 from dragoman.serve.ticket import Cancelled, Ticket
 from dragoman.text.marks import Marks
 from dragoman.translator import Translator
@@ -100,20 +101,40 @@ class DocumentWorkers:
             return service.memories.joined(found) if service.memories else found
 
         journals = list(document.source.parent.glob("*.partial"))
-        try:
-            result = run_documents(task, choose, [listener])
-        except ConfigError:
-            if not journals:
-                raise
-            for journal in journals:  # of another model or version, or damaged
-                journal.unlink(missing_ok=True)
-            result = run_documents(task, choose, [listener])
+        with self._charged(facts) as charge:
+            try:
+                result = run_documents(task, choose, [listener], charge)
+            except ConfigError:
+                if not journals:
+                    raise
+                for journal in journals:  # of another model or version, or damaged
+                    journal.unlink(missing_ok=True)
+                result = run_documents(task, choose, [listener], charge)
         (one,) = result.files
         facts.result, facts.units, facts.flagged = one.target.name, one.units, one.flagged
         facts.characters = one.characters
         self.service.count_characters(one.characters)
-        if facts.account:
-            self.service.keys.use(facts.account, one.characters)
+
+    @contextmanager
+    def _charged(self, facts: Facts) -> Iterator[Callable[[int], None]]:
+        """Counts the characters of a document for its key when they are known, unless the block fails.
+
+        Raises TooLarge and OverQuota if the key may not have so many.
+        """
+        keys, counted = self.service.keys, list[tuple[int, str]]()
+
+        def charge(characters: int) -> None:
+            if facts.most is not None and characters > facts.most:
+                raise TooLarge(f"{characters:,} characters; the key may send at most {facts.most:,} at a time")
+            if facts.account and not counted:
+                counted.append((characters, keys.use(facts.account, characters, facts.per_day)))
+
+        try:
+            yield charge
+        except BaseException:
+            for characters, day in counted:
+                keys.give_back(facts.account, characters, day)
+            raise
 
 
 class PatientEngine(SharedEngine):

@@ -87,8 +87,7 @@ async def upload(
             if asked.glossary_id:
                 asked = await _with_kept_terms(request, asked)
             await asyncio.to_thread(refuse_other_content, came.file, kind_of(Path(came.file.name)))
-            key = key_of(request)
-            return await asyncio.to_thread(store.add, one, came.file, asked, key.id if key else "")
+            return await asyncio.to_thread(store.add, one, came.file, asked, key_of(request))
         except (ConfigError, DataError) as error:
             raise type(error)(str(error).replace(f"{came.file.parent}{os.sep}", "")) from None
         except DragomanError as error:

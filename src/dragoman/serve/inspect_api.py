@@ -1,5 +1,7 @@
 """Look inside a model that is served, `/v1/inspect`: what it computed for a sentence, as JSON or as a page."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any
 
@@ -7,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from dragoman.serve.access import charge
+from dragoman.serve.access import charged
 from dragoman.serve.body import json_object, validated
 from dragoman.serve.described import PROBLEMS, problem_of_status, takes
 from dragoman.serve.http import service_of
@@ -76,10 +78,9 @@ class InspectAnswer(BaseModel):
 async def inspect(request: Request) -> InspectAnswer:
     """What the model computed for a sentence, for a model with weights and where PyTorch is installed (501 else)."""
     given, service = validated(InspectBody, await json_object(request)), service_of(request)
-    model, pair = await _chosen(request, given)
-    found: dict[str, Any] = await service.run(
-        partial(service.looking.summary, model, pair, given.text, given.translation or None)
-    )
+    async with _counted(request, given) as (model, pair):
+        work = partial(service.looking.summary, model, pair, given.text, given.translation or None)
+        found: dict[str, Any] = await service.run(work)
     return InspectAnswer.model_validate({**found, "model": model.name})
 
 
@@ -95,13 +96,14 @@ async def page(
     """The same as one page with every quantity, that of `dragoman look --html`."""
     service = service_of(request)
     given = InspectBody(text=text, translation=translation, source=source, target=target, model=model)
-    chosen, pair = await _chosen(request, given)
-    work = partial(service.looking.page, chosen, pair, text, translation or None)
-    return HTMLResponse(await service.run(work), headers={"Content-Security-Policy": POLICY})
+    async with _counted(request, given) as (chosen, pair):
+        work = partial(service.looking.page, chosen, pair, text, translation or None)
+        return HTMLResponse(await service.run(work), headers={"Content-Security-Policy": POLICY})
 
 
-async def _chosen(request: Request, given: InspectBody) -> tuple[ServedModel, ServedPair]:
-    """The model and the pair. Raises what `choose` raises, and Problem for what is no line."""
+@asynccontextmanager
+async def _counted(request: Request, given: InspectBody) -> AsyncIterator[tuple[ServedModel, ServedPair]]:
+    """The model and the pair, in a block as `charged`. Raises what `choose` raises, and Problem for what is no line."""
     service, texts = service_of(request), [given.text, given.translation or ""]
     check_size(TextRequest(texts), service.limits)
     if not all(map(is_text, texts)):
@@ -109,8 +111,8 @@ async def _chosen(request: Request, given: InspectBody) -> tuple[ServedModel, Se
     if not given.text.strip() or any(len(text.strip().splitlines()) > 1 for text in texts):
         raise malformed("text, translation: give one line, best one sentence")
     source = None if given.source in (None, "", "auto") else given.source
-    asked = await charge(request, TextRequest([given.text], source, given.target, given.model))
-    (found,) = await service.run(partial(choose, asked, service.models))
-    if found is None:
-        raise malformed(f"text: seems to be in {given.target} already; name its language as source")
-    return found.model, found.pair
+    async with charged(request, TextRequest([given.text], source, given.target, given.model)) as asked:
+        (found,) = await service.run(partial(choose, asked, service.models))
+        if found is None:
+            raise malformed(f"text: seems to be in {given.target} already; name its language as source")
+        yield found.model, found.pair

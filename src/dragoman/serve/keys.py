@@ -63,6 +63,10 @@ class BadKey(DragomanError):
     """No key, or one that is not accepted."""
 
 
+class OverQuota(DragomanError):
+    """More characters than a key has left today."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key without its secret. None: no limit."""
@@ -104,6 +108,8 @@ class KeyStore:
         """When the database did not answer last."""
         self._last = dict[str, tuple[str, int]]()
         """What was recorded for a key on a day, when it was last read."""
+        self._records = 0
+        """How often what was used has been recorded."""
         self._recorder: threading.Thread | None = None
 
     def create(
@@ -206,13 +212,34 @@ class KeyStore:
             raise BadKey(key.fault)
         return key
 
-    def use(self, key: str, characters: int) -> None:
-        """Count characters for a key; a thread records them within RECORD seconds, or when the store is closed."""
+    def use(self, key: str, characters: int, limit: int | None = None) -> str:
+        """Count characters for a key, and return the day; blocks where there is a limit. Raises OverQuota.
+
+        A thread records them within RECORD seconds, or when the store is closed.
+        """
+        day = _today()
+        while True:
+            records = self._records
+            recorded = 0 if limit is None else self._recorded_on(key, day)
+            with self._lock:
+                if limit is not None and records != self._records:
+                    continue  # what was recorded meanwhile is in neither sum
+                used = recorded + self._used[key, day]
+                if limit is not None and used + characters > limit:
+                    raise OverQuota(
+                        f"the key has {limit:,} characters per day and {used:,} are used; "
+                        "send less, or wait until 00:00 UTC"
+                    )
+                self._used[key, day] += characters
+                if self._recorder is None:
+                    self._recorder = threading.Thread(target=self._record_now_and_then, daemon=True)
+                    self._recorder.start()
+                return day
+
+    def give_back(self, key: str, characters: int, day: str) -> None:
+        """Characters that `use` counted on this day were not translated."""
         with self._lock:
-            self._used[key, _today()] += characters
-            if self._recorder is None:
-                self._recorder = threading.Thread(target=self._record_now_and_then, daemon=True)
-                self._recorder.start()
+            self._used[key, day] -= characters
 
     def used(self, key: str, day: str | None = None) -> int:
         """The characters of a key, on a day (`2026-01-31`, in UTC) or on all."""
@@ -221,20 +248,25 @@ class KeyStore:
         query = select(USAGE.c.characters).where(USAGE.c.key == key)
         with self.database.begin() as connection:
             found = connection.execute(query if day is None else query.where(USAGE.c.day == day))
-            recorded = sum(row[0] for row in found)
-        if day:
-            self._last[key] = day, recorded
-        return pending + recorded
+            return pending + sum(row[0] for row in found)
 
     def used_today(self, key: str) -> int:
         """The characters of a key today; while the database does not answer, those that this process knows of."""
         day = _today()
+        recorded = self._recorded_on(key, day)
+        with self._lock:
+            return self._used[key, day] + recorded
+
+    def _recorded_on(self, key: str, day: str) -> int:
+        """What is recorded for a key; while the database does not answer, what was when it answered last."""
         try:
-            return self.used(key, day)
+            query = select(USAGE.c.characters).where(USAGE.c.key == key, USAGE.c.day == day)
+            with self.database.begin() as connection:
+                self._last[key] = day, connection.execute(query).scalar() or 0
         except DatabaseGone:
-            before, recorded = self._last.get(key, (day, 0))
-            with self._lock:
-                return self._used[key, day] + (recorded if before == day else 0)
+            pass
+        before, recorded = self._last.get(key, (day, 0))
+        return recorded if before == day else 0
 
     def close(self) -> None:
         """Record what was used."""
@@ -273,7 +305,9 @@ class KeyStore:
                 adding, more = dialect.insert(USAGE).values(row), {"characters": USAGE.c.characters + characters}
                 connection.execute(adding.on_conflict_do_update(index_elements=["key", "day"], set_=more))
         with self._lock:
-            self._used -= Counter(used)
+            self._records += 1
+            self._used.subtract(used)
+            self._used += Counter()  # without those of 0
 
 
 def _today() -> str:

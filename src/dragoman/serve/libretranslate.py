@@ -10,7 +10,7 @@ from typing import Any, cast
 from fastapi import APIRouter, Request
 
 from dragoman.documents.formats import SUFFIXES
-from dragoman.serve.access import charge
+from dragoman.serve.access import charged
 from dragoman.serve.body import fields
 from dragoman.serve.detect import detect
 from dragoman.serve.dialect_schema import (
@@ -47,7 +47,8 @@ async def translate(request: Request) -> dict[str, Any]:
     """Translate `q`, a string or a list, from `source` or `auto` into `target`."""
     service = service_of(request)
     asked = _asked(await fields(request, service.limits.body_bytes), service.models)
-    answers = await service.translate(await charge(request, asked.request), sender_of(request), departure_of(request))
+    async with charged(request, asked.request) as counted:
+        answers = await service.translate(counted, sender_of(request), departure_of(request))
     columns: dict[str, Sequence[Any]] = {"translatedText": [one.text for one in answers]}
     if asked.request.source is None:
         columns["detectedLanguage"] = [_detected(one) for one in answers]
@@ -62,8 +63,8 @@ async def detect_language(request: Request) -> list[dict[str, Any]]:
     service = service_of(request)
     text = _text(await fields(request, service.limits.body_bytes), "q")
     check_size(TextRequest([text]), service.limits)
-    served = service.models.sources
-    found = await service.run(lambda: detect(text, served)) or [(served[0], 0.0)]
+    first, served = service.models.first_pair.source, service.models.sources
+    found = await service.run(lambda: detect(text, served)) or [(first, 0.0)]
     return [{"confidence": round(100 * sure, 1), "language": tag} for tag, sure in found]
 
 
@@ -93,7 +94,7 @@ async def health() -> dict[str, str]:
 async def settings(request: Request) -> dict[str, Any]:
     """What its page asks for when it starts."""
     service = service_of(request)
-    first = service.models.pairs[0]
+    first = service.models.first_pair
     required = not service.open_to_all and await service.run(service.keys.are_required)
     return {
         "charLimit": service.limits.characters,

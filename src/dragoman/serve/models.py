@@ -68,6 +68,13 @@ class Models:
         """All source languages, each once."""
         return list(dict.fromkeys(pair.source for pair in self.pairs))
 
+    @property
+    def first_pair(self) -> ServedPair:
+        """The first pair of the first model. Raises QueueFull if there is none any more."""
+        if not self.pairs:
+            raise _no_models()
+        return self.pairs[0]
+
     def targets_of(self, source: str) -> list[str]:
         """The target languages of a source language, each once."""
         return list(dict.fromkeys(pair.target for pair in self.pairs if pair.source == source))
@@ -104,7 +111,7 @@ class Models:
         models = [self.named(model)] if model else list(self.models.values())
         every = [(one, pair) for one in models for pair in one.pairs]
         if not every:
-            raise QueueFull("there are no models any more; put one where they were", 5)
+            raise _no_models()
         for name, given, tags in (
             ("source", source, [pair.source for _, pair in every]),
             ("target", target, [pair.target for _, pair in every]),
@@ -201,6 +208,10 @@ def _signature(folder: Path) -> frozenset[tuple[str, int, int]] | None:
     if not any(path == folder / "bundle.json" for path, _ in files):
         return None
     return frozenset((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in files)
+
+
+def _no_models() -> QueueFull:
+    return QueueFull("there are no models any more; put one where they were", 5)
 
 
 def _fits(given: str, tag: str) -> bool:

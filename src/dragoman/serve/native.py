@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from starlette.responses import Response
 
 from dragoman.documents.markup import Tags
-from dragoman.serve.access import charge
+from dragoman.serve.access import charged
 from dragoman.serve.body import json_object, validated
 from dragoman.serve.described import PROBLEMS, takes
 from dragoman.serve.detect import detect
@@ -38,7 +38,7 @@ from dragoman.serve.schema import (
 )
 from dragoman.serve.service import check_size
 from dragoman.serve.stream import StreamedSentence
-from dragoman.serve.text import TextAnswer, TextRequest, choose
+from dragoman.serve.text import TextAnswer, TextRequest
 from dragoman.translation import Flag
 
 EVENTS = "text/event-stream"
@@ -53,8 +53,8 @@ async def translate(request: Request) -> Response | TranslateAnswer:
     if EVENTS in request.headers.get("accept", ""):
         return await _events(request, asked)
     service = service_of(request)
-    asked = await charge(request, asked)
-    answers = await service.translate(asked, sender_of(request), departure_of(request))
+    async with charged(request, asked) as counted:
+        answers = await service.translate(counted, sender_of(request), departure_of(request))
     return TranslateAnswer(translations=[_translated(one) for one in answers])
 
 
@@ -157,22 +157,28 @@ def _warned(flags: tuple[Flag, ...]) -> list[Warned]:
 
 
 async def _events(request: Request, asked: TextRequest) -> Response:
-    """The answer as events. What can be refused is refused before it begins."""
+    """The answer as events. It begins with the first sentence: until then an error has its status."""
     service = service_of(request)
     if len(asked.texts) != 1 or asked.format != "text" or asked.alternatives or asked.alignment:
         raise malformed("a stream is of one plain text, without alternatives and alignment")
-    asked = await charge(request, asked)
-    for chosen in choose(asked, service.models):
-        if chosen:
-            asked.glossary_for(chosen.pair)
-    sentences = service.stream(asked, sender_of(request), departure_of(request))
-    return StreamingResponse(_written(request, sentences), media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
+    async with charged(request, asked) as counted:
+        sentences = service.stream(counted, sender_of(request), departure_of(request))
+        first = await anext(sentences)
+    written = _written(request, first, sentences)
+    return StreamingResponse(written, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
-async def _written(request: Request, sentences: AsyncIterator[StreamedSentence]) -> AsyncIterator[str]:
+async def _written(
+    request: Request, first: StreamedSentence, others: AsyncIterator[StreamedSentence]
+) -> AsyncIterator[str]:
+    async def sentences() -> AsyncIterator[StreamedSentence]:
+        yield first
+        async for one in others:
+            yield one
+
     whole, index = "", 0
     try:
-        async for one in sentences:
+        async for one in sentences():
             whole += one.before + one.text
             if one.source:
                 sentence = Sentence(

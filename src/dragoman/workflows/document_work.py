@@ -5,7 +5,7 @@ before it gets its name.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import stat_result
 from pathlib import Path
@@ -86,10 +86,11 @@ class DocumentWork:
         self.from_memory = 0
         """Texts whose translation is from a memory."""
 
-    def run(self, jobs: Sequence[Job]) -> list[TranslatedDocument]:
-        """Translate and write all of them; the result lists those that were written."""
+    def run(self, jobs: Sequence[Job], admit: Callable[[int], None]) -> list[TranslatedDocument]:
+        """Translate and write all of them; the result lists those that were written. `admit`: see `run_documents`."""
         self.journal.forget_review()
         ready = [job for job in self.listener.follow(jobs, "reading", "documents", len(jobs)) if self._count(job)]
+        admit(sum(job.characters for job in ready))
         self._total = sum(job.units for job in ready)
         if self.journal.count:
             self.listener.notice(f"continuing after {self.journal.count:,} texts")

@@ -139,8 +139,16 @@ def translate_documents(
     return run_documents(task, lambda texts: model.to(to, from_, texts), listeners)
 
 
-def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listener] = ()) -> DocumentsResult:
-    """As `translate_documents`; `choose` returns the translator for documents that begin with these texts."""
+def run_documents(
+    task: DocumentTask,
+    choose: Choose,
+    listeners: Iterable[Listener] = (),
+    admit: Callable[[int], None] = lambda characters: None,
+) -> DocumentsResult:
+    """As `translate_documents`; `choose` returns the translator for documents that begin with these texts.
+
+    `admit` is called with the characters of all documents before they are translated; what it raises ends the work.
+    """
     started, listener = time.monotonic(), Listeners(listeners)
     if task.memory:
         existing_memory(task.memory)
@@ -165,7 +173,7 @@ def run_documents(task: DocumentTask, choose: Choose, listeners: Iterable[Listen
         refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
         alone = len(jobs) == 1 and not failures
         work = DocumentWork(translator, request, journal, listener, task.max_chars, _options(task), alone)
-        files = work.run(jobs)
+        files = work.run(jobs, admit)
         review = write_review(output, journal, request)
     return DocumentsResult(
         tuple(files),

@@ -2,11 +2,12 @@
 
 import { byId, say, store, t } from "./dom.js";
 
-// An answer that is an error: its status and the sentence for people.
+// An answer that is an error: its status, its type and the sentence for people.
 export class Problem extends Error {
-  constructor(status, detail, retryAfter = 0) {
-    super(detail);
+  constructor(status, problem, retryAfter = 0) {
+    super(problem.detail);
     this.status = status;
+    this.type = problem.type ?? "";
     this.retryAfter = retryAfter;
   }
 }
@@ -46,8 +47,8 @@ async function send(path, { body, form, method, signal, accept = "application/js
   const answer = await fetch(path, { ...options, body: form ?? (body === undefined ? undefined : JSON.stringify(body)) });
   if (answer.ok) return answer;
   if (answer.status === 401 && (await askForKey())) return send(path, { body, form, method, signal, accept });
-  const problem = await answer.json().catch(() => ({}));
-  throw new Problem(answer.status, problem.detail ?? answer.statusText, Number(answer.headers.get("Retry-After") ?? 0));
+  const problem = { detail: answer.statusText, ...(await answer.json().catch(() => ({}))) };
+  throw new Problem(answer.status, problem, Number(answer.headers.get("Retry-After") ?? 0));
 }
 
 // The JSON that a path answers with. Throws Problem, or TypeError if the service cannot be reached.
@@ -86,8 +87,9 @@ export async function persistently(work, wanted = () => true) {
     } catch (error) {
       if (error.name === "AbortError" || !wanted()) return null;
       const away = error instanceof TypeError;
-      if (!away && error.status !== 503 && error.status !== 429) {
-        say(error.status === 401 ? t("no_key") : t("failed", { detail: error.message }));
+      const used = error.type === "urn:dragoman:problem:quota";
+      if (!away && (used || (error.status !== 503 && error.status !== 429))) {
+        say(error.status === 401 ? t("no_key") : used ? t("quota") : t("failed", { detail: error.message }));
         if (!(error instanceof Problem)) throw error;
         return null;
       }

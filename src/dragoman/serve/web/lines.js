@@ -61,7 +61,7 @@ const linksOf = (one) => inUnits(one.alignment, one.normalised ?? "", one.text);
 async function stream(asked, missing, signal, onPart) {
   let index = 0;
   let part = { text: "", warnings: [] };
-  const finish = () => keep(asked, missing[index], { ...part, source: asked.source, target: asked.target });
+  const finish = () => keep(asked, missing[index], { ...part, partial: false, source: asked.source, target: asked.target });
   for await (const [name, data] of events("/v1/translate/stream", { body: bodyOf(asked, missing.join("\n")), signal })) {
     if (name === "problem") throw new Error(data.detail);
     if (name === "done") {
