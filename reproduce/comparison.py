@@ -124,7 +124,8 @@ def configuration(task: Task, text: Path, name: str, output: Path, steps: int, r
 def share_of(task: Task, text: Path, name: str) -> float:
     """How many updates of this system cost the operations of one of the first."""
     first, this = (
-        flops_per_update(configuration(task, text, one, text, 1, 1.0)) for one in (next(iter(SYSTEMS)), name)
+        flops_per_update(configuration(task, text, one, text, 1, 1.0), task.vocabulary)
+        for one in (next(iter(SYSTEMS)), name)
     )
     return first / this
 

@@ -49,10 +49,54 @@ def test_a_run_and_a_configuration_are_compared_and_the_page_says_so(
     again = dragoman("compare", pair[0].parent, "-o", page)  # both are finished now
     assert again.code == 0, again.err
     complaint = dragoman("compare", pair[0], pair[0].parent / "other", "-o", page, "--equal", "updates").refused(2)
-    assert re.match(
-        r"other: finished before with \d+ updates, the first system had \d+ updates; leave --equal out", complaint
-    )
+    assert re.match(r"other: trained with \d+ updates, the first system with \d+ updates; leave --equal", complaint)
     assert re.search(r"^toy +transformer", again.out, re.M)
+
+
+@pytest.mark.parametrize("equal", ["flops", "minutes"])
+def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_goes_on(
+    dragoman: Any, pair: tuple[Path, Path], tmp_path: Path, equal: str
+) -> None:
+    run, config = pair
+    text = re.sub(
+        r"(?m)^(vocab_size|layers|d_model|d_ff|heads|max_steps|warmup|validate_every) *=.*\n",
+        "",
+        config.read_text("utf-8"),
+    )
+    text = text.replace("[model]\n", '[model]\npreset = "auto"\n')
+    text = text.replace("[train]\n", '[train]\nmax_steps = "auto"\nwarmup = "auto"\nvalidate_every = "auto"\n')
+    config.write_text(text, encoding="utf-8")
+    for _ in range(2):
+        said = dragoman("compare", run, config, "-o", tmp_path / "page.html", "--equal", equal, "--json")
+        assert said.code == 0, said.err
+    first, second = json.loads(said.out)["runs"]
+    an_update = second["cost"]["flops"] / second["cost"]["steps"]
+    assert equal == "minutes" or second["cost"]["flops"] <= 1.25 * first["cost"]["flops"] + an_update
+    train = read_run_config(run.parent / "other").train
+    assert isinstance(train.warmup, int)
+    assert train.warmup <= 10
+
+
+def test_a_run_with_more_than_the_budget_is_refused_and_one_that_stopped_early_is_not(
+    dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    run, config = pair
+    text = config.read_text(encoding="utf-8")
+    steps = read_run_config(run).train.max_steps
+    assert isinstance(steps, int)
+    longer = re.sub(r"(?m)^max_steps *=.*$", f"max_steps = {2 * steps}", text)
+    config.write_text(longer, encoding="utf-8")
+    assert dragoman("train", config).code == 0
+    page = tmp_path / "page.html"
+    assert "other: trained with" in dragoman("compare", run, config, "-o", page, "--equal", "updates").refused(2)
+    shutil.rmtree(run.parent / "other")
+    patient = re.sub(r"(?m)^learning_rate *=.*$", "learning_rate = 1e-9\npatience = 1", text)
+    config.write_text(re.sub(r"(?m)^validate_every *=.*$", "validate_every = 1", patient), encoding="utf-8")
+    for _ in range(2):
+        said = dragoman("compare", run, config, "-o", page, "--equal", "updates", "--json")
+        assert said.code == 0, said.err
+    first, second = json.loads(said.out)["runs"]
+    assert second["cost"]["steps"] < first["cost"]["steps"]
 
 
 def test_counted_operations_are_those_of_the_equations(dragoman: Any, pair: tuple[Path, Path], tmp_path: Path) -> None:
@@ -104,6 +148,14 @@ def test_runs_that_cannot_be_compared_are_refused(dragoman: Any, pair: tuple[Pat
     complaint = dragoman("compare", run, config).refused(2)
     assert complaint.startswith("other: its test text (valid.en + valid.de) is not that of toy (test.en + test.de)")
     assert not (run.parent / "other").exists()  # refused before anything was trained
+
+    config.write_text(text.replace("[train]\n", '[train]\nobjective = "risk"\n'), encoding="utf-8")
+    complaint = dragoman("compare", run, config, "--equal", "flops").refused(2)
+    assert complaint.startswith('other: train.objective: operations of "risk" cannot be made equal')
+    config.write_text(text.replace("data/train.de", "data/gone.de"), encoding="utf-8")
+    complaint = dragoman("compare", run, config).refused(3)
+    assert complaint.startswith("other: its training text ")
+    assert complaint.endswith("gone.de is not there; put it back where it was")
 
     config.write_text(text, encoding="utf-8")
     (run.parent.parent / "data/test.de").unlink()

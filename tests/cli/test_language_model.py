@@ -77,6 +77,16 @@ def test_a_language_model_with_other_words_or_of_another_kind_is_refused(
     other = folder / "runs/toy-lm-de/model"
     said = dragoman("translate", "-m", model, "dog", "-O", f"language_model={other}")
     assert f"{other}: its vocabulary is not that of {model}" in said.refused(4)
+    of_source = tmp_path / "of source"
+    keys = (*KEYS, "model.language=en", "train.max_steps=2", f"train.output={of_source}")
+    assert dragoman("train", "--language-model", trained / "run.toml", *keys).code == 0
+    said = dragoman("translate", "-m", model, "dog", "-O", f"language_model={of_source / 'model'}")
+    assert f"a language model of en, but {model} translates into de; train one with" in said.refused(4)
+    said = dragoman("compare", trained / "runs/toy", of_source)
+    assert said.refused(4) == f"{of_source}: a language model, which translates nothing; give translation models"
+    assert "no finished run in this folder" in dragoman("compare", folder / "runs").refused(
+        2
+    )
 
 
 def test_the_source_language_is_read_too_and_a_run_goes_on(trained: Path, tmp_path: Path, dragoman: Dragoman) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from dragoman.cli.console import print_json, say
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import plain, print_comparison
+from dragoman.errors import Interrupted
 from dragoman.storage import refuse_unwritable_file
 from dragoman.workflows.check_page import refuse_other_file
 from dragoman.workflows.compare import ComparedRun, RunComparison, compare_runs
@@ -21,8 +22,11 @@ def run_compare(
     """Compare, print, write the page."""
     refuse_other_file(page)
     refuse_unwritable_file(page)
-    with Display() as display:
-        result = compare_runs(runs, equal=equal, page=page, tokenize=tokenize, listeners=[display])
+    try:
+        with Display() as display:
+            result = compare_runs(runs, equal=equal, page=page, tokenize=tokenize, listeners=[display])
+    except Interrupted as stopped:
+        raise Interrupted(str(stopped).replace("continue with --resume", "the same command continues")) from None
     if as_json:
         _print_json(result)
     else:

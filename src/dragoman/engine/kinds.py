@@ -36,6 +36,19 @@ def language_model_of(bundle: Bundle, tokenizer: Tokenizer, of: str) -> "Languag
     return cast("LanguageModel", bundle.load_model())
 
 
-def load_language_model(folder: Path | None, tokenizer: Tokenizer, of: str) -> "LanguageModel | None":
-    """`language_model_of` the bundle in a folder; None without a folder."""
-    return None if folder is None else language_model_of(open_bundle(folder), tokenizer, of)
+def load_language_model(folder: Path | None, of: Bundle) -> "LanguageModel | None":
+    """`language_model_of` the bundle in a folder, for the translation model `of`; None without a folder.
+
+    Raises ModelError also for one of a language into which it does not translate.
+    """
+    if folder is None:
+        return None
+    bundle = open_bundle(folder)
+    found = language_model_of(bundle, of.tokenizer, str(of.folder))
+    language, targets = found.config.language, [pair.target for pair in of.config.project.all_pairs]
+    if language not in targets:
+        raise ModelError(
+            f"{folder}: a language model of {language}, but {of.folder} translates into {' and '.join(targets)}; "
+            f"train one with model.language={targets[0]}"
+        )
+    return found

@@ -66,7 +66,7 @@ def load_engine(
         precision=precision,
         threads=threads,
         shortlist=shortlist,
-        language_model=load_language_model(language_model, bundle.tokenizer, str(bundle.folder)),
+        language_model=load_language_model(language_model, bundle),
     )
 
 

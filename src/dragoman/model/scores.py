@@ -62,4 +62,4 @@ class AdditiveAttention(ScoredAttention):
 
     def scores(self, q: Float[Tensor, "B H T K"], k: Float[Tensor, "B H S K"]) -> Float[Tensor, "B H T S"]:
         """Every query with every key."""
-        return (q[:, :, :, None] + k[:, :, None]).tanh() @ self.v
+        return ((q[:, :, :, None] + k[:, :, None]).tanh() @ self.v[:, None]).squeeze(-1)

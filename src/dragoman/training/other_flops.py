@@ -68,7 +68,17 @@ def rnn_flops(model: RnnConfig, source: int, target: int) -> int:
     first = d_model + context + (d_model if model.input_feeding else 0)
     widths = [first] + [model.hidden + context] * (model.decoder_layers - 1)
     decoder = target * sum(recurrence_flops(model, inputs, model.hidden) for inputs in widths)
-    return encoder + decoder + _attention_flops(model, source, target) + target * _readout_flops(model)
+    attention, readout = _attention_flops(model, source, target), target * _readout_flops(model)
+    return encoder + _start_flops(model) + decoder + attention + readout
+
+
+def _start_flops(model: RnnConfig) -> int:
+    """Of a sentence: one matrix for each layer of the decoder, from the encoder's last state."""
+    if model.start == "copy":
+        return 0
+    both = model.directions == "both" or (model.directions == "first" and model.encoder_layers == 1)
+    last = model.encoder_hidden // 2 if both and model.attention != "none" else model.encoder_hidden
+    return 2 * model.decoder_layers * model.hidden * last
 
 
 def recurrence_flops(model: RnnConfig, inputs: int, width: int) -> int:

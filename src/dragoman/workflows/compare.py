@@ -14,8 +14,15 @@ from dragoman.bundle import open_bundle
 from dragoman.config.file import dump_config
 from dragoman.evaluation import RESAMPLES, Comparison, Score
 from dragoman.translator import Translator
-from dragoman.workflows.compare_budget import Budget, Equal, refuse_other_budget, refuse_other_sizes, with_budget
-from dragoman.workflows.compare_inputs import Entry, read_entries, shared_test_set
+from dragoman.workflows.compare_budget import (
+    Equal,
+    budget_of,
+    refuse_other_budget,
+    refuse_other_objectives,
+    refuse_other_sizes,
+    with_budget,
+)
+from dragoman.workflows.compare_inputs import Entry, read_entries, require_training_text, shared_test_set
 from dragoman.workflows.compare_measures import (
     AttentionMap,
     Chain,
@@ -97,7 +104,7 @@ def compare_runs(
 
     Each of `runs` is a configuration, the folder of a run, or a folder of such. A configuration whose run is finished
     is not trained again, and one that was interrupted is resumed. `equal` gives the configurations after the first
-    the budget of the first: the same `flops`, `minutes` or `updates`; a run that was finished before with another
+    the budget of the first: the same `flops`, `minutes` or `updates`; a run that was trained before with another
     budget is refused. `parameters` refuses those whose number of parameters differs by more than a tenth. `page` is
     where the self-contained page is written.
 
@@ -107,19 +114,21 @@ def compare_runs(
     entries = read_entries(runs)
     test_set = shared_test_set(entries)
     example = _example(test_set)
+    require_training_text(entries)
     if equal == "parameters":
         refuse_other_sizes(entries)
+    if equal == "flops":
+        refuse_other_objectives(entries)
     found, budget = list[ComparedRun](), None
     for entry in entries:
-        was_finished = entry.is_finished
-        if not was_finished:
+        if not entry.is_finished:
             entry = with_budget(entry, equal, budget)
             listener.notice(f"{entry.name}: training")
             train(entry.config, resume=entry.is_started, listeners=listeners, given=entry.given)
         one = _measured(entry, test_set, example, listener)
-        if was_finished and equal and budget:
-            refuse_other_budget(entry, equal, budget.cost, one.cost)
-        budget = budget or Budget(entry.config, one.cost)
+        if equal and budget:
+            refuse_other_budget(entry, equal, budget, one.cost)
+        budget = budget or budget_of(entry.folder / "model", one.cost)
         found.append(one)
     named = {one.name: one.translations for one in found}
     scored = score_systems(named, test_set, tokenize=tokenize, resamples=resamples, listener=listener)

@@ -2,20 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import torch
 
+from dragoman.bundle import open_bundle
 from dragoman.config import RunConfig
+from dragoman.config.sizes import chosen_model, validation_interval_for, warmup_for
 from dragoman.data.batch import Batch
 from dragoman.errors import ConfigError
 from dragoman.model.build import build_network
+from dragoman.model.device import pick_device
 from dragoman.model.network import EncoderDecoder
+from dragoman.text.tokenizer import usual_size
 from dragoman.training.counting import counted, single_thread
 from dragoman.training.distributed import ProcessGroup
 from dragoman.training.gradient import GradientAccumulator
 from dragoman.workflows.compare_inputs import Entry
 from dragoman.workflows.compare_measures import TrainingCost
+from dragoman.workflows.data import check_with_progress
+from dragoman.workflows.finetune import apply_base_model
+from dragoman.workflows.listener import Listeners
+from dragoman.workflows.replay import training_pairs
 
 Equal = Literal["flops", "minutes", "updates", "parameters"]
 EQUALS: tuple[Equal, ...] = ("flops", "minutes", "updates", "parameters")
@@ -32,32 +41,41 @@ class Budget:
     """What the first system had."""
 
     config: RunConfig
+    """With the numbers that `auto` chose."""
+    vocabulary: int
     cost: TrainingCost
+
+
+def budget_of(model: Path, cost: TrainingCost) -> Budget:
+    """That of a finished run, by the folder of its model."""
+    bundle = open_bundle(model)
+    return Budget(bundle.config, len(bundle.tokenizer.target), cost)
 
 
 def with_budget(entry: Entry, equal: Equal | None, first: Budget | None) -> Entry:
     """`entry` with the budget of the `first` system; unchanged if it is the first, or without `equal`."""
     if equal in (None, "parameters") or first is None:
         return entry
-    train = entry.config.train
-    if equal == "updates":
-        changed: dict[str, float | None] = {"max_steps": first.cost.steps, "max_minutes": None}
-    elif equal == "minutes":
+    train, likelihood = entry.config.train, entry.config.train.objective == "likelihood"
+    steps = first.cost.steps
+    if equal != "updates" and likelihood:  # both read the same text, so that padding is the same too
+        own = flops_per_update(*_resolved(entry, first))
+        steps = max(1, round(steps * flops_per_update(first.config, first.vocabulary) / own))
+    changed: dict[str, float | None] = {"max_steps": steps, "max_minutes": None}
+    if equal == "minutes":
         changed = {"max_steps": UNLIMITED, "max_minutes": first.cost.seconds / 60}
-    else:  # both read the same text, so that padding is the same too
-        ratio = flops_per_update(first.config) / flops_per_update(entry.config)
-        changed = {"max_steps": max(1, round(first.cost.steps * ratio)), "max_minutes": None}
+        tuning = train.start_from is not None
+        if train.warmup == "auto":
+            changed["warmup"] = warmup_for(steps, tuning)
+        if train.validate_every == "auto":
+            changed["validate_every"] = validation_interval_for(steps, tuning)
     config = entry.config.model_copy(update={"train": train.model_copy(update=changed)})
     return replace(entry, config=config, given={*entry.given, *(f"train.{key}" for key in changed)})
 
 
-def flops_per_update(config: RunConfig) -> float:
+def flops_per_update(config: RunConfig, vocabulary: int) -> float:
     """Operations of an update of `train.batch_tokens` and `accumulate`, counted on a batch of one token."""
-    if config.train.objective != "likelihood":
-        raise ConfigError(
-            f'train.objective: operations of "{config.train.objective}" cannot be made equal; use --equal updates'
-        )
-    network = _network(config)
+    network = _network(config, vocabulary)
     ids = torch.full((ROWS, LENGTH), 5)
     batch = Batch(ids, ids, ids, ("",) * ROWS)
     train = config.train.model_copy(update={"precision": "float32", "compile": False, "recompute": False})
@@ -69,9 +87,18 @@ def flops_per_update(config: RunConfig) -> float:
     return cost.flops / ids.numel() * tokens
 
 
+def refuse_other_objectives(entries: Sequence[Entry]) -> None:
+    """Raise ConfigError for one of which the operations of an update depend on what it samples."""
+    for entry in entries:
+        if (objective := entry.config.train.objective) != "likelihood":
+            raise ConfigError(
+                f'{entry.name}: train.objective: operations of "{objective}" cannot be made equal; use --equal updates'
+            )
+
+
 def refuse_other_sizes(entries: Sequence[Entry]) -> None:
     """Raise ConfigError for parameters that differ by more than a tenth: another width is a decision of the user."""
-    first, *others = [(entry.name, _network(entry.config).parameter_count) for entry in entries]
+    first, *others = [(entry.name, _parameters(entry)) for entry in entries]
     for name, count in others:
         if abs(count / first[1] - 1) > NEAR:
             raise ConfigError(
@@ -80,24 +107,50 @@ def refuse_other_sizes(entries: Sequence[Entry]) -> None:
             )
 
 
-def refuse_other_budget(entry: Entry, equal: Equal, first: TrainingCost, cost: TrainingCost) -> None:
-    """Raise ConfigError for a finished run whose training was not that of the first."""
+def refuse_other_budget(entry: Entry, equal: Equal, first: Budget, cost: TrainingCost) -> None:
+    """Raise ConfigError for a run whose training was not that of the first; it may have stopped early."""
     if equal == "parameters":
         return
-    this, other, shown = {
-        "flops": (cost.flops, first.flops, "{:.2e} operations"),
-        "minutes": (cost.seconds / 60, first.seconds / 60, "{:,.1f} minutes"),
-        "updates": (cost.steps, first.steps, "{:,} updates"),
+    train, steps = entry.config.train, max(1, cost.steps)
+    most = UNLIMITED if train.max_steps == "auto" else train.max_steps
+    this, allowed, other, shown = {
+        "flops": (cost.flops, most * cost.flops / steps, first.cost.flops, "{:.2e} operations"),
+        "minutes": (cost.seconds / 60, train.max_minutes or 0.0, first.cost.seconds / 60, "{:,.1f} minutes"),
+        "updates": (cost.steps, most, first.cost.steps, "{:,} updates"),
     }[equal]
-    if abs(this - other) > UNLIKE * other:
+    near = UNLIKE * other + this / steps  # an update more
+    ended_by_it = (equal == "minutes" or this < other) and abs(allowed - other) <= near
+    if abs(this - other) > near and not ended_by_it:
         raise ConfigError(
-            f"{entry.name}: finished before with {shown.format(this)}, the first system had {shown.format(other)}; "
+            f"{entry.name}: trained with {shown.format(this)}, the first system with {shown.format(other)}; "
             "leave --equal out, or give its configuration with another train.output to train it again"
         )
 
 
-def _network(config: RunConfig) -> EncoderDecoder:
+def _parameters(entry: Entry) -> int:
+    if entry.is_finished:
+        return int(open_bundle(entry.folder / "model").manifest["parameters"])
+    return _network(*_resolved(entry, None)).parameter_count
+
+
+def _resolved(entry: Entry, first: Budget | None) -> tuple[RunConfig, int]:
+    """The configuration with the shape that its run will have, and the size of its vocabulary.
+
+    The text decides where they are `auto`; the same keys give the vocabulary of the first system.
+    """
+    config, _ = apply_base_model(entry.config, entry.given, False)
+    vocabulary = config.tokenizer.vocab_size
+    if vocabulary is None and first and config.tokenizer == first.config.tokenizer:
+        vocabulary = first.vocabulary
+    if vocabulary is None or config.model.preset == "auto":
+        pairs = training_pairs(config.data, check_with_progress(config, Listeners()))
+        gpu = pick_device(config.train.device).type == "cuda"
+        config = config.model_copy(update={"model": chosen_model(config.model, entry.given, round(pairs), gpu)})
+        vocabulary = vocabulary or usual_size(round(pairs))
+    return config, vocabulary
+
+
+def _network(config: RunConfig, vocabulary: int) -> EncoderDecoder:
     """A network of the run's shape with random weights."""
-    vocabulary = config.tokenizer.vocab_size or 8000
     with torch.random.fork_rng(devices=[]):
         return build_network(config.model, vocabulary, vocabulary)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from dragoman.config import RunConfig
+from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.config.file import read_config, read_run_config
-from dragoman.errors import ConfigError, DataError, checked_path
+from dragoman.errors import ConfigError, DataError, ModelError, checked_path
 from dragoman.training.checkpoint import resumable_steps
 from dragoman.workflows.evaluate import TestSet
 from dragoman.workflows.held_out import held_out_by_pair
@@ -70,18 +70,26 @@ def shared_test_set(entries: Sequence[Entry]) -> TestSet:
     return first[1]
 
 
+def require_training_text(entries: Sequence[Entry]) -> None:
+    """Raise DataError where a file is gone: a finished run needs it too, to count what its training cost."""
+    for entry in entries:
+        for path in (path for corpus in entry.config.data.train for path in corpus.files):
+            if not path.exists():
+                raise DataError(f"{entry.name}: its training text {path} is not there; put it back where it was")
+
+
 def _entries(path: Path) -> Iterator[Entry]:
     if path.is_file():
         config, given = read_config(path)
+        _refuse_language_model(path, config)
         yield Entry(config.project.name, output_of(config), config, given)
     elif (path / "config.toml").exists():
         yield _run(path)
     elif path.is_dir():
-        runs = sorted(one for one in path.iterdir() if (one / MODEL).exists())
+        runs = [_run(one) for one in sorted(path.iterdir()) if (one / MODEL).exists() and not _is_language_model(one)]
         if not runs:
             raise ConfigError(f"{path}: no finished run in this folder; train one, or give a configuration")
-        for one in runs:
-            yield _run(one)
+        yield from runs
     else:
         raise ConfigError(f"{path}: no such file or folder; give a configuration, or the folder of a run")
 
@@ -92,7 +100,18 @@ def _run(folder: Path) -> Entry:
         folder = folder.absolute().parent
     if not (folder / MODEL).exists():
         raise ConfigError(f"{folder}: the run is not finished; give its configuration, then it is trained to the end")
-    return Entry(folder.name, folder, read_run_config(folder))
+    config = read_run_config(folder)
+    _refuse_language_model(folder, config)
+    return Entry(folder.name, folder, config)
+
+
+def _is_language_model(folder: Path) -> bool:
+    return isinstance(read_run_config(folder).model, LanguageModelConfig)
+
+
+def _refuse_language_model(path: Path, config: RunConfig) -> None:
+    if isinstance(config.model, LanguageModelConfig):
+        raise ModelError(f"{path}: a language model, which translates nothing; give translation models")
 
 
 def _test_set(entry: Entry) -> TestSet:

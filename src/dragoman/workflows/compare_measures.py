@@ -159,8 +159,8 @@ def _stream(bundle: Bundle, config: RunConfig) -> BatchStream:
             directions=directions(config, config.data.train),
             symbols=Symbols.of(config, bundle.tokenizer.symbols),
         )
-    except OSError as error:
-        raise DataError(f"{bundle.folder}: its training text cannot be read: {error.strerror}") from None
+    except (DataError, OSError) as error:
+        raise DataError(f"{bundle.folder}: its training text cannot be read: {error}") from None
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
