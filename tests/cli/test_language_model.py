@@ -84,9 +84,7 @@ def test_a_language_model_with_other_words_or_of_another_kind_is_refused(
     assert f"a language model of en, but {model} translates into de; train one with" in said.refused(4)
     said = dragoman("compare", trained / "runs/toy", of_source)
     assert said.refused(4) == f"{of_source}: a language model, which translates nothing; give translation models"
-    assert "no finished run in this folder" in dragoman("compare", folder / "runs").refused(
-        2
-    )
+    assert "no finished run in this folder" in dragoman("compare", folder / "runs").refused(2)
 
 
 def test_the_source_language_is_read_too_and_a_run_goes_on(trained: Path, tmp_path: Path, dragoman: Dragoman) -> None:

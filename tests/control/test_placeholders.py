@@ -183,6 +183,9 @@ def test_what_the_patterns_of_a_call_find_and_nothing_else_is_kept() -> None:
         ("Press {na\u200bme}", "Press {name}", "spells with other"),
         ("%s sees %d", "%d sees %s", "another order"),
         ("<b>dog</b>", "</b>dog<b>", "not nested"),
+        ("Hi {{#if a}}{{a}}{{/if}}", "{{/if}} {{a}} {{#if a}}", "another order"),
+        ("{{ a }} has {% if x %}one{% endif %}", "{% if x %}{{ a }}{% endif %}", "another order"),
+        ("%#@files@ in %@", "%#@files@ %@@", "leaves next to them @"),
     ],
 )
 def test_what_is_broken_is_said(source: str, text: str, says: str) -> None:
@@ -201,6 +204,8 @@ def test_what_is_broken_is_said(source: str, text: str, says: str) -> None:
         ("The {file}s", "{file}s"),
         ("{a} {b", "{b {a}"),
         ("no placeholder", "}"),
+        ("%@ of #1 @ home", "#1 @ %@"),
+        ("{% if a %}{{ b }}, {{ c }}{% endif %}", "{% if a %}{{ c }} {{ b }}{% endif %}"),
     ],
 )
 def test_what_belongs_to_the_text_is_no_debris(source: str, text: str) -> None:

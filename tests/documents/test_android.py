@@ -88,6 +88,18 @@ def test_what_people_read_survives_another_language(tmp_path: Path) -> None:
     assert '<![CDATA[<p><a href="x">이것과 저것을</a> 읽기</p>]]>' in result
 
 
+def test_a_section_may_end_with_text_and_what_cannot_be_read_again_is_not_the_fault_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = opened(tmp_path, "<resources><string name='a'><![CDATA[Read [1] this]]></string></resources>")
+    assert [unit.source.text for unit in document.units] == ["Read [1] this"]
+    assert "<![CDATA[읽기 ]]></string>" in written(document, [InlineText("읽기 ")])
+    monkeypatch.setattr(android, "escape", lambda text, encoding: "<")
+    document = opened(tmp_path, SAMPLE)
+    with pytest.raises(DataError, match=r"its translation could not be read again .*; nothing was written, please"):
+        written(document, [*[None] * 4, InlineText("하나"), *[None] * 3])
+
+
 def test_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not Android resources, but <r>"):
         opened(tmp_path, "<r/>")

@@ -74,6 +74,17 @@ def test_a_translation_is_between_the_same_tags(tmp_path: Path) -> None:
     assert Counter(match[1] for match in tag.finditer(result)) == Counter(match[1] for match in tag.finditer(PAGE))
 
 
+def test_quotes_of_a_value_and_numbers_above_the_line_stay(tmp_path: Path) -> None:
+    page = """<p title='"Yes" is right'>A fact<sup>1</sup> and H<sub>2</sub>O, x<sup>th</sup></p>"""
+    page += """<track label="It&#39;s &quot;it&quot;">"""
+    document = opened(tmp_path / "a.html", page)
+    assert texts(document) == ['"Yes" is right', "A fact and HO, xth", 'It\'s "it"']
+    assert [code.kind for code in list(document.units)[1].source.codes] == ["alone", "alone", "open", "close"]
+    result = replaced(document, {'"Yes" is right': '"네"', 'It\'s "it"': "그것"}).decode()
+    assert "title='\"네\"'" in result
+    assert 'label="그것"' in result
+
+
 def test_without_a_translation_the_language_stays(tmp_path: Path) -> None:
     document = opened(tmp_path / "a.html", PAGE)
     assert written(document, lambda text: None) == PAGE.encode()

@@ -68,6 +68,18 @@ def test_a_folder_keeps_its_names_and_a_text_is_translated_once(folder: Path, tm
     ]
 
 
+def test_an_output_without_a_name_of_its_own_is_the_folder_it_is(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here/below").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here/below")
+    for output in (Path(), Path("..")):
+        assert run([folder / "a.txt"], output).files[0].target.resolve() == (output / "a.txt").resolve()
+    assert names(tmp_path / "here") == ["a.txt", "below/a.txt"]
+    with pytest.raises(ConfigError, match=r"^/: no folder for translations; give another -o"):
+        run([folder], Path("/"))
+
+
 def test_unreadable_files_are_named_and_the_others_translated(folder: Path, tmp_path: Path) -> None:
     (folder / "c.bin").write_bytes(b"?")
     (folder / "d.txt").write_bytes(b"\xff\xfe\xff")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dragoman.text.protect import Placeholder
 
-_SIGNS = frozenset("{}<>%$\\`")
+_SIGNS = frozenset("{}<>%$\\`@#")
 _AMOUNT = re.compile(r"(?<=\d)\s?%|\$(?=\s?\d)")
 _BEFORE, _AFTER = re.compile(r"[A-Za-z0-9_]+$"), re.compile(r"[A-Za-z0-9_]+")
 # A letter that follows may be an ending: `{file}s`.

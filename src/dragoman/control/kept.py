@@ -4,11 +4,12 @@ Input: a source and a translation. Output: what is missing or too much, and warn
 translation that is returned: whatever the searches before it did, what differs here is reported.
 
 Placeholders are compared as they are written. Those of printf without a number take arguments in their order, so that
-another order is a fault, unless all are alike. Numbers are compared by `text.numbers`, outside of placeholders, if the
-source has any. What only the translation has is reported and not repaired, if the source has no placeholder at all, or
-no such number: it may be a word there (`twenty`).
+another order is a fault, unless all are alike; the blocks of a template stay in order, each with what is in it. Numbers
+are compared by `text.numbers`, outside of placeholders, if the source has any. What only the translation has is
+reported and not repaired, if the source has no placeholder at all, or no such number: there it may be a word.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +18,14 @@ from functools import cached_property
 from dragoman.config import DecodeConfig
 from dragoman.control.debris import debris
 from dragoman.text.normalise import normalise
-from dragoman.text.numbers import Number, counts_differ, find_numbers
+from dragoman.text.numbers import Number, Value, are_other, differences, find_numbers
 from dragoman.text.protect import Placeholder, find_placeholders
 from dragoman.translation import Flag
 
 # Names in a warning.
 LISTED = 5
+# A placeholder that begins, divides or ends a block, and not one that is replaced by a value.
+_BLOCK = re.compile(r"\{%|\{\{~?\s*(?:[#/^]|else\b)|<%(?!=)|<\?(?!=)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +40,18 @@ class Faults:
     """What is left next to the placeholders, of the signs or letters that they consist of."""
     respelled: tuple[str, ...] = ()
     """Placeholders that are the same only after they are normalised."""
-    missing_numbers: Counter[int] = field(default_factory=Counter)
-    extra_numbers: Counter[int] = field(default_factory=Counter)
+    missing_numbers: Counter[Value] = field(default_factory=Counter)
+    extra_numbers: Counter[Value] = field(default_factory=Counter)
     report_placeholders: bool = False
     report_numbers: bool = False
     """Whether what differs is only reported: a search for the same could spoil the translation."""
 
     @property
     def count(self) -> int:
-        """How many faults there are that a search may repair; 0: none."""
+        """How much there is that a search may repair; 0: nothing. Another order is better than what is missing."""
         placeholders = 0 if self.report_placeholders else (self.missing + self.extra + self.debris).total()
         numbers = 0 if self.report_numbers else (self.missing_numbers + self.extra_numbers).total()
-        return placeholders + self.order + self.nesting + numbers
+        return 2 * placeholders + self.order + self.nesting + numbers
 
     @property
     def flags(self) -> list[Flag]:
@@ -129,7 +132,7 @@ class Kept:
         return Faults(
             missing,
             extra,
-            order=complete and _printf_order(self.placeholders) != _printf_order(found),
+            order=complete and _ordered(self.placeholders) != _ordered(found),
             nesting=complete and is_nested(self.placeholders) and not is_nested(found),
             debris=debris(self.source, self.placeholders, text, found),
             missing_numbers=lost,
@@ -138,15 +141,15 @@ class Kept:
             report_numbers=report_numbers,
         )
 
-    def _numbers(self, text: str, found: Sequence[Placeholder]) -> tuple[Counter[int], Counter[int], bool]:
+    def _numbers(self, text: str, found: Sequence[Placeholder]) -> tuple[Counter[Value], Counter[Value], bool]:
         """The numbers that differ, and whether that is only reported."""
         numbers = numbers_outside(text, found) if self.numbers else []
-        ours, theirs = (Counter(number.value for number in each) for each in (self.numbers, numbers))
-        if not self.numbers or not counts_differ(ours, theirs):
+        ours, theirs = ([number.value for number in each] for each in (self.numbers, numbers))
+        lost, added = differences(ours, theirs)
+        if not self.numbers or not are_other(lost, added):
             return Counter(), Counter(), False
-        lost, added = ours - theirs, theirs - ours
         differing = [one for one in self.numbers if one.value in lost] + [one for one in numbers if one.value in added]
-        may_be_a_word = not lost and not added & ours
+        may_be_a_word = not lost and not added & Counter(ours)
         return lost, added, may_be_a_word or any(one.has_power for one in differing)
 
 
@@ -180,10 +183,16 @@ def tag_name(tag: str) -> str:
     return tag.strip("</>").split()[0].rstrip("/").lower() if tag.strip("</> ") else ""
 
 
-def _printf_order(placeholders: Sequence[Placeholder]) -> list[str]:
-    """The placeholders that take their arguments in order."""
-    return [one.text for one in placeholders if one.pattern == "printf" and "$" not in one.text and "(" not in one.text
-            and one.text not in ("%%", "%n", "%m")]  # fmt: skip
+def _ordered(placeholders: Sequence[Placeholder]) -> tuple[list[str], list[Counter[str]]]:
+    """The placeholders that take their arguments in order; and those of each block of a template."""
+    arguments = [one.text for one in placeholders if one.pattern == "printf" and "$" not in one.text
+                 and "(" not in one.text and one.text not in ("%%", "%n", "%m")]  # fmt: skip
+    blocks = [Counter[str]()]
+    for one in placeholders:
+        if one.pattern == "template" and _BLOCK.match(one.text):
+            blocks.append(Counter())
+        blocks[-1][one.text] += 1
+    return arguments, blocks
 
 
 def _listed(names: Iterable[object]) -> str:

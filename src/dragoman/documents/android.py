@@ -27,7 +27,7 @@ _PART = re.compile(
     | (?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?/?)(?:>|&gt;)
     | (?P<reference>&[^;<&\s]{1,20};) | (?P<line>[ \t\r\n]*\\n[ \t\r\n]*) | (?P<unicode>\\u[0-9A-Fa-f]{4})
     | (?P<escape>\\[^\r\n])
-    | (?P<quote>") | (?P<text>[^<&\\"]+|.)""",
+    | (?P<quote>") | (?P<text>(?:(?!\]\]>)[^<&\\"])+|.)""",
     re.VERBOSE | re.DOTALL,
 )
 _EMPTY = ("br", "img", "hr")

@@ -126,7 +126,7 @@ def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece
     found: list[Piece] = []
     items: list[Item] = []
     listed = tokens(part)
-    ends, skip = _Ends(listed), 0
+    ends, skip = _Ends(part, listed), 0
     for index, token in enumerate(listed):
         if index < skip:
             continue
@@ -167,8 +167,8 @@ def _item(content: str, token: Token) -> Item:
 class _Ends:
     """Where elements end, found once for all of them: a search for each would take too long where many never end."""
 
-    def __init__(self, listed: list[Token]) -> None:
-        self.listed = listed
+    def __init__(self, content: str, listed: list[Token]) -> None:
+        self.content, self.listed = content, listed
         self.borders = [at for at, token in enumerate(listed) if token.name and token.name not in INLINE]
         self.closed: dict[int, int] = {}
         opened: dict[str, list[int]] = {}
@@ -196,13 +196,13 @@ class _Ends:
         border = bisect(self.borders, index)
         if name not in OPAQUE and border < len(self.borders) and self.borders[border] < last:
             return None
-        return last if fixed or name not in ("sup", "sub") or _is_mark(self.listed[index:last]) else None
+        return last if fixed or name not in ("sup", "sub") or self._is_mark(index, last) else None
 
-
-def _is_mark(listed: list[Token]) -> bool:
-    """Whether a raised text is the link to a note, which is no part of the sentence."""
-    length = sum(token.end - token.begin for token in listed if token.kind == "text")
-    return length <= 6 and any(token.name == "a" for token in listed)
+    def _is_mark(self, first: int, last: int) -> bool:
+        """Whether a raised or lowered text is the link to a note, which is no part of the sentence, or a number."""
+        listed = self.listed[first:last]
+        text = "".join(self.content[token.begin : token.end] for token in listed if token.kind == "text")
+        return len(text) <= 6 and (any(token.name == "a" for token in listed) or not any(map(str.isalpha, text)))
 
 
 def is_fixed(attributes: tuple[tuple[str, str], ...]) -> bool:
@@ -246,6 +246,7 @@ def attribute_pieces(content: str, token: Token) -> Iterator[Piece]:
     elif token.name == "input" and given.get("type", "").lower() in ("button", "submit", "reset"):
         names = names | {"value"}
     for name, begin, end in attribute_spans(content, token):
-        text = unescape(content[begin:end].strip("\"'")).strip()
+        raw = content[begin:end]
+        text = unescape(raw[1:-1] if raw[:1] in ("'", '"') else raw).strip()
         if name in names and has_words([Item("text", begin, end, text)]):
             yield Piece(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")

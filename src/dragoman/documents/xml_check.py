@@ -26,13 +26,17 @@ def check_letters(
     for piece, new in changed:
         expected.subtract(_letters([piece.inline]))
         expected.update(_letters([new]))
-    found = _letters(piece.inline for piece in pieces(*read_elements(str(path), content)))
+    try:
+        found = _letters(piece.inline for piece in pieces(*read_elements(str(path), content)))
+    except DataError as error:
+        raise _unreadable(path, str(error).partition("; ")[0]) from None
     found.subtract(expected)
     if wrong := "".join(letter for letter, count in found.items() if count):
-        raise DataError(
-            f"{path}: its translation could not be read again (too many or too few of {wrong[:20]!r}); nothing was "
-            "written, please report it"
-        )
+        raise _unreadable(path, f"too many or too few of {wrong[:20]!r}")
+
+
+def _unreadable(path: Path, why: str) -> DataError:
+    return DataError(f"{path}: its translation could not be read again ({why}); nothing was written, please report it")
 
 
 def _letters(texts: Iterable[InlineText]) -> Counter[str]:

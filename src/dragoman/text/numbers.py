@@ -1,16 +1,24 @@
 """Numbers of a text, for comparison across languages: digits of any script, whatever separates their groups.
 
-`1,000`, `1.000` and `1000` are one number. Numbers up to 12 are often written as words: `3월` is March. A number with a
-word for a power of ten (`3만` is 30,000, `2 million` is `200만`) is written differently on purpose: a difference is
-reported but never corrected.
+`1,000`, `1.000` and `1000` are one number, and so are `12.5` and `12,50`; `2.30` may be `2:30` elsewhere, two numbers
+next to each other. Numbers up to 12 are often written as words: `3월` is March. A number with a word for a power of ten
+(`3만` is 30,000, `2 million` is `200만`) is written differently on purpose: a difference is reported, never corrected.
 """
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
-# Digits of any script, with separators of thousands between groups of three.
-_NUMBER = re.compile(r"\d{1,3}(?:[,.'’\u00a0\u2009\u202f]\d{3})+(?!\d)|\d+")
+# Digits of any script: with separators of thousands between groups of three, and with a decimal point or comma.
+_GROUPED = r"\d{1,3}(?:[,.'’\u00a0\u2009\u202f]\d{3})+(?!\d)"
+_FRACTION = r"[.,](?P<{}>\d{{1,40}})(?![.,]?\d)"
+_NUMBER = re.compile(
+    rf"(?P<grouped>{_GROUPED})(?:{_FRACTION.format('rest')})?"
+    rf"|(?<![\d.,])(?P<whole>\d{{1,40}}){_FRACTION.format('fraction')}|\d+"
+)
 _SEPARATORS = re.compile(r"\D")
 # Numbers up to this are often written as words.
 WORDS_UP_TO = 12
@@ -19,13 +27,15 @@ _POWER = re.compile(
     r"\s?(?:[십백천만억조경十百千万萬亿億兆]|[a-zA-Z]{1,6}ill(?:i|ia)(?:on|rd|ard)|thousand|hundred|dozen)"
 )
 
+Value = int | Decimal
+
 
 class Number(NamedTuple):
     """The characters from `begin` to before `end` of a text, and the number that they write."""
 
     begin: int
     end: int
-    value: int
+    value: Value
     has_power: bool
     """Whether a word for a power of ten follows."""
 
@@ -33,31 +43,47 @@ class Number(NamedTuple):
 def find_numbers(text: str) -> list[Number]:
     """The numbers of a text, in order."""
     return [
-        Number(*match.span(), _value(match[0]), bool(_POWER.match(text, match.end())))
-        for match in _NUMBER.finditer(text)
+        Number(*match.span(), _value(match), bool(_POWER.match(text, match.end()))) for match in _NUMBER.finditer(text)
     ]
 
 
-def numbers_of(text: str) -> Counter[int]:
-    """The numbers of a text, and how often each occurs."""
-    return Counter(map(_value, _NUMBER.findall(text)))
+def differences(ours: Sequence[Value], theirs: Sequence[Value]) -> tuple[Counter[Value], Counter[Value]]:
+    """What the second of two texts lacks of the numbers of the first, and what it has too much; in order of the texts.
+
+    A decimal number is there if its two parts are next to each other.
+    """
+    lost, added = Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours)
+    _forgive_parts(lost, added, theirs)
+    _forgive_parts(added, lost, ours)
+    return lost, added
 
 
 def numbers_differ(source: str, target: str) -> bool:
     """Whether one side has a number that the other lacks.
 
-    A number up to 12 may be missing on one side, but not be another number on the other.
+    A whole number up to 12 may be missing on one side, but not be another number on the other.
     """
-    return counts_differ(numbers_of(source), numbers_of(target))
+    return are_other(*differences(*([_value(match) for match in _NUMBER.finditer(text)] for text in (source, target))))
 
 
-def counts_differ(ours: Counter[int], theirs: Counter[int]) -> bool:
-    """Whether the numbers of two texts differ, by how often each occurs; see `numbers_differ`."""
-    if ours == theirs:
-        return False
-    more, fewer = ours - theirs, theirs - ours
-    return bool(more and fewer) or any(number > WORDS_UP_TO for number in (more or fewer))
+def are_other(lost: Counter[Value], added: Counter[Value]) -> bool:
+    """Whether these `differences` make other numbers; see `numbers_differ`."""
+    return bool(lost and added) or any(number > WORDS_UP_TO or number != int(number) for number in (lost or added))
 
 
-def _value(written: str) -> int:
-    return int(_SEPARATORS.sub("", written)[:_LONGEST])
+def _forgive_parts(decimals: Counter[Value], whole: Counter[Value], text: Sequence[Value]) -> None:
+    """Take out decimals, and of the other their parts, where those are one after the other in `text`."""
+    for number in [one for one in decimals.elements() if isinstance(one, Decimal)]:
+        before, _, after = f"{number:f}".partition(".")
+        parts: tuple[Value, Value] = int(before), int(after)
+        if parts in pairwise(text) and all(whole[part] >= parts.count(part) for part in parts):
+            whole.subtract(parts)
+            decimals[number] -= 1
+    for counter in (decimals, whole):
+        counter += Counter()  # without those of 0
+
+
+def _value(match: re.Match[str]) -> Value:
+    whole = _SEPARATORS.sub("", match["grouped"] or match["whole"] or match[0])[:_LONGEST]
+    fraction = match["rest"] or match["fraction"]
+    return Decimal(f"{whole}.{fraction}") if fraction else int(whole)

@@ -165,6 +165,10 @@ def run_documents(
     in_folder = task.output is not None and is_folder(task.files, task.output)
     targets = [target_of(one, task.output, in_folder, (request.source, request.target)) for one in sources]
     output = task.output if task.output is not None and in_folder else targets[0]
+    if output.name in ("", ".."):  # the journal and the review are next to it, with its name
+        output = output.resolve()
+    if not output.name:
+        raise ConfigError(f"{output}: no folder for translations; give another -o")
     refuse_unfinished(output, resume=task.resume, force=task.force)
     refuse_review(output, force=task.force or task.resume)
     jobs = [Job(one, target) for one, target in zip(sources, targets, strict=True)]
