@@ -42,8 +42,11 @@ def _departure(request: Request) -> "asyncio.Future[None]":
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
+    leaving, state = asyncio.ensure_future(leave()), request.state
+    if key_of(request) is None:
+        return leaving
+
     async def wait() -> None:
-        leaving, state = asyncio.ensure_future(leave()), request.state
         state.checked = getattr(state, "checked", time.monotonic())  # a stream waits many times, shortly
         try:
             while not (await asyncio.wait([leaving], timeout=_until_check(request)))[0]:
@@ -57,9 +60,9 @@ def _departure(request: Request) -> "asyncio.Future[None]":
     return asyncio.ensure_future(wait())
 
 
-def _until_check(request: Request) -> float | None:
-    """Seconds until the key must be looked up again; None: never."""
-    return max(0.0, request.state.checked + RECHECK - time.monotonic()) if key_of(request) else None
+def _until_check(request: Request) -> float:
+    """Seconds until the key must be looked up again."""
+    return max(0.0, float(request.state.checked) + RECHECK - time.monotonic())
 
 
 async def _is_revoked(request: Request) -> bool:
