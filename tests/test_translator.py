@@ -46,7 +46,9 @@ class Echo:
         assert all(sources)
         return [[Hypothesis(tuple(source), -1.0 - n, -1.0 - n) for n in range(options.n_best)] for source in sources]
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         return [[-1.0] * (len(target) + 1) for target in targets]
 
 

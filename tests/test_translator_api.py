@@ -180,6 +180,7 @@ NO_PATHS: tuple[Any, ...] = (None, 5, b"x", {}, [])
         (lambda given: dragoman.inspect(given, "a"), "model"),
         (lambda given: dragoman.distill("en-ko", given), "config"),
         (dragoman.Glossary.read, "glossary"),
+        (lambda given: dragoman.evaluate(given, ["a"], ["b"]), "model"),
     ],
     ids=[
         "train",
@@ -191,6 +192,7 @@ NO_PATHS: tuple[Any, ...] = (None, 5, b"x", {}, [])
         "inspect",
         "distill",
         "read",
+        "evaluate",
     ],
 )
 def test_what_is_no_path_is_an_error_that_names_the_argument(call: Callable[[Any], Any], name: str, given: Any) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import dragoman
 from dragoman.config import DecodeConfig, ModelConfig
 from dragoman.control.distinct import search_distinct
 from dragoman.decode.hypothesis import Hypothesis
@@ -32,7 +33,7 @@ class Listed:
         self.beams.append(options.beam)
         return [self.found[: options.beam][: options.n_best] for _ in sources]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         raise AssertionError
 
 
@@ -90,6 +91,25 @@ def test_a_translator_survives_pickling_and_a_pool_of_processes() -> None:
     assert (again.options, again.engine.threads) == (translator.options, 1)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert [one.text for one in pool.map(translator.translate, lines)] == expected
+
+
+def test_a_translator_is_pickled_with_its_memory(tmp_path: Path) -> None:
+    (tmp_path / "m.tsv").write_text("Save the file.\t파일을 저장하세요 (기억).\n", encoding="utf-8")
+    dragoman.add_to_memory(tmp_path / "m.db", tmp_path / "m.tsv", source="en", target="ko")
+    memory = dragoman.open_memory(tmp_path / "m.db", "en", "ko")
+    translator = Translator.load("en-ko", threads=1).with_memory(memory)
+    again = pickle.loads(pickle.dumps(translator))
+    assert again.translate("Save the file.").text == translator.translate("Save the file.").text
+    assert again.translate("Save the file.").match == 100
+
+
+def test_exact_scores_of_tokens_are_the_same_in_any_batch() -> None:
+    translator = Translator.load("en-ko", threads=1)
+    lines = ["Hello.", "The committee met on 3 May 2021 to discuss the budget of the town."]
+    several = translator.translate(lines, exact=True, token_scores=True)
+    for line, found in zip(lines, several, strict=True):
+        assert found == translator.translate(line, exact=True, token_scores=True)
+        assert sum(found.candidates[0].log_probs) == found.candidates[0].log_prob
 
 
 def test_paths_are_absolute_in_a_pickle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

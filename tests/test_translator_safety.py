@@ -46,7 +46,9 @@ class Saying:
             for words in said
         ]
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         return [[-1.0] * (len(target) + 1) for target in targets]
 
 

@@ -68,11 +68,12 @@ class Translation:
     warnings: tuple[Flag, ...] = ()
     terms: tuple[Term, ...] = ()
     confidence: float | None = None
-    """The probability that a person would accept the best translation, if `decode.confidence` is set."""
+    """The probability that a person would accept the best translation, if `decode.confidence` is set; None for one that
+    is from a memory."""
 
     alignment: tuple[Link, ...] = ()
     """Which words of the best translation come from which of the source, if `decode.alignment` is set: characters of
-    the normalised source and of `text`."""
+    the normalised source and of `text`. Empty, as `terms` is, for one that is from a memory."""
 
     match: int | None = None
     """Of a translation from a memory: 100 for an equal source, 99 if its numbers were adapted; None: the engine's."""

@@ -24,7 +24,7 @@ from dragoman.control.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence import Confidence, add_confidence, check_learned
 from dragoman.control.directed import load_pair
 from dragoman.control.final_check import checked, reported
-from dragoman.control.inline_calls import InlineCalls
+from dragoman.control.inline_calls import InlineCalls, load_with_memory
 from dragoman.control.kept import Keeping
 from dragoman.control.pairs import LanguagePair, Pairs
 from dragoman.control.placeholders import Repair
@@ -81,12 +81,13 @@ class Translator(InlineCalls):
         self._load: Callable[[], Translator] | None = None
 
     def __reduce__(self) -> tuple[Callable[[], "Translator"], tuple[()]]:
-        """Pickled as the folders of its bundles: another process, of a pool for example, loads them again."""
+        """Pickled as the folders of its bundles and the file of its memory: another process opens them again."""
         if self._load is None:
             raise ConfigError(
                 "a translator that was not loaded from folders: it cannot be pickled, make it there again"
             )
-        return partial(load_pair, self._load, self.pair if len(self.pairs.pairs) > 1 else None), ()
+        load = partial(load_pair, self._load, self.pair if len(self.pairs.pairs) > 1 else None)
+        return (load, ()) if self.memory is None else (partial(load_with_memory, load, self.memory), ())
 
     @classmethod
     def load(

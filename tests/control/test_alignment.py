@@ -32,7 +32,7 @@ class Dictionary:
         ]
         return [[Hypothesis(tuple(ids), -1.0, -1.0)] for ids in self.tokenizer.encode(lines, "target")]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         self.scored += len(sources)
         rows = []
         for line, target in zip(self._text(sources, "source"), targets, strict=True):

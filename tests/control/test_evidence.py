@@ -39,7 +39,11 @@ class Attending:
         raise AssertionError("nothing is searched")
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
         self.scored += len(sources)
         return [[-float(len(source) + n) for n in range(len(target) + 1)] for source, target in zip(sources, targets)]  # noqa: B905

@@ -119,7 +119,9 @@ class Mute:
         speaks = options.min_length >= self.least
         return [[Hypothesis(tuple(source) if speaks else (), -1.0, -1.0)] for source in sources]
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         return [[-1.0] * (len(target) + 1) for target in targets]
 
 

@@ -54,7 +54,7 @@ class Bigrams:
             for source, prefix in begun
         ]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         def one(source: Ids, said: Ids) -> list[float]:
             table = self.log_probs(source)
             steps = zip((0, *said), (*said, END), strict=True)

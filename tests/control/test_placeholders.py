@@ -75,7 +75,9 @@ class Spoiler:
             words += changed.get(action, [word] + [chance.choice(SCRAPS)] * (action == "scrap"))
         return " ".join(words)
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         return [[-1.0 - (sum(target) * 31 % 7)] * (len(target) + 1) for target in targets]
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:

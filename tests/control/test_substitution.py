@@ -34,7 +34,9 @@ class Scores:
     ) -> list[list[Hypothesis]]:
         raise AssertionError("a substitution needs no search")
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         texts = self.tokenizer.decode(list(targets), "target")
         self.scored += texts
         extra = [sum(cost for word, cost in self.costs.items() if word in text.split()) for text in texts]

@@ -43,7 +43,9 @@ class Swap:
         ]
         return [[Hypothesis(tokens, -1.0, -1.0)] * options.n_best for tokens in found]
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         """A target token costs 9 more where its own piece is missing in the source."""
         return [
             [-1.0 if token in source else -10.0 for token in (*target, EOS)]

@@ -187,7 +187,9 @@ class Fixed:
         self.asked += self.tokenizer.decode(said, "target")
         return [[Hypothesis((*prefix, *self.rest), -1.0, -1.0 - len(prefix))] for prefix in said]
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         return [[-1.0] * (len(target) + 1) for target in targets]
 
 
@@ -237,7 +239,9 @@ class Dictionary(Fixed):
 
     unlikely = -1.5
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
+    ) -> list[list[float]]:
         lines = self.tokenizer.decode(list(sources), "source")
         meant = [{ENGLISH[at] for at, word in enumerate(KOREAN) if word in line} for line in lines]
         said = [self.tokenizer.pieces(target, "target") for target in targets]

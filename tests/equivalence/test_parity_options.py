@@ -265,7 +265,7 @@ class Careless:
         usual = DecodeConfig.model_fields[self.rule].default
         return self.engine.translate(sources, options.model_copy(update={self.rule: usual}), target_prefixes)
 
-    def score(self, sources: Any, targets: Any) -> list[list[float]]:
+    def score(self, sources: Any, targets: Any, alone: bool = False) -> list[list[float]]:
         return self.engine.score(sources, targets)
 
 

@@ -1,8 +1,10 @@
 """A translation memory: what is found, what several writers and damaged files do."""
 
+import pickle
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,3 +174,21 @@ def test_a_memory_that_may_not_be_written_is_read(memory: Memory) -> None:
     with pytest.raises(DragomanError, match=r"m\.db: may not be written; check the rights"):
         memory.add([Unit("one", "하나")])
     assert memory.find("Open the file.")
+
+
+def test_a_file_is_opened_again_in_another_process_and_a_temporary_memory_is_not(tmp_path: Path) -> None:
+    with_file = Memory.open(tmp_path / "m.db", "en", "ko", create=True)
+    with_file.add([Unit("The server is down.", "서버가 멈췄습니다.")])
+    again = pickle.loads(pickle.dumps(with_file))
+    assert again.find("The server is down.") == with_file.find("The server is down.")
+    with pytest.raises(ConfigError, match="memory is in this process alone"):
+        pickle.dumps(Memory.temporary(tmp_path / "m.tsv", "en", "ko"))
+    with_file.close()
+    with pytest.raises(ConfigError, match="the memory was closed"):
+        with_file.find("a")
+
+
+@pytest.mark.parametrize("text", ["\ud800", None, b"a"])
+def test_what_is_no_text_is_named(memory: Memory, text: Any) -> None:
+    with pytest.raises(DataError, match="not text, or with an unpaired surrogate"):
+        memory.find(text)

@@ -16,7 +16,7 @@ from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.config.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
 from dragoman.config.architectures.language_model import LANGUAGE_MODEL
 from dragoman.config.data import ONE, SEVERAL
-from dragoman.errors import ConfigError, checked_path
+from dragoman.errors import ConfigError, check_type, checked_path
 from dragoman.parsing import Malformed, parse_toml, plain_cause
 
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
@@ -48,7 +48,8 @@ def read_config(
     tree = _read_toml(path)
     if change:
         change(tree)
-    for override in overrides:
+    for override in [overrides] if isinstance(overrides, str) else overrides:
+        check_type("overrides", override, str, '"section.key=value"')
         _apply(tree, override)
     config = build_config(tree, where=str(path), folder=path.parent)
     require_text(config, str(path))

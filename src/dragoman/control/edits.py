@@ -35,13 +35,13 @@ class EditTask:
     """Whether a changed text may be taken: one without a term of a glossary may not."""
 
 
-def edit(engine: Engine, tokenizer: Tokenizer, tasks: Sequence[EditTask]) -> list[str]:
-    """The translation of each task with as few faults as changes can reach."""
+def edit(engine: Engine, tokenizer: Tokenizer, tasks: Sequence[EditTask], exact: bool = False) -> list[str]:
+    """The translation of each task with as few faults as changes can reach; `exact`: whatever the others are."""
     texts = [task.text for task in tasks]
     left = list(range(len(tasks)))
     while left:
         drafts = [(n, draft) for n in left for draft in _drafts(tasks[n], texts[n])]
-        scores = _scores(engine, tokenizer, [(tasks[n].source_ids, draft) for n, draft in drafts])
+        scores = _scores(engine, tokenizer, [(tasks[n].source_ids, draft) for n, draft in drafts], exact)
         best: dict[int, tuple[float, str]] = {}
         for (n, draft), score in zip(drafts, scores, strict=True):
             if n not in best or score > best[n][0]:
@@ -52,12 +52,14 @@ def edit(engine: Engine, tokenizer: Tokenizer, tasks: Sequence[EditTask]) -> lis
     return texts
 
 
-def _scores(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Ids, str]]) -> list[float]:
+def _scores(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Ids, str]], exact: bool) -> list[float]:
     """log P of each text given its source; what the vocabulary cannot write does not count."""
     targets = [
         [token for token in ids if token != UNK] for ids in tokenizer.encode([text for _, text in pairs], "target")
     ]
-    return [sum(row) for row in engine.score([ids for ids, _ in pairs], targets)] if pairs else []
+    if not pairs:
+        return []
+    return [sum(row) for row in engine.score([ids for ids, _ in pairs], targets, alone=exact)]
 
 
 def _drafts(task: EditTask, text: str) -> list[str]:

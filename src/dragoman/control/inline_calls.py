@@ -1,8 +1,8 @@
 """The calls of a translator for text with inline codes. No torch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self, Unpack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar, Unpack
 
 from dragoman.config import DecodeConfig
 from dragoman.config.decode import DecodeOptions
@@ -22,6 +22,8 @@ from dragoman.text.inline import InlineText
 from dragoman.text.language import primary_language
 from dragoman.text.lines import WINDOW, chunks_of
 from dragoman.translation import Translation
+
+Loaded = TypeVar("Loaded", bound="InlineCalls")
 
 
 class InlineCalls(Directed, ABC):
@@ -153,3 +155,8 @@ class InlineCalls(Directed, ABC):
 
 def _languages(pair: LanguagePair) -> tuple[str, str]:
     return primary_language(pair.source), primary_language(pair.target or "und")
+
+
+def load_with_memory(load: Callable[[], Loaded], memory: Memory) -> Loaded:
+    """A translator in another process, with the memory that it had here."""
+    return load().with_memory(memory)

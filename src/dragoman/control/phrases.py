@@ -109,7 +109,7 @@ def score_targets(
             hypotheses[0] if hypotheses else Hypothesis(target, -inf, -inf)
             for hypotheses, target in zip(found, targets, strict=True)
         ]
-    log_probs = map(sum, engine.score(sources, targets))
+    log_probs = map(sum, engine.score(sources, targets, alone=options.exact))
     return [
         Hypothesis(target, total, total / length_penalty(len(target) + 1, options.length_penalty))
         for target, total in zip(targets, log_probs, strict=True)

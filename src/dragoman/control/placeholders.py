@@ -175,7 +175,7 @@ class Repair:
             )
             for task in tasks
         ]
-        texts = edit(self.engine, self.tokenizer, edits)
+        texts = edit(self.engine, self.tokenizer, edits, self.options.exact)
         found = self._scored(tasks, [{text: None} for text in texts])
         return iter(
             own
@@ -196,7 +196,8 @@ class Repair:
 
         ordered = sorted(candidates, key=rank)[: self.options.n_best]
         if self.options.token_scores:
-            rows = self.engine.score([task.sentence.source_ids] * len(ordered), [one.tokens for one in ordered])
+            sources, targets = [task.sentence.source_ids] * len(ordered), [one.tokens for one in ordered]
+            rows = self.engine.score(sources, targets, alone=self.options.exact)
             ordered = [replace(one, log_probs=tuple(row)) for one, row in zip(ordered, rows, strict=True)]
         fault = self._fault(task, ordered[0])
         warnings = (fault,) if fault else ()

@@ -50,7 +50,8 @@ def translate_sentences(
     ]
     targets = [tokens for _, tokens in each]
     texts = iter(_decode(tokenizer, targets))
-    log_probs = iter(engine.score([source for source, _ in each], targets) if options.token_scores else repeat(()))
+    of_each = [source for source, _ in each]
+    log_probs = iter(engine.score(of_each, targets, alone=options.exact) if options.token_scores else repeat(()))
     translations = []
     for line, source, several, of_line in zip(lines, sources, found, terms, strict=True):
         candidates = tuple(

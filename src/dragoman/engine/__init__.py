@@ -32,9 +32,16 @@ class Engine(Protocol):
         """
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
-        """log P in nats of each token of each target, and of EOS, given the source and the tokens before."""
+        """log P in nats of each token of each target, and of EOS, given the source and the tokens before.
+
+        `alone`: each pair by itself, so that the others make no difference to the last bit.
+        """
 
     def attention(
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None

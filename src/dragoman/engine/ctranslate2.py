@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -108,10 +108,16 @@ class CTranslate2Engine:
         return [found[n] for n in range(len(jobs))]
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
         """See `Engine.score`."""
-        return self._score(sources, targets, marks, {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"})
+        refuse_fork(self._process)
+        batches = ALONE if alone else {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"}
+        return self._network.score(sources, targets, marks or [NO_MARKS] * len(sources), batches) if sources else []
 
     def attention(
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
@@ -121,16 +127,6 @@ class CTranslate2Engine:
             return None
         refuse_fork(self._process)
         return self._network.attention(sources, targets, marks or [NO_MARKS] * len(sources))
-
-    def _score(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        marks: Sequence[Marks] | None,
-        batches: Mapping[str, Any],
-    ) -> list[list[float]]:
-        refuse_fork(self._process)
-        return self._network.score(sources, targets, marks or [NO_MARKS] * len(sources), batches) if sources else []
 
     def _search(self, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Result]]:
         """CTranslate2's results for each job.
@@ -265,8 +261,7 @@ class CTranslate2Engine:
             return [search.finished[0][1] for search in forced]
         sources, tokens = [job.source_ids for job, _ in targets], [tokens for _, tokens in targets]
         marks = [job.marks for job, _ in targets]
-        rows = self._score(sources, tokens, marks, ALONE) if options.exact else self.score(sources, tokens, marks)
-        return [sum(row) for row in rows]
+        return [sum(row) for row in self.score(sources, tokens, marks, options.exact)]
 
 
 def _refuse_missing(options: DecodeConfig, prefixed: bool) -> None:

@@ -27,10 +27,14 @@ class MarkedEngine:
         return self.engine.translate(sources, options, target_prefixes, marks or [self.marks] * len(sources))
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
         """See `Engine.score`."""
-        return self.engine.score(sources, targets, marks or [self.marks] * len(sources))
+        return self.engine.score(sources, targets, marks or [self.marks] * len(sources), alone)
 
     def attention(
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None

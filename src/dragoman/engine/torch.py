@@ -97,7 +97,11 @@ class TorchEngine:
             return _in_order(groups, search)
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
         """See `Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
         refuse_fork(self._process)
@@ -108,7 +112,8 @@ class TorchEngine:
 
         lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
         with self._turn, self._own_threads():
-            return _in_order(_groups(lengths, DecodeConfig().batch_tokens), score)
+            groups = [[n] for n in range(len(lengths))] if alone else _groups(lengths, DecodeConfig().batch_tokens)
+            return _in_order(groups, score)
 
     def attention(
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None

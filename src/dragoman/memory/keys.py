@@ -8,7 +8,8 @@ not separated by spaces, or hold whole phrases as those of Korean do, they are s
 import re
 import unicodedata
 
-from dragoman.errors import ResourceError
+from dragoman.errors import DataError, ResourceError
+from dragoman.text.normalise import is_text
 
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token.
@@ -17,7 +18,9 @@ _TOKEN = re.compile(rf"[{_SINGLE}]|\d+|[^\W\d_{_SINGLE}]+|[^\w\s]|_")
 
 
 def key_of(text: str) -> str:
-    """The text in NFC, with single spaces: two units with the same key have the same source."""
+    """The text in NFC, with single spaces: two units with the same key have the same source. Raises DataError."""
+    if not isinstance(text, str) or not is_text(text):
+        raise DataError(f"{text!r:.40}: not text, or with an unpaired surrogate (invalid Unicode); give it in UTF-8")
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 

@@ -10,7 +10,7 @@ the newest counts. Writers take turns (a transaction for each call of `add`), an
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,8 +68,10 @@ class Match:
 class Memory:
     """The units of one pair of languages in a database. It may be used by several threads."""
 
-    def __init__(self, path: Path, source: str, target: str, database: sqlite3.Connection) -> None:
-        self.path, self.source, self.target = path, source, target
+    def __init__(
+        self, path: Path, source: str, target: str, database: sqlite3.Connection, temporary: bool = False
+    ) -> None:
+        self.path, self.source, self.target, self._temporary = path, source, target, temporary
         self._languages = primary_language(source), primary_language(target)
         self._database, self._lock = database, threading.Lock()
 
@@ -94,7 +96,15 @@ class Memory:
     def temporary(cls, name: Path, source: str, target: str) -> "Memory":
         """An empty one, on the disk until it is closed; `name` is that of the file that its units come from."""
         with explained(name):
-            return cls(name, source, target, _connected("", new=True))
+            return cls(name, source, target, _connected("", new=True), temporary=True)
+
+    def __reduce__(self) -> tuple[Callable[[Path, str, str], "Memory"], tuple[Path, str, str]]:
+        """Pickled as its file, which another process opens again. Raises ConfigError for a temporary one."""
+        if self._temporary:
+            raise ConfigError(
+                f"{self.path}: its memory is in this process alone; make a .db of it with `dragoman memory add`"
+            )
+        return type(self).open, (self.path.absolute(), self.source, self.target)
 
     def close(self) -> None:
         """Close the database."""
@@ -265,5 +275,7 @@ def explained(path: Path) -> Iterator[None]:
         if "full" in why:
             raise DragomanError(f"{path}: no space is left on the disk, nothing was added; free some") from None
         raise DragomanError(f"{path}: {why}; check the disk and the rights of the file") from None
+    except sqlite3.ProgrammingError:
+        raise ConfigError(f"{path}: the memory was closed; open it again") from None
     except sqlite3.DatabaseError:
         raise DataError(f"{path}: not a translation memory, or damaged; give one of `dragoman memory add`") from None

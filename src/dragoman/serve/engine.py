@@ -44,10 +44,15 @@ class SharedEngine:
         return self.batcher.search(self.ticket, group, jobs, sizes, work, whole, self._budget)
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
         """See `Engine.score`."""
-        return self._of_pairs("score", sources, targets, marks, partial(_score, self.engine))
+        what = "score alone" if alone else "score"
+        return self._of_pairs(what, sources, targets, marks, partial(_score, self.engine, alone))
 
     def attention(
         self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
@@ -85,9 +90,9 @@ def _translate(engine: Engine, options: DecodeConfig, jobs: Sequence[_Search]) -
     return engine.translate(sources, options, prefixes if any(prefixes) else None, marks if any(marks) else None)
 
 
-def _score(engine: Engine, jobs: Sequence[_Pair]) -> list[list[float]]:
+def _score(engine: Engine, alone: bool, jobs: Sequence[_Pair]) -> list[list[float]]:
     sources, targets, marks = zip(*jobs, strict=True)
-    return engine.score(sources, targets, marks if any(marks) else None)
+    return engine.score(sources, targets, marks if any(marks) else None, alone)
 
 
 def _attend(engine: Engine, jobs: Sequence[_Pair]) -> list[Attention | None]:

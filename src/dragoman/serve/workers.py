@@ -256,10 +256,14 @@ class RemoteEngine:
         return found
 
     def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        marks: Sequence[Marks] | None = None,
+        alone: bool = False,
     ) -> list[list[float]]:
         """See `Engine.score`."""
-        found: list[list[float]] = self._call("score", sources, targets, marks)
+        found: list[list[float]] = self._call("score", sources, targets, marks, alone)
         return found
 
     def attention(

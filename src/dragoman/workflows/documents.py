@@ -116,6 +116,7 @@ def translate_documents(
     model = (
         translator if isinstance(translator, Translator) else Translator.load(checked_path("translator", translator))
     )
+    check_type("files", files, str | PathLike | Iterable, "documents or folders")
     named = [files] if isinstance(files, str | PathLike) else list(files)
     if not named:
         raise ConfigError("files: an empty list; give documents or folders")

@@ -67,8 +67,8 @@ def evaluate(
     source: str | PathLike[str] | Sequence[str],
     reference: str | PathLike[str] | Sequence[str] | None = None,
     *,
-    compare: Sequence[Translator | str | PathLike[str]] = (),
-    translations: Sequence[str | PathLike[str]] = (),
+    compare: Translator | str | PathLike[str] | Sequence[Translator | str | PathLike[str]] = (),
+    translations: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     tokenize: str | None = None,
     resamples: int = RESAMPLES,
     listeners: Iterable[Listener] = (),
@@ -86,10 +86,13 @@ def evaluate(
     check_tokenizer(tokenize)
     warn_if_tokenised(test_set, tokenize, listener)
     named: dict[str, Sequence[str]] = {}
-    files = [(fspath(path), read_translations(path, test_set)) for path in translations]
-    for one in (model, *compare):
+    several = [translations] if isinstance(translations, str | PathLike) else translations
+    files = [(str(checked_path("translations", path)), read_translations(path, test_set)) for path in several]
+    others = [compare] if isinstance(compare, Translator | str | PathLike) else compare
+    for one in (model, *others):
+        given = one if isinstance(one, Translator) else checked_path("model", one)
         name = "translator" if isinstance(one, Translator) else fspath(one)
-        translator = one if isinstance(one, Translator) else Translator.load(checked_path("model", one))
+        translator = given if isinstance(given, Translator) else Translator.load(given)
         named[unused(name, named)] = translate_all(translator, test_set.sources, listener)
     for name, lines in files:
         named[unused(name, named)] = lines

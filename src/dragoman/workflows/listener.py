@@ -29,27 +29,35 @@ class Listener(Protocol):
 
     def on_data(self, reports: Sequence[CorpusReport]) -> None:
         """Called once the text of a run has been read and checked."""
+        return
 
     def on_estimate(self, estimate: Estimate) -> None:
         """Called before the first step with what the run is expected to cost, if that can be known."""
+        return
 
     def on_update(self, step: int) -> None:
         """Called after every update."""
+        return
 
     def on_step(self, report: StepReport) -> None:
         """Called every `train.log_every` updates."""
+        return
 
     def on_validation(self, report: ValidationReport) -> None:
         """Called after each validation."""
+        return
 
     def on_notice(self, step: int, text: str) -> None:
         """Called with a message about what is done or decided; `step` is 0 before and after the training steps."""
+        return
 
     def on_warning(self, text: str) -> None:
         """Called with a message about what may not be as intended."""
+        return
 
     def on_progress(self, progress: Progress) -> None:
         """Called now and then during a task that may take long, and once at its end."""
+        return
 
 
 class Listeners(Listener):

@@ -93,7 +93,11 @@ def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Call
 
 
 def add_to_memory(
-    memory: str | PathLike[str], files: Sequence[str | PathLike[str]], *, source: str, target: str
+    memory: str | PathLike[str],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    source: str,
+    target: str,
 ) -> MemoryChange:
     """Add what files hold to `memory` (a `.db`, made if there is none): all of it or, after an error, nothing.
 
@@ -101,18 +105,21 @@ def add_to_memory(
     """
     path = _database(memory)
     _check_languages(source, target)
+    named = [checked_path("files", one) for one in ([files] if isinstance(files, str | PathLike) else files)]
+    if not named:
+        raise ConfigError("files: an empty list; give files of translations, such as .tmx")
     counts = dict[str, int]()
 
     def units() -> Iterator[Unit]:
-        for each in map(Path, files):
+        for each in named:
             counts[str(each)] = 0
             for unit in _units(each, source, target):
                 counts[str(each)] += 1
                 yield unit
         if not any(counts.values()):
-            known = _languages(Path(files[0]))
+            known = _languages(named[0])
             remedy = f"it has {known}" if known else "name them with --from and --to"
-            raise DataError(f"{files[0]}: nothing from {source} into {target}; {remedy}")
+            raise DataError(f"{named[0]}: nothing from {source} into {target}; {remedy}")
 
     if not path.exists():  # what cannot be read makes no memory; one that exists may be another program's, and stays
         deque(units(), maxlen=0)
