@@ -119,7 +119,7 @@ class DocumentWorkers:
     def _charged(self, facts: Facts) -> Iterator[Callable[[int], None]]:
         """Counts the characters of a document for its key when they are known, unless the block fails.
 
-        Raises TooLarge and OverQuota if the key may not have so many.
+        Raises TooLarge and OverQuota if the key may not have that number.
         """
         keys, counted = self.service.keys, list[tuple[int, str]]()
 
