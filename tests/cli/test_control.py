@@ -75,7 +75,7 @@ def test_keys_of_decode(dragoman: Any, model: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "complaint"),
     [
-        ("temperatur=2", "decode.temperatur: unknown key; did you mean temperature?"),
+        ("temperatur=2", "decode.temperatur: unknown key; did you mean decode.temperature?"),
         ("beam", "-O beam: not an option of the search; write KEY=VALUE, e.g. -O beam=8"),
         ("beam=0", "decode.beam: input should be greater than 0, not 0"),
         ("beam=100000", "decode.beam: input should be less than or equal to 4096, not 100000"),

@@ -12,6 +12,14 @@ from typing import Any
 from rich.console import Console
 
 
+class Output(Console):
+    """A console on stdout, whose reader may end, as `head` does: `cli.main` takes that for no failure."""
+
+    def on_broken_pipe(self) -> None:
+        """Instead of the exit code 1 of rich."""
+        raise BrokenPipeError
+
+
 @cache
 def console() -> Console:
     """The console that messages go to."""

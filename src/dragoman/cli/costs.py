@@ -79,4 +79,6 @@ def _epochs(epochs: float) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{1000 * seconds:.0f} ms" if seconds < 0.1 else f"{seconds:.2g} s"
+    if seconds < 0.1:
+        return f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 1000 else duration(seconds)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.console import print_json, say
+from dragoman.cli.console import Output, print_json, say
 from dragoman.cli.output import STDOUT, refuse_unwritable
 from dragoman.config.file import build_section
 from dragoman.errors import ConfigError, DataError, ModelError
@@ -74,15 +74,15 @@ def run_look(request: Request, changes: Mapping[str, Any]) -> None:
         )
     if GLOSSARY in bundle.manifest["files"]:
         say("dragoman: this shows the model alone, without its glossary")
-    if request.as_json:
-        print_json(summary(inspection, IN_JSON))
-    else:
-        _print(inspection)
-    if request.html:
+    if request.html:  # before anything is printed: who reads that may not read to its end
         _write_page(request, inspection)
     if request.npz:
         inspection.to_npz(request.npz)
         say(f"{request.npz}: {len(inspection)} arrays")
+    if request.as_json:
+        print_json(summary(inspection, IN_JSON))
+    else:
+        _print(inspection)
 
 
 def _refuse_outputs(request: Request) -> None:
@@ -126,11 +126,10 @@ def _write_page(request: Request, inspection: "BundleInspection") -> None:
 
 def _print(inspection: "Inspection") -> None:
     """Print the translation piece by piece, then the other hypotheses of the search."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    out = Console(highlight=False, markup=False, emoji=False)
+    out = Output(highlight=False, markup=False, emoji=False)
     out.print(Text(_printable(inspection.source)), soft_wrap=True)
     log_prob = Text(f"(log P {float(inspection.log_probs.sum()):.2f})", style="dim")
     out.print(Text(f"→ {_printable(inspection.text)}"), log_prob, soft_wrap=True)

@@ -140,7 +140,9 @@ def _line_for(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror:  # failed downloads have no strerror
         return f"{error.filename or 'stdout'}: {error.strerror}", DragomanError.exit_code
     if hasattr(error, "format_message"):  # typer's own errors about arguments
-        return f"{_argument_fault(error.format_message()).rstrip('.')}; see `dragoman --help`", ConfigError.exit_code
+        path = str(getattr(getattr(error, "ctx", None), "command_path", ""))  # begins with that of the program
+        command = " ".join(["dragoman", *path.split()[1:]])
+        return f"{_argument_fault(error.format_message()).rstrip('.')}; see `{command} --help`", ConfigError.exit_code
     return f"internal error: {type(error).__name__}: {error}; run again with --debug and report it", 1
 
 

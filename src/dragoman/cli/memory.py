@@ -60,6 +60,6 @@ def run_stats(memory: Path, as_json: bool) -> None:
         )
         return
     for one in found:
-        print(f"{one.source} → {one.target}  {one.units:,} units, added {one.first[:10]} to {one.last[:10]}")
+        print(f"{one.source} → {one.target}  {counted(one.units, 'unit')}, added {one.first[:10]} to {one.last[:10]}")
     if not found:
         say(f"{memory}: empty")

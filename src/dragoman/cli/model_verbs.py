@@ -115,8 +115,9 @@ def evaluate(
 ) -> None:
     """Score models on a test set.
 
-    BLEU, chrF and TER by sacreBLEU, with signatures and 95 % intervals, next to those of copying the source. Several
-    systems, with --compare or --translations, are compared by paired bootstrap and approximate randomisation.
+    BLEU and chrF by sacreBLEU with 95 % intervals, and TER, next to those of copying the source; -v prints their
+    signatures. Several systems, with --compare or --translations, are compared by paired bootstrap and approximate
+    randomisation.
     """
     from dragoman.cli.evaluate import Request, run_evaluate, run_score
     from dragoman.cli.loading import EngineChoice, changes

@@ -103,7 +103,7 @@ def build_section(section: Section, changes: Mapping[str, Any], where: str) -> S
     try:
         return type(section).model_validate({**section.model_dump(), **changes})
     except ValidationError as error:
-        raise ConfigError(f"{where}.{_explain(error, type(section))}") from None
+        raise ConfigError(f"{where}.{_explain(error, type(section), where)}") from None
 
 
 def dump_config(config: RunConfig) -> str:
@@ -202,13 +202,16 @@ def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path 
     )
 
 
-def _explain(error: ValidationError, root: type[BaseModel] = RunConfig) -> str:
-    """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one."""
+def _explain(error: ValidationError, root: type[BaseModel] = RunConfig, within: str = "") -> str:
+    """One mistake, as `section.key: cause; remedy`; an unknown key first, for it often explains a missing one.
+
+    `within` is the section that `root` is of, for the key that is meant.
+    """
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     architecture, first = _without_architecture(first)
     key = _dotted([part for part in first["loc"] if part not in (CHOICE, ONE, SEVERAL)])
     if first["type"] == "extra_forbidden":
-        return f"{key}: unknown key{_did_you_mean(first['loc'], root, architecture)}"
+        return f"{key}: unknown key{_did_you_mean(first['loc'], root, architecture, within)}"
     if first["type"] == UNKNOWN:
         return f"{key}.architecture: {first['msg']}, not {architecture_of(first['input'])!r}"
     if first["type"] == "missing":
@@ -251,7 +254,7 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return key.removeprefix(".")
 
 
-def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture: str) -> str:
+def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture: str, within: str = "") -> str:
     section = root
     for part in loc[:-1]:
         if part == "model" and root is RunConfig:
@@ -266,7 +269,8 @@ def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture:
     known = list(section.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), known, n=1)
     if close:
-        return f"; did you mean {_dotted([*(part for part in loc[:-1] if part not in (ONE, SEVERAL)), close[0]])}?"
+        parts = [*([within] if within else []), *(part for part in loc[:-1] if part not in (ONE, SEVERAL)), close[0]]
+        return f"; did you mean {_dotted(parts)}?"
     return f"; known here: {', '.join(known)}"
 
 
