@@ -46,7 +46,7 @@ DIRECTIONS = (("en", "ko"), ("ko", "en"))
 
 # What a program would break on, told from prose as narrowly as can be.
 PLACEHOLDER = re.compile(
-    r"(?:https?|ftp)://[\w.~:/?#@!$&'()*+,;=%-]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"(?:https?|ftp)://[\w.~:/?#@!$&'()*+,;=%-]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}"
     r"|</?[a-zA-Z][\w-]*(?: [\w-]+=(?:\"[^\"]*\"|'[^']*'))*\s*/?>"
     r"|\{\{[^{}]*\}\}|[$%#]?\{[\w.:!-]*\}|%\(\w+\)[sd]|%[A-Z]{3,}"
     r"|%(?:\d\$)?[-+0]*\d*(?:\.\d+)?l?[sdiufxcgm@](?![A-Za-z]{3})|%%|%[1-9](?![\d%])|\$[1-9](?!\d|[.,]\d)"

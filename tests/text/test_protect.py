@@ -40,7 +40,7 @@ TEXT = [
     "It is 10:30, and the ratio is 3:1 or 16:9.",
     "he/she/it, and/or, km/h, input/output, 2026/27",
     "a < b and c > d, a<b, <Replacement Suggestions>",
-    "$5.00, $10, US$100, $5 million",
+    "$5.00, $10, US$100, $5 million, $5million, $3billion, $9k",
     "`foo' and `bar'",
     "AT&T; R&D, snake_case, _emphasis_",
     "{a, b} and { a: b }",
@@ -80,6 +80,11 @@ def test_placeholders_are_ordered_and_do_not_overlap_and_the_longest_is_found() 
     ]  # fmt: skip
     assert all(one.end <= other.begin for one, other in pairwise(found))
     assert all(text[one.begin : one.end] == one.text for one in found)
+
+
+def test_a_number_before_and_letters_after_do_not_hide_a_placeholder() -> None:
+    found = [one.text for one in find_placeholders("80%s of it, the $1text parameter, 5%smart")]
+    assert found == ["%s", "$1"]
 
 
 def test_a_particle_after_an_address_is_no_part_of_it() -> None:

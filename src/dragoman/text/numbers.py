@@ -1,8 +1,9 @@
 """Numbers of a text, for comparison across languages: digits of any script, whatever separates their groups.
 
 `1,000`, `1.000` and `1000` are one number, and so are `12.5` and `12,50`; `2.30` may be `2:30` elsewhere, two numbers
-next to each other. Numbers up to 12 are often written as words: `3월` is March. A number with a word for a power of ten
-(`3만` is 30,000, `2 million` is `200만`) is written differently on purpose: a difference is reported, never corrected.
+next to each other. `127.0.0.1` is one, or its parts. Numbers up to 12 are often written as words: `3월` is March. A
+number with a word for a power of ten (`3만` is 30,000, `2 million` is `200만`) is written differently on purpose: a
+difference is reported, never corrected.
 """
 
 import re
@@ -10,13 +11,14 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 # Digits of any script: with separators of thousands between groups of three, and with a decimal point or comma.
 _GROUPED = r"\d{1,3}(?:[,.'’\u00a0\u2009\u202f]\d{3})+(?!\d)"
 _FRACTION = r"[.,](?P<{}>\d{{1,40}})(?![.,]?\d)"
 _NUMBER = re.compile(
-    rf"(?P<grouped>{_GROUPED})(?:{_FRACTION.format('rest')})?"
+    rf"(?<![\d.])(?!{_GROUPED}(?!\.\d))(?P<parts>\d{{1,9}}(?:\.\d{{1,9}}){{2,7}})(?!\.?\d)"
+    rf"|(?P<grouped>{_GROUPED})(?:{_FRACTION.format('rest')})?"
     rf"|(?<![\d.,])(?P<whole>\d{{1,40}}){_FRACTION.format('fraction')}|\d+"
 )
 _SEPARATORS = re.compile(r"\D")
@@ -27,7 +29,9 @@ _POWER = re.compile(
     r"\s?(?:[십백천만억조경十百千万萬亿億兆]|[a-zA-Z]{1,6}ill(?:i|ia)(?:on|rd|ard)|thousand|hundred|dozen)"
 )
 
-Value = int | Decimal
+# As it is written: an address, a version or a date.
+Dotted = NewType("Dotted", str)
+Value = int | Decimal | Dotted
 
 
 class Number(NamedTuple):
@@ -50,7 +54,7 @@ def find_numbers(text: str) -> list[Number]:
 def differences(ours: Sequence[Value], theirs: Sequence[Value]) -> tuple[Counter[Value], Counter[Value]]:
     """What the second of two texts lacks of the numbers of the first, and what it has too much; in order of the texts.
 
-    A decimal number is there if its two parts are next to each other.
+    A decimal number is there if its two parts are next to each other, and one of more parts if all of them are there.
     """
     lost, added = Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours)
     _forgive_parts(lost, added, theirs)
@@ -68,15 +72,19 @@ def numbers_differ(source: str, target: str) -> bool:
 
 def are_other(lost: Counter[Value], added: Counter[Value]) -> bool:
     """Whether these `differences` make other numbers; see `numbers_differ`."""
-    return bool(lost and added) or any(number > WORDS_UP_TO or number != int(number) for number in (lost or added))
+    return bool(lost and added) or not all(map(_may_be_a_word, lost or added))
+
+
+def _may_be_a_word(number: Value) -> bool:
+    return not isinstance(number, str) and number <= WORDS_UP_TO and number == int(number)
 
 
 def _forgive_parts(decimals: Counter[Value], whole: Counter[Value], text: Sequence[Value]) -> None:
-    """Take out decimals, and of the other their parts, where those are one after the other in `text`."""
-    for number in [one for one in decimals.elements() if isinstance(one, Decimal)]:
-        before, _, after = f"{number:f}".partition(".")
-        parts: tuple[Value, Value] = int(before), int(after)
-        if parts in pairwise(text) and all(whole[part] >= parts.count(part) for part in parts):
+    """Take out numbers of several parts, and of the other these parts; those of a decimal are next to each other."""
+    for number in [one for one in decimals.elements() if not isinstance(one, int)]:
+        parts = [int(part) for part in (number if isinstance(number, str) else f"{number:f}").split(".")]
+        together = isinstance(number, str) or any([*each] == parts for each in pairwise(text))
+        if together and all(whole[part] >= parts.count(part) for part in parts):
             whole.subtract(parts)
             decimals[number] -= 1
     for counter in (decimals, whole):
@@ -84,6 +92,8 @@ def _forgive_parts(decimals: Counter[Value], whole: Counter[Value], text: Sequen
 
 
 def _value(match: re.Match[str]) -> Value:
+    if match["parts"]:
+        return Dotted(match["parts"])
     whole = _SEPARATORS.sub("", match["grouped"] or match["whole"] or match[0])[:_LONGEST]
     fraction = match["rest"] or match["fraction"]
     return Decimal(f"{whole}.{fraction}") if fraction else int(whole)
