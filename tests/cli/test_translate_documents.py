@@ -116,9 +116,9 @@ def test_a_folder_with_files_that_cannot_be_translated(dragoman: Any, model: Pat
     (home / "d.dat").write_bytes(b"?")
     said = dragoman("translate", "-m", model, home, "-o", tmp_path / "out")
     assert said.code == 3
-    assert said.err.splitlines()[-1] == "dragoman: 2 of 4 files could not be translated; they are named above"
+    assert said.err.splitlines()[-1] == "dragoman: 1 of 3 files could not be translated; they are named above"
     assert f"not translated: {home}/c.txt:1: byte 0 is not UTF-8; save the file as UTF-8" in said.err
-    assert f"not translated: {home}/d.dat: not a document that can be translated" in said.err
+    assert f"left out, not a document: {home}/d.dat" in said.err
     assert [name for name in names(tmp_path / "out") if not name.endswith((".html", ".tsv"))] == ["a.txt", "deep/b.txt"]
 
 

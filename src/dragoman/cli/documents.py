@@ -131,6 +131,10 @@ def _report(result: DocumentsResult, request: DocumentsRequest) -> None:
         kept = f", {one.kept:,} of them kept" if one.kept else ""
         flagged = f", {one.flagged:,} to review" if one.flagged else ""
         say(f"{one.source} → {one.target}: {counted(one.units, 'text')}{kept}{flagged}")
+    for path in result.left_out[:NAMED]:
+        say(f"left out, not a document: {path}")
+    if len(result.left_out) > NAMED:
+        say(f"and {counted(len(result.left_out) - NAMED, 'other file')}")
     for failure in result.failures:
         say(f"not translated: {failure.error}", style="red")
     done = f"{counted(len(result.files), 'document')}, {counted(result.units, 'text')} in {result.seconds:,.1f} s"

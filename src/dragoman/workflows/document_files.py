@@ -30,12 +30,12 @@ class Failure:
     error: DragomanError
 
 
-def find_sources(files: Sequence[Path], output: Path | None) -> tuple[list[Source], list[Failure]]:
+def find_sources(files: Sequence[Path], output: Path | None) -> tuple[list[Source], list[Path]]:
     """The documents among files and folders, and the files of folders that are none.
 
     Raises DataError for a file that was named itself and is no document, ConfigError if there is none at all.
     """
-    sources, failures = [], []
+    sources, others = [], []
     for path in files:
         if not path.is_dir():
             if not path.exists():
@@ -45,11 +45,11 @@ def find_sources(files: Sequence[Path], output: Path | None) -> tuple[list[Sourc
         for found in _files_below(path, output):
             try:
                 sources.append(Source(found, kind_of(found), found.relative_to(path)))
-            except DataError as error:
-                failures.append(Failure(found, error))
+            except DataError:
+                others.append(found)
     if not sources:
         raise DataError(f"{', '.join(map(str, files))}: no document that can be translated; `dragoman documents` lists")
-    return sources, failures
+    return sources, others
 
 
 def _files_below(folder: Path, output: Path | None) -> Iterator[Path]:

@@ -59,6 +59,8 @@ class DocumentsResult:
     """Texts, each counted once, whose translation is from the memory."""
     review: Path | None = None
     """The table of flagged units, with an HTML page of the same name; None if nothing is flagged."""
+    left_out: tuple[Path, ...] = ()
+    """Files of folders that are no documents, such as pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def run_documents(
     started, listener = time.monotonic(), Listeners(listeners)
     if task.memory:
         existing_memory(task.memory)
-    sources, failures = find_sources(task.files, task.output)
+    sources, left_out = find_sources(task.files, task.output)
     if task.columns and not any(source.kind.module == "table" for source in sources):
         raise ConfigError("columns (--columns): none of the documents is a table, .csv or .tsv; leave it out")
     if task.output is None and (len(task.files) > 1 or task.files[0].is_dir()):
@@ -176,19 +178,20 @@ def run_documents(
     with open_journal(output, _identity(task, translator), resume=task.resume, force=task.force) as journal:
         renewed = {job.target for job in jobs if task.update and job.source.kind.keyed}
         refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
-        alone = len(jobs) == 1 and not failures
+        alone = len(jobs) == 1 and not left_out
         work = DocumentWork(translator, request, journal, listener, task.max_chars, _options(task), alone)
         files = work.run(jobs, admit)
         review = write_review(output, journal, request)
     return DocumentsResult(
         tuple(files),
-        (*failures, *work.failures),
+        tuple(work.failures),
         sum(one.units for one in files),
         sum(one.flagged for one in files),
         time.monotonic() - started,
         sum(one.kept for one in files),
         work.from_memory,
         review,
+        tuple(left_out),
     )
 
 
