@@ -58,7 +58,7 @@ def test_options_of_a_call_are_those_of_a_translator_made_with_them(translator: 
         ({"beam": "many"}, r"decode\.beam: "),
         ({"n_best": 3, "beam": 2}, r"decode\.n_best: "),
         ({"temperature": 0}, r"decode\.temperature: "),
-        ({"bean": 3}, r"decode\.bean: unknown key; did you mean beam\?"),
+        ({"bean": 3}, r"decode\.bean: unknown key; did you mean decode\.beam\?"),
         ({"precision": "float32"}, r"precision: .*Translator\.load"),
         ({"glossary": "terms.tsv"}, r"glossary: .*Glossary\.of"),
         ({"glossary": [("dog", "cat")]}, r"glossary: give a dict of terms.* not a value of type list"),

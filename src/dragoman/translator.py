@@ -83,9 +83,7 @@ class Translator(InlineCalls):
     def __reduce__(self) -> tuple[Callable[[], "Translator"], tuple[()]]:
         """Pickled as the folders of its bundles and the file of its memory: another process opens them again."""
         if self._load is None:
-            raise ConfigError(
-                "a translator that was not loaded from folders: it cannot be pickled, make it there again"
-            )
+            raise ConfigError("a translator that was not loaded from folders: it cannot be pickled, make it there")
         load = partial(load_pair, self._load, self.pair if len(self.pairs.pairs) > 1 else None)
         return (load, ()) if self.memory is None else (partial(load_with_memory, load, self.memory), ())
 

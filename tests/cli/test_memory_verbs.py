@@ -17,7 +17,7 @@ def table(tmp_path: Path) -> Path:
 def test_add_stats_export_and_translate(dragoman: Any, model: Path, tmp_path: Path, table: Path) -> None:
     memory = tmp_path / "m.db"
     assert "1  new in" in dragoman("memory", "add", memory, table, "--from", "en", "--to", "de").err
-    assert dragoman("memory", "stats", memory).out.startswith("en → de  1 units")
+    assert dragoman("memory", "stats", memory).out.startswith("en → de  1 unit, added ")
     stats = json.loads(dragoman("memory", "stats", memory, "--json").out)
     assert [(one["source"], one["target"], one["units"]) for one in stats["pairs"]] == [("en", "de", 1)]
     assert dragoman("memory", "export", memory, "-o", tmp_path / "m.tmx").code == 0

@@ -47,7 +47,9 @@ def load_engine(
     if engine.startswith(("ctranslate2", "ct2-")):
         if others:
             raise ConfigError(f"engine {engine}: an ensemble needs the torch engine; leave --engine out")
-        makes = f"`dragoman export -m {bundle.folder} -q {engine.removeprefix('ct2-')}` makes one"
+        kind = engine.removeprefix("ct2-")
+        quantization = "" if kind in ("ctranslate2", "int8") else f" -q {kind}"
+        makes = f"`dragoman export -m {bundle.folder}{quantization}` makes one"
         remedy = makes if bundle.has_weights else "leave --engine out"
         raise ModelError(f"{bundle.folder}: no export for {engine} (it has {', '.join(exports) or 'none'}); {remedy}")
     if engine not in ("auto", "torch"):
