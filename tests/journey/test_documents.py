@@ -169,7 +169,11 @@ def test_office_opens_it_with_as_many_pages(
     profile = tmp_path_factory.getbasetemp() / "profile"
     (tmp_path / "before").mkdir()
     shutil.copy(path, tmp_path / "before")
-    out = translated(path, tmp_path / "after")
+    try:
+        out = translated(path, tmp_path / "after")
+    except DataError as error:
+        assert "nothing to translate" in str(error)  # noqa: PT017
+        pytest.skip("a table of numbers")
     pages = [page_count(one, profile) for one in (tmp_path / "before" / path.name, out)]
     assert pages[0] > 0
     assert abs(pages[1] - pages[0]) <= max(1, pages[0] // 10), pages  # capitals are wider than the text was
