@@ -1,5 +1,6 @@
 """Connections whose requests do not arrive: they are closed, and nobody else notices them."""
 
+import asyncio
 import socket
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dragoman.serve.connection import Protocol
+from dragoman.serve.connection import MOST_TOGETHER, Protocol, Together
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
 HEADERS = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\n"
@@ -87,3 +88,55 @@ def test_many_slow_connections_leave_the_service_to_others(monkeypatch, url, con
         for _ in range(3):
             assert client.post("/v1/translate", json=HELLO).status_code == 200
     assert all(ended(one) for one in slow[:60])
+
+
+class _Packets:
+    """Stands in for a transport: what was sent, each call by itself."""
+
+    def __init__(self) -> None:
+        self.sent, self.closed = list[bytes](), False
+
+    def write(self, data: bytes) -> None:
+        assert not self.closed
+        self.sent.append(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_what_is_written_in_one_turn_leaves_together():
+    async def turns() -> None:
+        packets = _Packets()
+        transport = Together(packets, asyncio.get_running_loop())
+        transport.write(b"head ")
+        transport.write(b"")
+        transport.write(b"body")
+        assert packets.sent == []
+        await asyncio.sleep(0)
+        assert packets.sent == [b"head body"]
+        transport.write(b"next")
+        transport.close()
+        assert packets.sent == [b"head body", b"next"]
+        assert packets.closed
+        await asyncio.sleep(0)
+        assert len(packets.sent) == 2
+
+    asyncio.run(turns())
+
+
+def test_a_large_answer_is_not_kept_until_the_end_of_the_turn():
+    async def turn() -> None:
+        packets = _Packets()
+        transport = Together(packets, asyncio.get_running_loop())
+        for _ in range(10):
+            transport.write(b"x" * MOST_TOGETHER)
+        assert sum(map(len, packets.sent)) >= 9 * MOST_TOGETHER
+
+    asyncio.run(turn())
+
+
+def test_an_answer_comes_as_one_packet(connect):
+    connection = connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    head, _, body = connection.recv(100_000).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200")
+    assert body

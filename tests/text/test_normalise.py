@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import normalise
+from dragoman.text.normalise import INVISIBLE, is_text, normalise
 
 ZWSP, ZWNJ, ZWJ, BOM, RLE, WORD_JOINER = "\u200b", "\u200c", "\u200d", "\ufeff", "\u202b", "\u2060"
 
@@ -64,3 +64,19 @@ def test_letter_and_accent_compose_across_invisible_characters() -> None:
 @given(st.text())
 def test_the_result_is_composed_unicode(text: str) -> None:
     assert unicodedata.is_normalized("NFC", normalise(text))
+
+
+@given(st.text())
+def test_text_of_plain_characters_is_no_special_case(text: str) -> None:
+    for each in (text, text.encode("ascii", "ignore").decode()):
+        assert normalise(each) == " ".join(unicodedata.normalize("NFC", INVISIBLE.sub("", each)).split())
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_is_text_says_what_utf8_can_write(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        assert not is_text(text)
+    else:
+        assert is_text(text)

@@ -20,8 +20,9 @@ RATIO, SLACK = 3, 20
 # A copied text is no name or title if it has more plain words than this, or letters where words are not spaced.
 PLAIN_WORDS, PLAIN_LETTERS, COPIED_SHARE = 3, 12, 0.9
 
-# Characters within a word that make it an address, a path or a formula.
+# Characters within a word that make it an address, a path or a formula; and what is around a word.
 CODE = re.compile(r"[\d_/\\@.:=<>#]")
+_AROUND = re.compile(r"^\W+|\W+$")
 
 FLAGS = {
     "loop": Flag("loop", "the translation repeats itself; check it by hand"),
@@ -78,8 +79,7 @@ def is_copy(source: str, translation: str) -> bool:
     letters do not count.
     """
     plain = plain_words(source)
-    letters = sum(unspaced(character) for word in plain for character in word)
-    if len(plain) <= PLAIN_WORDS and letters <= PLAIN_LETTERS:
+    if len(plain) <= PLAIN_WORDS and sum(unspaced(letter) for word in plain for letter in word) <= PLAIN_LETTERS:
         return False
     if folded(source) == folded(translation):
         return True
@@ -94,5 +94,7 @@ def unspaced(character: str) -> bool:
 
 def plain_words(text: str) -> list[str]:
     """The words of a text that are to be translated: in lower case, and neither addresses nor code."""
-    words = (re.sub(r"^\W+|\W+$", "", word) for word in normalise(text).split())
-    return [word for word in words if word[:1].isalpha() and not word[0].isupper() and not CODE.search(word)]
+    text = normalise(text)
+    is_code = CODE.search if CODE.search(text) else lambda word: None  # most texts have none, and their words neither
+    words = (word if word.isalnum() else _AROUND.sub("", word) for word in text.split())
+    return [word for word in words if word[:1].isalpha() and not word[0].isupper() and not is_code(word)]

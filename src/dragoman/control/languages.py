@@ -109,9 +109,10 @@ def _untranslated_letter(source: str, translation: str, scripts: frozenset[str])
 
 def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:
     """Whether a text of several plain words, not names or code, has no letter of these scripts."""
+    if any(script_of(letter) in scripts for letter in text):
+        return False
     plain = plain_words(text)
-    is_text = len(plain) > PLAIN_WORDS and sum(map(len, plain)) > PLAIN_LETTERS
-    return is_text and not any(script_of(letter) in scripts for letter in text)
+    return len(plain) > PLAIN_WORDS and sum(map(len, plain)) > PLAIN_LETTERS
 
 
 def _script_name(letter: str) -> str:

@@ -34,10 +34,11 @@ def translate_with_retries(
         ]
 
     translations = translate(sentences, options)
-    retry_options = _retry_options(options)
     for retry in (translate, in_parts):
         flagged = [index for index, translation in enumerate(translations) if translation.warnings]
-        retried = retry([sentences[index] for index in flagged], retry_options)
+        if not flagged:
+            break
+        retried = retry([sentences[index] for index in flagged], _retry_options(options))
         for index, translation in zip(flagged, retried, strict=True):
             if not translation.warnings:
                 translations[index] = translation

@@ -3,6 +3,7 @@
 uvicorn limits neither how long a request may take to arrive nor how many connections there are. Here the headers have
 `header_seconds` in all, whatever trickles in, and a body has to come at `body_rate`. Where there are more connections
 than descriptors allow, the one that has been waiting for its request the longest is closed, never one that is answered.
+Headers and body of an answer leave together: uvicorn sends each by itself.
 """
 
 import asyncio
@@ -11,8 +12,39 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+# Bytes that wait for the end of a turn of the event loop; what is more leaves at once.
+MOST_TOGETHER = 1 << 16
 # Descriptors left for everything but connections, and the connections where the system does not say how many there are.
 RESERVED, UNKNOWN = 200, 500
+
+
+class Together:
+    """A transport that sends what is written in one turn of the event loop as one: the headers with their body."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting = bytearray()
+
+    def write(self, data: bytes) -> None:
+        """See `asyncio.WriteTransport.write`."""
+        if data and not self._waiting:
+            self._loop.call_soon(self._send)
+        self._waiting += data
+        if len(self._waiting) > MOST_TOGETHER:
+            self._send()
+
+    def close(self) -> None:
+        """Close it when what was written is sent."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._waiting:
+            self._transport.write(bytes(self._waiting))
+            self._waiting.clear()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class Protocol(H11Protocol):
@@ -40,7 +72,7 @@ class Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the headers, and make place for it."""
-        super().connection_made(transport)
+        super().connection_made(Together(transport, self.loop))  # type: ignore[arg-type]
         self._wait(self.header_seconds)
         if len(self.connections) > (self.most or _allowed()):
             waiting = [one for one in self.connections if isinstance(one, Protocol) and one.arriving]

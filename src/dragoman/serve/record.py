@@ -3,7 +3,7 @@
 The guard opens a record for each request; a ticket that is issued while it is open has it, and the batcher adds to it.
 """
 
-import secrets
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 # Intervals that a record keeps: a long text has thousands of batches.
 MOST_INTERVALS = 64
+# An id names a request and protects nothing; and it is never that of a seed that somebody sets.
+_IDS = random.Random()
 
 
 class Interval(NamedTuple):
@@ -43,7 +45,7 @@ class Record:
     status: int = 0
     seconds: float = 0.0
     intervals: list[Interval] = field(default_factory=list)
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    id: str = field(default_factory=lambda: f"{_IDS.getrandbits(64):016x}")
     started: float = field(default_factory=time.monotonic)
     began: int = field(default_factory=time.time_ns)
     """When it started by the clock of the day, in nanoseconds."""

@@ -136,7 +136,10 @@ class Service:
 
     async def run(self, work: Callable[[], T]) -> T:
         """A short work in a thread, such as detecting a language."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await self._started(work)
+
+    def _started(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def count_characters(self, characters: int) -> None:
         """Characters of sources have been translated, as the dialect of DeepL reports them."""
@@ -209,7 +212,7 @@ class Service:
 
     async def _run(self, ticket: Ticket, work: Callable[[], T], gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work()` in a thread; the ticket is cancelled when the client leaves. The thread has ended afterwards."""
-        working: asyncio.Future[T] = asyncio.ensure_future(self.run(work))
+        working = self._started(work)
         leaving = gone()
         try:
             both: list[asyncio.Future[Any]] = [working, leaving]

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import pickle
+import select
 import subprocess
 import sys
 import threading
@@ -291,14 +292,24 @@ def _start(threads: int) -> subprocess.Popen[bytes] | None:
 
 def _wait(worker: _Worker) -> None:
     """Until the process has ended; one that does not answer any more is ended."""
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            worker.process.wait(WATCH)
-            break
+    while not _has_ended(worker.process, WATCH):
         if worker.asked is not None and time.monotonic() - worker.asked > STUCK:
             worker.process.kill()
     if worker.asked is None:  # otherwise its call notices
         worker.close()
+
+
+def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether it ends within these seconds. On Linux the system tells: `Popen.wait` asks twenty times a second."""
+    if hasattr(os, "pidfd_open"):
+        with suppress(OSError), open(os.pidfd_open(process.pid), "rb", buffering=0) as ended:
+            waiting = select.poll()
+            waiting.register(ended, select.POLLIN)
+            waiting.poll(1000 * seconds)
+            return process.poll() is not None
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return process.returncode is not None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -12,15 +12,19 @@ import unicodedata
 # stay: Persian and emoji need them.
 INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 
 def is_text(text: str) -> bool:
     """Whether the text is valid Unicode: without unpaired surrogates, which broken JSON or a shell may produce."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return not _SURROGATE.search(text)
 
 
 def normalise(text: str) -> str:
     """`text` in NFC on one line, without invisible characters, with single spaces between words."""
-    return " ".join(unicodedata.normalize("NFC", INVISIBLE.sub("", text)).split())
+    if not (text.isascii() and text.isprintable()):
+        text = unicodedata.normalize("NFC", INVISIBLE.sub("", text))
+    return " ".join(text.split())
 
 
 def folded(text: str) -> str:
