@@ -140,3 +140,10 @@ def test_an_answer_comes_as_one_packet(connect):
     head, _, body = connection.recv(100_000).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200")
     assert body
+
+
+def test_a_client_that_sends_no_more_has_its_answer(connect):
+    for _ in range(10):
+        connection = connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100_000).startswith(b"HTTP/1.1 200")

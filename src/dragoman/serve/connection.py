@@ -28,17 +28,18 @@ class Together:
     def write(self, data: bytes) -> None:
         """See `asyncio.WriteTransport.write`."""
         if data and not self._waiting:
-            self._loop.call_soon(self._send)
+            self._loop.call_soon(self.flush)
         self._waiting += data
         if len(self._waiting) > MOST_TOGETHER:
-            self._send()
+            self.flush()
 
     def close(self) -> None:
         """Close it when what was written is sent."""
-        self._send()
+        self.flush()
         self._transport.close()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
+        """Send what waits."""
         if self._waiting:
             self._transport.write(bytes(self._waiting))
             self._waiting.clear()
@@ -91,6 +92,11 @@ class Protocol(H11Protocol):
         elif self.conn.their_state is h11.SEND_BODY and not self._in_body:
             self._in_body = True
             self._wait(self.body_seconds)
+
+    def eof_received(self) -> None:
+        """The client sends no more, and asyncio closes the connection after this: what was written leaves before."""
+        super().eof_received()
+        self.transport.flush()  # type: ignore[attr-defined]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
