@@ -27,11 +27,13 @@ class Together:
 
     def write(self, data: bytes) -> None:
         """See `asyncio.WriteTransport.write`."""
+        if len(self._waiting) + len(data) > MOST_TOGETHER:
+            self.flush()
+            self._transport.write(data)
+            return
         if data and not self._waiting:
             self._loop.call_soon(self.flush)
         self._waiting += data
-        if len(self._waiting) > MOST_TOGETHER:
-            self.flush()
 
     def close(self) -> None:
         """Close it when what was written is sent."""
@@ -40,9 +42,9 @@ class Together:
 
     def flush(self) -> None:
         """Send what waits."""
-        if self._waiting:
-            self._transport.write(bytes(self._waiting))
-            self._waiting.clear()
+        waiting, self._waiting = self._waiting, bytearray()
+        if waiting:
+            self._transport.write(bytes(waiting))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

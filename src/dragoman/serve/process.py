@@ -39,7 +39,7 @@ def has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
     return process.returncode is not None
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
     """Let a worker end after what it does now."""
     with suppress(OSError, ValueError):
         if process.stdin:

@@ -22,7 +22,7 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Ids
 from dragoman.serve.fair import UNBOUNDED
-from dragoman.serve.process import end, has_ended, start
+from dragoman.serve.process import has_ended, start, stop
 from dragoman.serve.ticket import WorkerLost
 from dragoman.serve.worker import Answer, ModelVersion, Order, What
 from dragoman.text.marks import Marks
@@ -132,7 +132,7 @@ class Workers:
             alive = list(self._alive)
             self._changed.notify_all()
         for worker in alive:
-            end(worker.process)
+            stop(worker.process)
         for keeper in self._keepers:
             keeper.join()
 
@@ -205,7 +205,7 @@ class Workers:
         with self._changed:
             self._alive.append(worker)
         if self._closing:
-            end(process)
+            stop(process)
         self._warm(worker)
         _wait(worker)
         with self._changed:
