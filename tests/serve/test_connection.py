@@ -1,4 +1,4 @@
-"""Connections whose requests do not arrive: they are closed, and nobody else notices them."""
+"""Connections: one whose request does not arrive is closed, and nobody else notices; an answer leaves as one packet."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dragoman.serve.connection import MOST_TOGETHER, Protocol, Together
+from dragoman.serve.connection import MOST_BUFFERED, BufferedTransport, Protocol
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
 HEADERS = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\n"
@@ -107,7 +107,7 @@ class _Packets:
 def test_what_is_written_in_one_turn_leaves_together():
     async def turns() -> None:
         packets = _Packets()
-        transport = Together(packets, asyncio.get_running_loop())
+        transport = BufferedTransport(packets, asyncio.get_running_loop())
         transport.write(b"head ")
         transport.write(b"")
         transport.write(b"body")
@@ -127,10 +127,10 @@ def test_what_is_written_in_one_turn_leaves_together():
 def test_a_large_answer_is_not_kept_until_the_end_of_the_turn():
     async def turn() -> None:
         packets = _Packets()
-        transport = Together(packets, asyncio.get_running_loop())
+        transport = BufferedTransport(packets, asyncio.get_running_loop())
         for _ in range(10):
-            transport.write(b"x" * MOST_TOGETHER)
-        assert sum(map(len, packets.sent)) >= 9 * MOST_TOGETHER
+            transport.write(b"x" * MOST_BUFFERED)
+        assert sum(map(len, packets.sent)) >= 9 * MOST_BUFFERED
 
     asyncio.run(turn())
 

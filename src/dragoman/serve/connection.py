@@ -13,27 +13,27 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # Bytes that wait for the end of a turn of the event loop; what is more leaves at once.
-MOST_TOGETHER = 1 << 16
+MOST_BUFFERED = 1 << 16
 # Descriptors left for everything but connections, and the connections where the system does not say how many there are.
 RESERVED, UNKNOWN = 200, 500
 
 
-class Together:
+class BufferedTransport:
     """A transport that sends what is written in one turn of the event loop as one: the headers with their body."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport, self._loop = transport, loop
-        self._waiting = bytearray()
+        self._buffer = bytearray()
 
     def write(self, data: bytes) -> None:
         """See `asyncio.WriteTransport.write`."""
-        if len(self._waiting) + len(data) > MOST_TOGETHER:
+        if len(self._buffer) + len(data) > MOST_BUFFERED:
             self.flush()
             self._transport.write(data)
             return
-        if data and not self._waiting:
+        if data and not self._buffer:
             self._loop.call_soon(self.flush)
-        self._waiting += data
+        self._buffer += data
 
     def close(self) -> None:
         """Close it when what was written is sent."""
@@ -41,10 +41,10 @@ class Together:
         self._transport.close()
 
     def flush(self) -> None:
-        """Send what waits."""
-        waiting, self._waiting = self._waiting, bytearray()
-        if waiting:
-            self._transport.write(bytes(waiting))
+        """Send what is in the buffer."""
+        buffered, self._buffer = self._buffer, bytearray()
+        if buffered:
+            self._transport.write(bytes(buffered))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -75,7 +75,7 @@ class Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the headers, and make place for it."""
-        super().connection_made(Together(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         self._wait(self.header_seconds)
         if len(self.connections) > (self.most or _allowed()):
             waiting = [one for one in self.connections if isinstance(one, Protocol) and one.arriving]

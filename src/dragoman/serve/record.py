@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 # Intervals that a record keeps: a long text has thousands of batches.
 MOST_INTERVALS = 64
-# An id names a request and protects nothing; and it is never that of a seed that somebody sets.
+# Ids protect nothing, so that no system call is needed; `random.seed` elsewhere does not repeat them.
 _IDS = random.Random()
 
 
