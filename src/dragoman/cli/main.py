@@ -6,6 +6,8 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import typer
 
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_working_folder()
         # Not typer's own runner, which swallows Ctrl-C and treats a closed pipe as a failure.
-        command = typer.main.get_command(app)
+        command = _command()
         with command.make_context("dragoman", given) as context:
             command.invoke(context)
         sys.stdout.flush()
@@ -72,6 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(message, file=sys.stderr)
         return code
     return 0
+
+
+@cache
+def _command() -> Any:
+    """All verbs; made once, where one process runs several."""
+    return typer.main.get_command(app)
 
 
 def _as_utf8(argument: str) -> str:
