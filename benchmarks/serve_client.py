@@ -32,15 +32,20 @@ class Reply:
 
 @dataclass
 class Load:
-    """Replies, and the wall time in which they came."""
+    """Replies in the order in which they came, and the wall time in which the first `counted` of them did."""
 
     replies: list[Reply] = field(default_factory=list)
     seconds: float = 0.0
+    counted: int = 0
 
     @property
     def rate(self) -> float:
         """Translations per second."""
-        return sum(reply.status == 200 for reply in self.replies) / self.seconds
+        return sum(reply.status == 200 for reply in self.replies[: self.counted]) / self.seconds
+
+    def until(self, seconds: float) -> None:
+        """Count what has come until now, `seconds` after the beginning."""
+        self.seconds, self.counted = seconds, len(self.replies)
 
     def percentile(self, share: float) -> float:
         """Seconds within which this share of the replies came."""
@@ -89,18 +94,22 @@ class Client:
 
 
 async def closed_loop(url: str, texts: Sequence[str], clients: int) -> Load:
-    """All texts, by clients that each ask for the next one when they have an answer."""
+    """All texts, by clients that each ask for the next one when they have an answer.
+
+    Counted is what comes while all clients have a text: at the end the service has less than its full load.
+    """
     left, load = iter(texts), Load()
 
     async def work() -> None:
         client = Client(url)
         for text in left:
             load.replies.append(await client.ask(text))
+        if not load.counted:
+            load.until(time.perf_counter() - began)
         client.close()
 
     began = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(clients)))
-    load.seconds = time.perf_counter() - began
     return load
 
 
@@ -121,7 +130,7 @@ async def open_loop(url: str, texts: Sequence[str], rate: float, seed: int = 1) 
         tasks.add(task)
         task.add_done_callback(tasks.discard)
     await asyncio.gather(*tasks)
-    load.seconds = time.perf_counter() - began
+    load.until(time.perf_counter() - began)
     for client in idle:
         client.close()
     return load

@@ -2,23 +2,28 @@
 
     python benchmarks/serve_load.py [--quick] [--workers N] [--model en-ko] [--lines FILE]
 
-offline     `Translator.translate` of all lines in one call, all processors
+offline     `Translator.translate` of the lines in one call, all processors
 closed      `dragoman serve`, 64 clients that each wait for their answer
 one         The same load on a service that calls the engine once for each request, as LibreTranslate does
             (`serve_one_by_one.py`), with the same model and HTTP server
 open        `dragoman serve`, requests at random times at 70 % of the rate of `closed`; latency from the planned time
+alone       `dragoman serve`, one client that waits for each answer
 exact       `dragoman serve --exact`, 64 clients: each answer must be the offline translation with decode.exact
 
-Each in a process of its own, in turn within every round; medians over the rounds. Lines are those of FILE, one text
-each, or else the golden sentences of the bundled model and pairs of them. `--quick` takes fewer lines and one round.
-The clients run on the same machine and take their share of it, so that processor time is reported too, in milliseconds
-a text: of the offline translation, of all processes of the service, of the clients.
+A shared machine is faster in one minute than in the next. So all processes are there at once, and what is compared
+follows each other within seconds: in every round all of the above but `exact`, with the next 512 lines. Ratios are
+those of a round; what is printed is their median over the rounds. Lines are those of FILE, one text each, or else the
+golden sentences of the bundled model and pairs of them. `--quick` takes fewer lines and rounds. The clients run on the
+same machine and take their share of it, so that processor time is reported too, in milliseconds a text: of the offline
+translation, of all processes of the service, of the clients.
 
 The last line is one JSON object. `of_offline` is the rate of closed / offline, and `of_offline_cpu` the same by
 processor time; `vs_one_by_one` is the rate of closed / one, `p99_over_p50` that of open, `alone_p99_over_p50` the same
-of one client that waits for each answer: what the texts themselves bring. `wrong` are the answers of exact that are
-lost or another translation, `differing` those of closed that are not what the usual offline call gave, whose batches
-are others. `queue_…` and `search_…` are from the histograms of the service during open, of calls and of batches.
+of one client: what the texts themselves bring. `p99_over_p50_of_all` is that of all open requests of all rounds,
+which has the changes of the machine's speed in it. `least` and `most` are these ratios in the lowest and the highest
+round. `wrong` are the answers of exact that are lost or another translation, `differing` those of closed that are not
+what the usual offline call gave, whose batches are others. `queue_…` and `search_…` are from the histograms of the
+service during open, of calls and of batches.
 """
 
 import argparse
@@ -34,19 +39,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from serve_client import Histograms, Load, closed_loop, open_loop, processor_seconds, started
+from serve_client import Histograms, Load, Reply, closed_loop, open_loop, processor_seconds, started
 
 HERE, CLIENTS, SHARE = Path(__file__).parent, 64, 0.7
+# Lines and rounds, of the quick run too; a round has this many lines.
+LINES, QUICK_LINES, EACH, ROUNDS, QUICK_ROUNDS = 4000, 400, 512, 9, 3
 OFFLINE = """
 import json, sys, time
 from dragoman import Translator
-lines, translator = json.load(sys.stdin), Translator.load(sys.argv[1], threads=int(sys.argv[2]))
-translator.translate(lines[:20])
-began = time.perf_counter()
-cpu = time.process_time()
-found = [one.text for one in translator.translate(lines, exact=sys.argv[3] == "exact" or None)]
-seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-json.dump({"seconds": seconds, "cpu": cpu, "texts": found}, sys.stdout)
+translator, exact = Translator.load(sys.argv[1], threads=int(sys.argv[2])), sys.argv[3] == "exact" or None
+for read in sys.stdin:
+    lines = json.loads(read)
+    began, cpu = time.perf_counter(), time.process_time()
+    found = [one.text for one in translator.translate(lines, exact=exact)]
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "texts": found}), flush=True)
 """
 
 
@@ -60,12 +67,34 @@ def golden_lines(model: str, count: int) -> list[str]:
     return list(itertools.islice(dict.fromkeys(itertools.chain(own, pairs)), count))
 
 
+class Offline:
+    """The engine without a service, in a process of its own."""
+
+    def __init__(self, model: str, threads: int, exact: bool = False) -> None:
+        command = [sys.executable, "-c", OFFLINE, model, str(threads), "exact" if exact else "usual"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def translate(self, lines: Sequence[str]) -> dict[str, Any]:
+        """Seconds, seconds of processor time, and texts of the lines in one call."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(json.dumps(lines) + "\n")
+        self.process.stdin.flush()
+        result: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return result
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.communicate()
+
+
 def offline(model: str, threads: int, lines: Sequence[str], exact: bool = False) -> dict[str, Any]:
-    """Seconds and texts of the lines, in a process of its own."""
-    command = [sys.executable, "-c", OFFLINE, model, str(threads), "exact" if exact else "usual"]
-    found = subprocess.run(command, input=json.dumps(lines), stdout=subprocess.PIPE, text=True, check=True)
-    result: dict[str, Any] = json.loads(found.stdout)
-    return result
+    """Seconds and texts of the lines, in a process for this call alone."""
+    engine = Offline(model, threads, exact)
+    try:
+        return engine.translate(lines)
+    finally:
+        engine.close()
 
 
 def serve_command(arguments: argparse.Namespace, *more: str) -> list[str]:
@@ -100,56 +129,82 @@ def texts_of(arguments: argparse.Namespace, count: int) -> list[str]:
 class Measured:
     """The figures of all rounds, by their names."""
 
-    def __init__(self, arguments: argparse.Namespace, lines: Sequence[str]) -> None:
-        self.arguments, self.lines = arguments, lines
+    def __init__(self, engine: Offline, service: tuple[str, int], one: str) -> None:
+        self.engine, (self.service, self.pid), self.one = engine, service, one
         self.figures = defaultdict[str, list[float]](list)
+        self.open_replies = list[Reply]()
 
     def median(self, name: str, digits: int = 1) -> float:
         """Over the rounds."""
         return round(median(self.figures[name]), digits)
 
-    def offline(self, processors: int) -> dict[str, str]:
-        """The translations, in the usual batches."""
-        found = offline(self.arguments.model, processors, self.lines)
-        self._add(offline=len(self.lines) / found["seconds"], offline_cpu=1000 * found["cpu"] / len(self.lines))
-        return dict(zip(self.lines, found["texts"], strict=True))
-
-    def service(self, url: str, pid: int, usual: dict[str, str]) -> None:
-        """Closed loop, then open loop at a share of its rate."""
-        asyncio.run(closed_loop(url, self.lines[:100], CLIENTS))
-        alone = asyncio.run(closed_loop(url, self.lines[:100], 1))
-        own, service = time.process_time(), processor_seconds(pid)
-        closed = asyncio.run(closed_loop(url, self.lines, CLIENTS))
-        each = 1000 / len(self.lines)
+    def round(self, lines: Sequence[str], number: int) -> None:
+        """All systems with these lines, one after the other."""
+        found = self.engine.translate(lines)
+        own, cpu = time.process_time(), processor_seconds(self.pid)
+        closed = asyncio.run(closed_loop(self.service, lines, CLIENTS))
+        own, cpu = time.process_time() - own, processor_seconds(self.pid) - cpu
+        one = asyncio.run(closed_loop(self.one, lines, CLIENTS))
+        histograms = Histograms(self.service)
+        opened = asyncio.run(open_loop(self.service, lines, SHARE * closed.rate, seed=number))
+        queue_and_search = {
+            f"{name}_p{100 * share:.0f}": 1000 * histograms.percentile(f"{histogram}_seconds", share)
+            for name, histogram in (("queue", "queue"), ("search", "batch"))
+            for share in (0.5, 0.99)
+        }
+        alone = asyncio.run(closed_loop(self.service, lines[:100], 1))
+        self.open_replies += opened.replies
+        usual, each = dict(zip(lines, found["texts"], strict=True)), 1000 / len(lines)
+        offline = len(lines) / found["seconds"]
         self._add(
+            of_offline=closed.rate / offline,
+            of_offline_cpu=found["cpu"] / cpu,
+            vs_one_by_one=closed.rate / one.rate,
+            p99_over_p50=opened.percentile(0.99) / opened.percentile(0.5),
+            alone_p99_over_p50=alone.percentile(0.99) / alone.percentile(0.5),
+            offline=offline,
             closed=closed.rate,
-            client_cpu=each * (time.process_time() - own),
-            closed_cpu=each * (processor_seconds(pid) - service),
+            one=one.rate,
+            open=opened.rate,
+            offline_cpu=each * found["cpu"],
+            closed_cpu=each * cpu,
+            client_cpu=each * own,
             differing=sum(reply.answer != usual[reply.text] for reply in closed.replies),
+            p50=1000 * opened.percentile(0.5),
+            p99=1000 * opened.percentile(0.99),
+            **queue_and_search,
             alone_p50=1000 * alone.percentile(0.5),
             alone_p99=1000 * alone.percentile(0.99),
         )
-        histograms = Histograms(url)
-        opened = asyncio.run(open_loop(url, self.lines, SHARE * closed.rate))
-        self._add(open=opened.rate)
-        for share in (0.5, 0.99):
-            self._add(
-                **{
-                    f"p{100 * share:.0f}": 1000 * opened.percentile(share),
-                    f"queue_p{100 * share:.0f}": 1000 * histograms.percentile("queue_seconds", share),
-                    f"search_p{100 * share:.0f}": 1000 * histograms.percentile("batch_seconds", share),
-                }
-            )
-
-    def one_by_one(self, url: str, pid: int) -> Load:
-        """The closed loop on the other service."""
-        found = asyncio.run(closed_loop(url, self.lines, CLIENTS))
-        self._add(one=found.rate)
-        return found
 
     def _add(self, **figures: float) -> None:
         for name, value in figures.items():
             self.figures[name].append(value)
+        print({name: round(value, 3 if value < 10 else 1) for name, value in figures.items()}, flush=True)
+
+
+RATIOS = {"of_offline": 3, "of_offline_cpu": 3, "vs_one_by_one": 3, "p99_over_p50": 2, "alone_p99_over_p50": 2}
+
+
+def rounds(arguments: argparse.Namespace, processors: int, lines: Sequence[str]) -> Measured:
+    """All rounds; the first, which loads and warms up, does not count."""
+    one = [sys.executable, str(HERE / "serve_one_by_one.py"), arguments.model, str(processors)]
+    engine, started_ones = Offline(arguments.model, processors), [started(serve_command(arguments)), started(one)]
+    try:
+        (process, service), (_, other) = started_ones
+        found = Measured(engine, (service, process.pid), other)
+        turns = itertools.cycle(lines)
+        found.round(list(itertools.islice(turns, min(100, len(lines)))), 0)
+        found.figures.clear()
+        found.open_replies.clear()
+        for number in range(1, arguments.rounds + 1):
+            found.round(list(itertools.islice(turns, min(EACH, len(lines)))), number)
+        return found
+    finally:
+        engine.close()
+        for each, _ in started_ones:
+            each.terminate()
+            each.wait()
 
 
 def main() -> None:
@@ -159,28 +214,16 @@ def main() -> None:
     parser.add_argument("--lines", type=Path, help="one text a line")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=0, help="of the engine; all processors unless given")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     from dragoman.machine import usable_processors
 
     processors = usable_processors()
     arguments.threads = arguments.threads or max(1, processors // max(1, arguments.workers))
-    lines = texts_of(arguments, 400 if arguments.quick else 4000)
-    found, one = (
-        Measured(arguments, lines),
-        [sys.executable, str(HERE / "serve_one_by_one.py"), arguments.model, str(processors)],
-    )
-    for _ in range(1 if arguments.quick else arguments.rounds):
-        usual = found.offline(processors)
-
-        def both(url: str, pid: int, usual: dict[str, str] = usual) -> Load:
-            found.service(url, pid, usual)
-            return Load()
-
-        measured(serve_command(arguments), both)
-        measured(one, found.one_by_one)
-        print({name: [round(figure, 1) for figure in own] for name, own in found.figures.items()}, flush=True)
+    arguments.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
+    lines = texts_of(arguments, QUICK_LINES if arguments.quick else LINES)
+    found = rounds(arguments, processors, lines)
     checked = lines[: max(100, len(lines) // 4)]
     texts = offline(arguments.model, 1, checked, exact=True)["texts"]
     expected = dict(zip(checked, texts, strict=True))
@@ -188,16 +231,17 @@ def main() -> None:
         serve_command(arguments, "--exact"), lambda url, pid: asyncio.run(closed_loop(url, checked, CLIENTS))
     )
     words = sorted(len(line.split()) for line in lines)
+    every = Load(found.open_replies)
     result: dict[str, Any] = {
-        "of_offline": round(found.median("closed") / found.median("offline"), 3),
-        "of_offline_cpu": round(found.median("offline_cpu") / found.median("closed_cpu"), 3),
-        "vs_one_by_one": round(found.median("closed") / found.median("one"), 3),
-        "p99_over_p50": round(found.median("p99") / found.median("p50"), 2),
-        "alone_p99_over_p50": round(found.median("alone_p99") / found.median("alone_p50"), 2),
+        **{name: found.median(name, digits) for name, digits in RATIOS.items()},
+        "p99_over_p50_of_all": round(every.percentile(0.99) / every.percentile(0.5), 2),
         "wrong": wrong(exact, expected) + len(checked) - len(exact.replies),
-        **{name: found.median(name) for name in found.figures},
+        "least": {name: round(min(found.figures[name]), digits) for name, digits in RATIOS.items()},
+        "most": {name: round(max(found.figures[name]), digits) for name, digits in RATIOS.items()},
+        **{name: found.median(name) for name in found.figures if name not in RATIOS},
         "checked": len(checked),
         "lines": len(lines),
+        "rounds": arguments.rounds,
         "words": {"p50": words[len(words) // 2], "p90": words[9 * len(words) // 10], "most": words[-1]},
         "workers": arguments.workers,
     }

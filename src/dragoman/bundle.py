@@ -86,13 +86,12 @@ class Bundle:
         weights = self.folder / WEIGHTS
         _verify_size(weights, self.manifest["files"][weights.name])  # the file may have changed since it was opened
         try:
-            import torch
-
             from dragoman.model.build import build_network
+            from dragoman.model.device import without_values
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
         self._refuse_larger_shape(weights)
-        with torch.device("meta"):  # initial weights, which are replaced, would take memory, time and random numbers
+        with without_values():  # all of them are replaced
             model = build_network(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()

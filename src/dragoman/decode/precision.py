@@ -7,6 +7,7 @@ from torch import nn
 
 from dragoman.config.decode import Precision
 from dragoman.model.build import build_network
+from dragoman.model.device import without_values
 from dragoman.model.network import EncoderDecoder
 
 
@@ -26,7 +27,7 @@ def to_bfloat16(model: EncoderDecoder) -> EncoderDecoder:
     matrices |= {"projection", "projection_bias"}
     weights = model.state_dict()
     converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
-    with torch.device("meta"):
+    with without_values():
         same = build_network(model.config, *model.vocabularies)
     same.load_state_dict(converted, assign=True)
     return same.eval()

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
+from dragoman.model.device import without_values
 from dragoman.model.embedding import positional_encoding
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import is_finite
@@ -92,7 +93,7 @@ def our_weights(
     for names of VOCABULARY, which of their rows each of ours is, −1 for zeros. Raises ModelError if a tensor is
     missing, left over, of another shape or not finite.
     """
-    with torch.device("meta"):
+    with without_values():
         expected = {name: tensor.shape for name, tensor in Transformer(config, *sizes).named_parameters()}
     found = {}
     for ours, shape in expected.items():

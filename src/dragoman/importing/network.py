@@ -6,6 +6,7 @@ from torch import nn
 from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
 from dragoman.importing.foreign import Foreign
+from dragoman.model.device import without_values
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import is_finite
 
@@ -19,7 +20,7 @@ def network_of(foreign: Foreign) -> Transformer:
     assert tensors is not None
     shape = foreign.config.model
     assert isinstance(shape, ModelConfig), "every kind that is imported is a Transformer"
-    with torch.device("meta"):
+    with without_values():
         model = Transformer(shape, len(foreign.tokenizer.source), len(foreign.tokenizer.target))
     parameters = dict(model.named_parameters())
     where = foreign.origin.name

@@ -1,13 +1,14 @@
-"""The device and the precision that a model runs in."""
+"""The device and the precision that a model runs in; networks that have only shapes."""
 
 import math
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from dragoman.errors import ResourceError
 
@@ -17,6 +18,9 @@ PROBE = (64, 512, 512)
 FAR_SLOWER = 3.0
 # Torch's thread count belongs to the process: a lock for code that changes it temporarily.
 THREADS = Lock()
+
+# Operations that give a tensor its initial values, besides those of `torch.nn.init`.
+FILLING = (torch.Tensor.uniform_, torch.Tensor.normal_, torch.Tensor.zero_, torch.Tensor.fill_)
 
 
 def pick_device(name: str) -> torch.device:
@@ -97,3 +101,27 @@ def torch_threads(count: int) -> Iterator[None]:
 def compute_dtype(device: torch.device, otherwise: torch.dtype = torch.float32) -> torch.dtype:
     """The dtype of matrix products: within an `autocast` context that of the context, otherwise `otherwise`."""
     return torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else otherwise
+
+
+@contextmanager
+def without_values() -> Iterator[None]:
+    """Networks that are made within the context have shapes only: all of their tensors are on the device `meta`.
+
+    No numbers are drawn. Even without memory for them torch would load a compiler to draw them: two seconds.
+    """
+    with torch.device("meta"), _Unfilled():
+        yield
+
+
+class _Unfilled(TorchFunctionMode):
+    """Tensors on `meta` are not filled."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in FILLING or getattr(func, "__module__", None) == "torch.nn.init":
+            tensor = args[0] if args else kwargs["tensor"]
+            if tensor.is_meta:
+                return tensor
+        return func(*args, **kwargs)

@@ -3,13 +3,12 @@
 The mathematics is in `dragoman.model.lora`, the files of an adapter in `dragoman.adapter` and `dragoman.bundle`.
 """
 
-import torch
-
 from dragoman.adapter import Adapter
 from dragoman.bundle import Bundle
 from dragoman.config import ModelConfig, MoeConfig, RunConfig
 from dragoman.errors import ConfigError
 from dragoman.model.build import build_network
+from dragoman.model.device import without_values
 from dragoman.model.lora import adapted_matrices
 from dragoman.training.averaging import average_weights
 from dragoman.training.freezing import freeze
@@ -29,7 +28,7 @@ def check_adaptable(config: RunConfig) -> None:
         raise ConfigError(
             f"train.lora_rank: {train.lora_rank} is more than the rank {width} of the matrices themselves; set it lower"
         )
-    with torch.device("meta"):
+    with without_values():
         model = build_network(config.model, 1, 1)
     freeze(model, train.freeze)
     if not adapted_matrices(model, train.lora_matrices):

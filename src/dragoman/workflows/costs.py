@@ -16,6 +16,7 @@ from dragoman.data.workload import SAMPLE, Workload, workload_of
 from dragoman.errors import ResourceError
 from dragoman.machine import available_memory
 from dragoman.model.build import build_network
+from dragoman.model.device import without_values
 from dragoman.text.symbols import Symbols
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.training.distributed import ProcessGroup
@@ -44,7 +45,7 @@ def refuse_beyond_memory(config: RunConfig, device: torch.device, group: Process
     Before the tokenizer is learned the smallest vocabulary counts. Nothing is allocated.
     """
     vocab = pieces or config.tokenizer.vocab_size or FEWEST_PIECES
-    with torch.device("meta"):
+    with without_values():
         parameters = build_network(config.model, vocab, vocab).parameter_count
     each = PER_PARAMETER_THAT_STAYS if config.train.lora_rank else PER_PARAMETER
     needed = parameters * each // (group.size if config.train.parallel == "fsdp" else 1)

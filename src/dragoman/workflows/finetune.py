@@ -7,14 +7,13 @@ tokenizer in its own folder and does not need the base model any more, unless it
 from collections.abc import Collection
 from pathlib import Path
 
-import torch
-
 from dragoman.bundle import Bundle
 from dragoman.config import AnyModel, DataConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.project import pair_name
 from dragoman.errors import ConfigError, ModelError
 from dragoman.model.build import build_network
+from dragoman.model.device import without_values
 from dragoman.training.freezing import frozen_names
 from dragoman.workflows.adapter import check_adaptable, refuse_adapter_of_adapter
 from dragoman.workflows.base_model import open_base_model
@@ -83,7 +82,7 @@ def _opened(folder: Path) -> Bundle:
 def _check_frozen(config: RunConfig) -> None:
     """Raises ConfigError, before any text is read, for a `train.freeze` that cannot be."""
     if config.train.freeze:
-        with torch.device("meta"):
+        with without_values():
             frozen_names(build_network(config.model, 1, 1), config.train.freeze)
 
 

@@ -18,7 +18,7 @@ from dragoman.data.workload import Workload
 from dragoman.errors import ConfigError, DataError
 from dragoman.machine import usable_processors
 from dragoman.model.build import build_network
-from dragoman.model.device import pick_device
+from dragoman.model.device import pick_device, without_values
 from dragoman.runtime import limit_kernel_caches, retain_freed_memory
 from dragoman.text.tokenizer import Tokenizer, usual_size
 from dragoman.training.distributed import ProcessGroup
@@ -160,7 +160,7 @@ def _flops(shape: AnyModel, workload: Workload, vocab: int) -> float:
 
 
 def _parameters(shape: AnyModel, vocab: int) -> int:
-    with torch.device("meta"):
+    with without_values():
         return build_network(shape, vocab, vocab).parameter_count
 
 
