@@ -5,14 +5,15 @@ or the end of a placeholder once more. Which signs count, the placeholders of th
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dragoman.text.protect import Placeholder
+from dragoman.text.protect import Placeholder, blanked
 
 _SIGNS = frozenset("{}<>%$\\`@#")
 _AMOUNT = re.compile(r"(?<=\d)\s?%|\$(?=\s?\d)")
-_BEFORE, _AFTER = re.compile(r"[A-Za-z0-9_]+$"), re.compile(r"[A-Za-z0-9_]+")
+_BEFORE, _AFTER, _LETTER = (re.compile(f"[A-Za-z0-9_]{more}") for more in ("+$", "+", ""))
 # A letter that follows may be an ending: `{file}s`.
 LEAST_GLUED = 2
 # Characters between a placeholder and what is left of it.
@@ -34,15 +35,13 @@ def debris_spans(text: str, found: Sequence[Placeholder], signs: Iterable[str]) 
     A span begins at the end of a placeholder if what is between comes again after it, as in `{name}.”me}.”`.
     """
     wanted = set(signs)
-    hidden = _hidden(text, found)
+    hidden, ends = blanked(text, found), [one.end for one in found]
     for at, sign in enumerate(hidden):
         if sign in wanted:
-            letters = _BEFORE.search(hidden[:at])
-            begin = letters.start() if letters else at
-            for one in found:
-                between = text[one.end : begin]
-                if 0 <= begin - one.end <= NEAR and between and text.startswith(between, at + 1):
-                    yield one.end, at + 1
+            begin = _letters_before(hidden, at)
+            for end in ends[bisect_left(ends, begin - NEAR) : bisect_left(ends, begin)]:
+                if text.startswith(text[end:begin], at + 1):
+                    yield end, at + 1
             yield begin, at + 1
             yield at, at + 1
     for run, begin in _runs(text, found):
@@ -51,7 +50,7 @@ def debris_spans(text: str, found: Sequence[Placeholder], signs: Iterable[str]) 
 
 
 def _signs(text: str, found: Iterable[Placeholder], signs: set[str]) -> Counter[str]:
-    outside = _AMOUNT.sub(" ", _hidden(text, found))
+    outside = _AMOUNT.sub(" ", blanked(text, found))
     return Counter(sign for sign in outside if sign in signs)
 
 
@@ -59,9 +58,16 @@ def _glued(text: str, found: Sequence[Placeholder]) -> Counter[str]:
     return Counter(run for run, _ in _runs(text, found))
 
 
+def _letters_before(text: str, at: int) -> int:
+    """Where the letters begin that end before `at`; `at` if there are none."""
+    while at and _LETTER.match(text, at - 1):
+        at -= 1
+    return at
+
+
 def _runs(text: str, found: Sequence[Placeholder]) -> Iterator[tuple[str, int]]:
     """The letters directly next to a placeholder that it has itself, and where they begin."""
-    hidden = _hidden(text, found)
+    hidden = blanked(text, found)
     for one in found:
         if after := _AFTER.match(hidden, one.end):
             run, begin = after[0], one.end
@@ -70,10 +76,3 @@ def _runs(text: str, found: Sequence[Placeholder]) -> Iterator[tuple[str, int]]:
         before = _BEFORE.search(hidden[max(one.begin - NEAR, 0) : one.begin])
         if before and len(before[0]) >= LEAST_GLUED and before[0] in one.text:
             yield before[0], one.begin - len(before[0])
-
-
-def _hidden(text: str, found: Iterable[Placeholder]) -> str:
-    """The text with spaces in place of the placeholders."""
-    for one in found:
-        text = text[: one.begin] + " " * (one.end - one.begin) + text[one.end :]
-    return text

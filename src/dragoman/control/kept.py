@@ -19,7 +19,7 @@ from dragoman.config import DecodeConfig
 from dragoman.control.debris import debris
 from dragoman.text.normalise import normalise
 from dragoman.text.numbers import Number, Value, are_other, differences, find_numbers
-from dragoman.text.protect import Placeholder, find_placeholders
+from dragoman.text.protect import Placeholder, blanked, find_placeholders
 from dragoman.translation import Flag
 
 # Names in a warning.
@@ -155,13 +155,7 @@ class Kept:
 
 def numbers_outside(text: str, placeholders: Iterable[Placeholder]) -> list[Number]:
     """The numbers of a text that are in no placeholder."""
-    inside = [(one.begin, one.end) for one in placeholders]
-    if not inside:
-        return find_numbers(text)
-    hidden = text
-    for begin, end in inside:
-        hidden = hidden[:begin] + "\0" * (end - begin) + hidden[end:]
-    return find_numbers(hidden)
+    return find_numbers(blanked(text, placeholders, "\0"))
 
 
 def is_nested(placeholders: Iterable[Placeholder]) -> bool:

@@ -29,6 +29,7 @@ from dragoman.control.standins import Variant, variants
 from dragoman.control.terms import report_terms
 from dragoman.engine import Engine
 from dragoman.text.glossary import Glossary
+from dragoman.text.protect import blanked
 from dragoman.text.symbols import Table
 from dragoman.text.tokenizer import UNK, Tokenizer
 from dragoman.translation import Candidate, Flag, Term, Translation
@@ -236,7 +237,4 @@ def _numbers_differ(task: _Task) -> bool:
 
 def _has_words(kept: Kept) -> bool:
     """Whether a source has letters outside of its placeholders."""
-    text = kept.source
-    for one in reversed(kept.placeholders):
-        text = text[: one.begin] + " " + text[one.end :]
-    return any(map(str.isalpha, text))
+    return any(map(str.isalpha, blanked(kept.source, kept.placeholders)))

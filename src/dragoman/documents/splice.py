@@ -79,6 +79,14 @@ class Splice:
     written: str
 
 
+def indent_before(text: str, at: int) -> str:
+    """The white space before a position."""
+    begin = at
+    while begin and text[begin - 1] in " \t\r\n":
+        begin -= 1
+    return text[begin:at]
+
+
 def spliced(decoded: Decoded, splices: Iterable[Splice]) -> Iterator[bytes]:
     """The bytes of the file with these replacements, which are in order and do not overlap."""
     yield decoded.mark

@@ -12,7 +12,7 @@ from typing import IO
 from dragoman.documents.document import Document, Request, Translations, Unit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
-from dragoman.documents.splice import Decoded, Splice, spliced
+from dragoman.documents.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.xliff_codes import begins_before_ends, role
 from dragoman.documents.xml_elements import Element, plain_text, read_elements
 from dragoman.documents.xml_runs import applied, source_of, translated_piece, xml_pieces
@@ -106,8 +106,7 @@ def _variant(decoded: Decoded, entry: _Entry, texts: list[InlineText], target: s
             return Splice(seg.begin, seg.end, f"<seg>{body}</seg>")
         return Splice(seg.opened, seg.closing, body)
     at = entry.source.end
-    before = text[: entry.source.begin]
-    indent = before[len(before.rstrip(" \t\r\n")) :]
+    indent = indent_before(text, entry.source.begin)
     around = text[entry.source.opened : segment.begin]
     around = around if not around.strip() else ""
     after = text[segment.end : entry.source.closing]

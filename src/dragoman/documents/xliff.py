@@ -15,7 +15,7 @@ from dragoman.documents.labels import with_mark, without_mark
 from dragoman.documents.limits import length_limit
 from dragoman.documents.rewrite import written
 from dragoman.documents.runs import Piece
-from dragoman.documents.splice import Decoded, Splice, spliced
+from dragoman.documents.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.xliff_codes import VERSIONS, Version, allowed_length, begins_before_ends, role
 from dragoman.documents.xliff_similar import UnitMatches, alternatives, candidates, segment_id
 from dragoman.documents.xml_elements import Element, plain_text, read_elements, tag_name, with_attribute
@@ -260,8 +260,7 @@ def _target_splices(
         tag = with_attribute(tag, "xml:space", source.attributes["xml:space"], encoding)
     if state:
         tag = with_attribute(tag, "state", state, encoding)
-    before = text[: source.begin]
-    indent = before[len(before.rstrip(" \t\r\n")) :]
+    indent = indent_before(text, source.begin)
     yield Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
 
 

@@ -7,7 +7,7 @@ Matches that a unit of 2.x has stay, new ones come after them; a segment without
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dragoman.documents.splice import Decoded, Splice
+from dragoman.documents.splice import Decoded, Splice, indent_before
 from dragoman.documents.xml_elements import Element, tag_name
 from dragoman.documents.xml_text import escape, writable
 from dragoman.memory import Match
@@ -26,8 +26,7 @@ class UnitMatches:
 def alternatives(decoded: Decoded, source: Element, matches: Sequence[Match]) -> str:
     """`<alt-trans>` of 1.2 for each match, to be written after the target of this source."""
     text = decoded.text
-    before = text[: source.begin]
-    indent = before[len(before.rstrip(" \t\r\n")) :]
+    indent = indent_before(text, source.begin)
     prefix = tag_name(text[source.begin : source.opened]).removesuffix(source.name)
     return "".join(
         f'{indent}<{prefix}alt-trans match-quality="{one.score}%" origin="{_escaped(one.origin, decoded)}">'

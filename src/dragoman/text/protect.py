@@ -163,6 +163,15 @@ def find_placeholders(
     return sorted(chosen)
 
 
+def blanked(text: str, placeholders: Iterable[Placeholder], sign: str = " ") -> str:
+    """The text with a sign in place of each character of its placeholders, which are in order and apart."""
+    parts, at = list[str](), 0
+    for one in placeholders:
+        parts += (text[at : one.begin], sign * (one.end - one.begin))
+        at = one.end
+    return "".join((*parts, text[at:]))
+
+
 def _matches(text: str, name: str) -> list[Placeholder]:
     sign, pattern = _compiled(name)
     found: list[Placeholder] = []
