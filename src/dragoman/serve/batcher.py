@@ -3,9 +3,10 @@
 A free worker takes what waits, at once: nobody waits while nothing is searched. Only where another worker searches
 already does a small batch wait for more, for `max_wait` seconds. Workers that are free together share what waits. What
 an engine has started cannot be recalled, and nobody has his answer before the whole batch is searched, so a batch is no
-larger than what an engine searches together anyway, and everything that waits is here, where it can be cancelled. If a
-batch fails, each of its calls is searched alone, and only those at fault fail; one whose worker process ended is
-searched once more.
+larger than what an engine searches together anyway, and everything that waits is here, where it can be cancelled. Only
+where much waits is the next batch given to an engine that is busy, which then begins it at once: those whose results
+have come all run now, and a worker would wait for Python's lock. If a batch fails, each of its calls is
+searched alone, and only those at fault fail; one whose worker process ended is searched once more.
 """
 
 import threading
@@ -22,6 +23,8 @@ from dragoman.serve.ticket import Ticket, WorkerLost
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
 # The least tokens of a batch that are divided among free workers: below, one search of all is as fast.
 LEAST_SHARE = 64
+# Tokens that wait when an engine that is busy is given its next batch: more than the next batches take.
+AHEAD = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class _Waiting:
 
 
 class Batcher:
-    """`workers` threads that search batches of up to `budget` tokens. `on_batch` and `on_queued` report to metrics."""
+    """Searches `workers` batches at a time, of up to `budget` tokens. `on_batch` and `on_queued` report to metrics."""
 
     def __init__(
         self,
@@ -66,7 +69,8 @@ class Batcher:
         self._queue, self._waiting = FairQueue(), dict[Call, _Waiting]()
         self._changed = threading.Condition()
         self._running, self._closing, self._workers = 0, False, workers
-        threads = (threading.Thread(target=self._work, name=f"batch-{n}", daemon=True) for n in range(workers))
+        count = workers + -(-workers // 2)  # some of them are ahead
+        threads = (threading.Thread(target=self._work, name=f"batch-{n}", daemon=True) for n in range(count))
         self._threads = list(threads)
         for thread in self._threads:
             thread.start()
@@ -133,14 +137,19 @@ class Batcher:
             finally:
                 self._report(parts, started)
 
+    @property
+    def _is_due(self) -> bool:
+        """Whether a batch is to be given to an engine."""
+        return bool(self._queue) and (self._running < self._workers or self._queue.tokens >= AHEAD)
+
     def _next(self) -> list[Part]:
         """The next batch, when there is one; empty at the end."""
         with self._changed:
-            while not self._queue and not self._closing:
+            while not self._is_due and not self._closing:
                 self._changed.wait()
             if self._running and self.max_wait and self._queue.tokens < self.budget:
                 self._changed.wait_for(lambda: self._queue.tokens >= self.budget, self.max_wait)
-            if not self._queue and not self._closing:
+            if not self._is_due and not self._closing:
                 return self._next()
             share = -(-self._queue.tokens // max(1, self._workers - self._running))
             parts = self._queue.take(min(self.budget, max(LEAST_SHARE, share)))
@@ -200,8 +209,8 @@ class Batcher:
             shares[record.model, record.key] += part.tokens
         tokens = shares.total()
         seconds = time.monotonic() - started
-        rate = self._workers * tokens / max(seconds, 1e-6)
         with self._changed:
+            rate = max(self._workers, self._running) * tokens / max(seconds, 1e-6)
             self._running -= 1
             self.tokens_per_second += SMOOTHING * (rate - self.tokens_per_second)
         sentences = sum(len(part.jobs) for part in parts)

@@ -19,7 +19,7 @@ from typing import Any
 from dragoman.serve.ticket import Ticket
 
 # Tokens of a short request; and how many batches of those next in turn a batch is chosen from.
-SHORT, WINDOW = 256, 3
+SHORT, WINDOW = 256, 8
 UNBOUNDED = 1 << 30
 
 
