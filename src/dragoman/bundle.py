@@ -91,7 +91,7 @@ class Bundle:
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
         self._refuse_larger_shape(weights)
-        with without_values():  # all of them are replaced
+        with without_values():
             model = build_network(self.config.model, len(self.tokenizer.source), len(self.tokenizer.target))
         load_weights(model, weights)
         return model.eval()
@@ -265,7 +265,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             raise ModelError(f"{folder}: a packed model; `dragoman model install {folder}` installs it under its name")
         raise ModelError(f"{folder}: is a file; a model is the folder that holds bundle.json, give that")
     if not folder.is_dir():
-        raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one")
+        raise ModelError(f"{folder}: no such model folder; `dragoman train` writes one, `model list` names others")
     try:
         manifest = parse_json(path.read_bytes())
     except FileNotFoundError:

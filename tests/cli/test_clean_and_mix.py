@@ -46,6 +46,18 @@ def test_clean_reports_what_it_removed(dragoman: Any, project: Path, text: list[
     assert found["removed"] == {"empty": 1, "numbers": 1}
 
 
+def test_clean_says_when_nothing_is_left(dragoman: Any, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "all.tsv").write_text("the dog likes 77 birds\tder hund mag 78 vogel\n" * 3)
+    command = ["data", "clean", project / "run.toml", tmp_path / "all.tsv", "-o", tmp_path / "clean", *KEYS]
+    for as_json in ([], ["--json", "--force"]):
+        done = dragoman(*command, *as_json)
+        assert done.code == 3
+        last = done.err.splitlines()[-1]
+        assert last.startswith(f"dragoman: {tmp_path}/all.tsv: nothing was kept; {tmp_path}/clean/rejects.jsonl has")
+        assert "Next:" not in done.err
+    assert len((tmp_path / "clean/rejects.jsonl").read_text().splitlines()) == 3
+
+
 def test_split_drops_what_is_no_pair_on_request(dragoman: Any, project: Path, text: list[Path]) -> None:
     config = (project / "run.toml").read_text(encoding="utf-8").replace('"data/', '"parts/')
     (project / "run.toml").write_text(config, encoding="utf-8")

@@ -45,6 +45,11 @@ def test_bad_input_is_one_line(dragoman: Any, model: Path, tmp_path: Path, table
         "memory", "add", tmp_path / "m.db", tmp_path / "x.tsv", "--from", "en", "--to", "de"
     ).refused(3)
     assert not (tmp_path / "m.db").exists()
+    (tmp_path / "empty.tsv").touch()
+    (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
+    for name, part in (("empty.tsv", "nothing from en into de; give a file"), ("other.jsonl", '"source" and "target"')):
+        said = dragoman("memory", "add", tmp_path / "m.db", tmp_path / name, "--from", "en", "--to", "de").refused(3)
+        assert part in said
     same = dragoman("translate", "-m", model, "-i", table, "-o", table, "--memory", table)
     assert same.code == 2
     assert table.read_text() == "the red dog\tder ROTE Hund\n"

@@ -285,6 +285,7 @@ def test_a_bad_line_of_json_is_named_before_work_begins(
         said = dragoman("translate", "-m", model, "-i", tmp_path / "in.jsonl", "-o", tmp_path / "out").refused(3)
     assert said.startswith(f"{tmp_path}/in.jsonl:31: {complaint}")
     assert names(tmp_path) == ["in.jsonl"]
+    assert f"give -i {tmp_path}/in.jsonl" in dragoman("translate", "-m", model, tmp_path / "in.jsonl").refused(2)
     piped = dragoman("translate", "-m", model, "--jsonl", stdin=(tmp_path / "in.jsonl").read_bytes())
     assert piped.code == 3
     assert piped.err.startswith(f"dragoman: stdin:31: {complaint}")

@@ -165,3 +165,27 @@ def test_very_many_tags_without_an_end_are_refused(tmp_path: Path, part: str) ->
     with pytest.raises(DataError, match="do not end"):
         opened(tmp_path / "a.html", f"<p>Hello</p>{part * 30_000}")
     opened(tmp_path / "a.html", f"<p>Hello</p>{part * 20}")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "<!-- Hello secret",
+        "<!-- a <b>secret</b> b",
+        '<a href="x" title="Hello',
+        "<a href='x",
+        "</div",
+        "<!DOCTYPE",
+        "<?x",
+    ],
+)
+def test_what_never_ends_is_no_text(tmp_path: Path, rest: str) -> None:
+    document = opened(tmp_path / "a.html", f"<p>Good morning.</p>{rest}")
+    assert texts(document) == ["Good morning."]
+    assert replaced(document, {"Good morning.": "안녕."}).decode() == f"<p>안녕.</p>{rest}"
+
+
+@pytest.mark.parametrize("raw", ["<script><!-- hide\n a <b </script>", "<style><!-- p {} </style>", "a < b, c <3 d "])
+def test_a_sign_in_a_script_or_before_a_space_begins_nothing(tmp_path: Path, raw: str) -> None:
+    document = opened(tmp_path / "a.html", f"{raw}<p>Good morning.</p>")
+    assert "Good morning." in texts(document)

@@ -46,6 +46,7 @@ def problem(answer: httpx.Response, status: int) -> str:
         (b'{"text": "a", "target": "ko", "glossary": {"": "x"}}', "empty term"),
         (b'{"text": "a", "target": "ko", "format": "html", "alignment": true}', "only for plain text"),
         (b'{"text": "a", "target": "de"}', "'de' is not served; there are: ko, en"),
+        (b'{"text": "a", "target": "ko", "model": "ko-en"}', "'ko' is not served by ko-en; there are: en"),
         (
             b'{"text": "a", "source": "ko", "target": "ko"}',
             "no model translates from ko into ko; there are: en-ko, ko-en",
@@ -62,7 +63,19 @@ def test_an_unknown_model_is_404_and_names_those_that_there_are(client):
 
 def test_nothing_is_at_other_paths_and_methods(client):
     assert "GET /nothing" in problem(client.get("/nothing"), 404)
-    problem(client.get("/v1/translate"), 405)
+    answer = client.get("/v1/translate")
+    assert "GET /v1/translate: send it as POST" in problem(answer, 405)
+    assert answer.headers["allow"] == "POST"
+    assert client.put("/v1/glossaries").headers["allow"] == "GET, HEAD, POST"
+    assert client.options("/v1/documents/x").headers["allow"] == "DELETE, GET, HEAD"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/models", "/languages", "/", "/v1/glossaries", "/nothing"])
+def test_head_is_get_without_the_body(client, path):
+    got, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+    assert head.headers["content-type"] == got.headers["content-type"]
 
 
 def test_multipart_that_is_none_is_refused(client):

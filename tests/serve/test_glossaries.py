@@ -147,9 +147,9 @@ def test_bad_input_is_a_problem(client, body, status, part):
     assert part in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("glossary", ["none", "00000000-0000-0000-0000-000000000000", "a'b"])
+@pytest.mark.parametrize("glossary", ["none", "00000000-0000-0000-0000-000000000000", "a'b", "\ud800"])
 def test_an_unknown_glossary_is_404(client, glossary):
-    answer = client.post("/v1/translate", json={"text": "a", **PAIR, "glossary_id": glossary})
+    answer = client.post("/v1/translate", content=json.dumps({"text": "a", **PAIR, "glossary_id": glossary}))
     assert (answer.status_code, answer.json()["type"]) == (404, "urn:dragoman:problem:unknown-glossary")
 
 

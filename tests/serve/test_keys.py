@@ -15,6 +15,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from dragoman.cli.main import main
 from dragoman.serve import keys as keys_module
 from dragoman.serve.database import Database, DatabaseGone
 from dragoman.serve.keys import BadKey, KeyStore, OverQuota
@@ -298,3 +299,23 @@ def test_the_command_creates_lists_and_revokes(tmp_path):
     assert dragoman("revoke", "bot").returncode == 0
     assert "was revoked" in dragoman("list").stdout
     assert dragoman("revoke", "nobody").stderr.startswith("dragoman: nobody: no key has this name")
+
+
+@pytest.mark.parametrize(
+    "option", [("--days", "999999999"), ("--days", "nan"), ("--per-day", "9" * 24), ("--per-minute", "9" * 24)]
+)
+def test_a_limit_that_no_database_holds_is_refused(option, tmp_path, capsys):
+    assert main(["keys", "create", "bot", *option, "--state", str(tmp_path)]) == 2
+    assert option[0] in capsys.readouterr().err
+
+
+def test_a_key_that_expires_after_all_years_is_listed(tmp_path, capsys):
+    state = State(tmp_path)
+    with closing(KeyStore(state.database)) as store:
+        store.create("old", expires=1e14)
+        store.create("other")
+    state.close()
+    assert main(["keys", "list", "--state", str(tmp_path)]) == 0
+    listed = capsys.readouterr().out
+    assert "9999-12-31" in listed
+    assert "other" in listed

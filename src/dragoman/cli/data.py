@@ -14,7 +14,7 @@ from dragoman.errors import DataError
 from dragoman.runtime import sigterm_interrupts
 from dragoman.storage import refuse_unwritable_file, storage_error
 from dragoman.workflows.check_page import refuse_other_file, write_page
-from dragoman.workflows.clean import clean_data
+from dragoman.workflows.clean import CleanResult, clean_data
 from dragoman.workflows.convert import convert_data
 from dragoman.workflows.data import REJECTS, check_data, split_data, split_parts
 from dragoman.workflows.mix import mix_data
@@ -115,14 +115,21 @@ def clean(
         )
     if as_json:
         print_json({"schema": "dragoman.data.clean/1", **asdict(result)})
-        return
+    else:
+        _say_cleaned(result)
+    if not result.kept:
+        raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
+    if not as_json:
+        say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
+
+
+def _say_cleaned(result: CleanResult) -> None:
     say(f"{'read':14} {result.pairs:>12,}")
     for rule, count in result.removed.items():
         say(f"  {rule:12} {count:>12,}  {percent(count / result.pairs):>7}")
     removed = result.pairs - result.kept
     for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.kept, result.files[0])):
         say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
-    say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
 
 
 def mix(config: Path, overrides: Sequence[str], as_json: bool, *, force: bool) -> None:

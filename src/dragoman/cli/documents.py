@@ -66,6 +66,9 @@ def documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
         raise ConfigError(
             f"{other:.80}: no such file, while {document} is one; give documents, or sentences with --text"
         )
+    for one in arguments:
+        if one.endswith(".jsonl") and not os.path.isdir(one):
+            raise ConfigError(f"{one}: lines of JSON, which is no format of documents; give -i {one}")
     return tuple(map(Path, arguments))
 
 

@@ -5,13 +5,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 
 from dragoman.bundle import read_manifest
 from dragoman.cli.console import print_json, say
+from dragoman.errors import ConfigError
 from dragoman.installed import resolve_model
 from dragoman.serve.keys import Key, KeyStore
 from dragoman.serve.state import State, state_folder
+
+# The last second of the year 9999, after which there are no dates.
+LAST = 253_402_300_799.0
 
 
 def run_create(
@@ -30,6 +35,8 @@ def run_create(
     for folder in folders:
         read_manifest(folder)  # what is no model is refused here
     names = [folder.name for folder in folders]
+    if days is not None and not isfinite(days):
+        raise ConfigError(f"--days {days}: give a number of days")
     expires = None if days is None else time.time() + 86_400 * days
     with _opened(state, database) as store:
         key, text = store.create(
@@ -88,7 +95,7 @@ def _details(key: Key, used: int) -> Iterator[str]:
 
 
 def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    return datetime.fromtimestamp(min(seconds, LAST), UTC).date().isoformat()
 
 
 @contextmanager

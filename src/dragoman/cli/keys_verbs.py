@@ -8,23 +8,29 @@ import typer
 from dragoman.cli.arguments import DATABASE_HELP, STATE_HELP, Json, keys_app
 
 State = Annotated[Path | None, typer.Option(help=STATE_HELP)]
+# Limits of limits: a number that no use reaches, and a hundred years.
+MOST, MOST_DAYS = 10**15, 36_500
 Database = Annotated[str | None, typer.Option(metavar="URL", help=DATABASE_HELP)]
 
 
 @keys_app.command("create")
 def keys_create(
     name: Annotated[str, typer.Argument(help="Who or what the key is for.")],
-    per_minute: Annotated[int | None, typer.Option(min=1, help="Requests per minute; no limit unless given.")] = None,
+    per_minute: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Requests per minute; no limit unless given.")
+    ] = None,
     per_day: Annotated[
-        int | None, typer.Option(min=1, help="Characters to translate per day (UTC); no limit unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Characters to translate per day (UTC); no limit unless given.")
     ] = None,
     per_request: Annotated[
-        int | None, typer.Option(min=1, help="Characters of a request; as the service unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Characters of a request; as the service unless given.")
     ] = None,
     models: Annotated[
         list[Path] | None, typer.Option("--model", "-m", help="A model that it may use; all unless given.")
     ] = None,
-    days: Annotated[float | None, typer.Option(min=0, help="Days until it expires; never unless given.")] = None,
+    days: Annotated[
+        float | None, typer.Option(min=0, max=MOST_DAYS, help="Days until it expires; never unless given.")
+    ] = None,
     state: State = None,
     database: Database = None,
     as_json: Json = False,

@@ -153,7 +153,10 @@ def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
         sides = [record.get(field) if isinstance(record, dict) else None for field in fields]
         for field, side in zip(fields, sides, strict=True):
             if not isinstance(side, str):
-                raise DataError(f'{path}:{line}: no text under "{field}"; name the two `fields` of the corpus')
+                raise DataError(
+                    f'{path}:{line}: no text under "{field}"; each line has one under "{fields[0]}" '
+                    f'and "{fields[1]}", the `fields` of a corpus'
+                )
             if not is_text(side):
                 raise DataError(
                     f'{path}:{line}: an unpaired surrogate (invalid Unicode) under "{field}"; fix the encoding'

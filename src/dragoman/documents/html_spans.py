@@ -33,6 +33,8 @@ _META = frozenset(
 )
 _ATTRIBUTE = re.compile(r"""([^\s/>"'=][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
 _REFERENCE = re.compile(r"&#?\w+;?")
+# What begins a tag, a comment or a declaration; and elements in which nothing does.
+_OPENED, _RAW = re.compile(r"<[A-Za-z/!?]"), frozenset(("script", "style"))
 # Characters that may be looked at for the ends of tags and comments that have none.
 _MOST_LOOKED_AT = 300_000_000
 # How many tokens the end of an inline element is looked for.
@@ -104,7 +106,7 @@ def tokens(content: str) -> list[Token]:
     tags = content.count("<", last) * (len(content) - last)
     if max(tags, (content.count("<!--") - content.count("-->")) * len(content)) > _MOST_LOOKED_AT:
         raise DataError("too many tags or comments that do not end; it is damaged or made to do harm")
-    found = _Tokens(content).found
+    found = _finished(content, _Tokens(content).found)
     exact: list[Token] = []
     for token, following in pairwise([*found, Token("", len(content), 0)]):
         end = following.begin
@@ -118,6 +120,17 @@ def tokens(content: str) -> list[Token]:
         if token.end < end:
             exact.append(Token("other", token.end, end))
     return exact
+
+
+def _finished(content: str, found: list[Token]) -> list[Token]:
+    """The tokens up to a tag or a comment that does not end, which takes the rest of the text, as in a browser."""
+    raw = False
+    for index, token in enumerate(found):
+        if token.name in _RAW:
+            raw = token.kind == "start"
+        elif token.kind == "text" and not raw and _OPENED.match(content, token.begin):
+            return [*found[:index], Token("other", token.begin, len(content))]
+    return found
 
 
 def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece]:

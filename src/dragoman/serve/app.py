@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Match
 from starlette.types import ASGIApp
 
 from dragoman import __version__
@@ -130,15 +131,33 @@ def _add_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
 
 
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+
+
 def _problem(request: Request, error: Exception) -> Problem:
     if isinstance(error, HTTPException):
-        what = f"{request.method} {request.url.path[:100]}"
-        detail = {404: f"{what}: there is nothing here; see /docs", 405: f"{what}: another method is needed; see /docs"}
-        return Problem(error.status_code, "http", str(error.detail), detail.get(error.status_code, str(error.detail)))
+        what, allow = f"{request.method} {request.url.path[:100]}", ""
+        detail = str(error.detail)
+        if error.status_code == 404:
+            detail = f"{what}: there is nothing here; see /docs"
+        elif error.status_code == 405:
+            allow = ", ".join(_methods(request))
+            detail = f"{what}: send it as {allow}; see /docs"
+        return Problem(error.status_code, "http", str(error.detail), detail, allow=allow)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return malformed(f"{str(first['loc'][-1])[:60]}: {plain_cause(first['msg'])}; see /docs")
     return problem_for(request, error)
+
+
+def _methods(request: Request) -> list[str]:
+    """Those that there are at the path of a request."""
+
+    def serves(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] == Match.FULL for route in request.app.routes)
+
+    return [method for method in METHODS if serves("GET" if method == "HEAD" else method)]
 
 
 def _add_operations(app: FastAPI, service: Service) -> None:

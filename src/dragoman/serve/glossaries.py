@@ -38,6 +38,7 @@ from dragoman.errors import ConfigError, DragomanError
 from dragoman.serve.database import Database
 from dragoman.text.glossary import Entry, Glossary
 from dragoman.text.language import primary_language
+from dragoman.text.normalise import is_text
 
 Languages = tuple[str, str]
 
@@ -187,7 +188,7 @@ class Glossaries:
                 raise _without(glossary, languages)
 
     def _get(self, connection: Connection, owner: str, glossary: str) -> StoredGlossary:
-        found = _described(connection, owner, glossary)
+        found = _described(connection, owner, glossary) if is_text(glossary) else []
         if not found:
             raise _unknown(glossary)
         return found[0]
@@ -211,6 +212,8 @@ class Glossaries:
 
 def _change(connection: Connection, owner: str, glossary: str, name: str | None = None) -> None:
     """Begin to change a glossary: others that would, wait until the end of the transaction. Raises UnknownGlossary."""
+    if not is_text(glossary):
+        raise _unknown(glossary)
     own = update(GLOSSARIES).where(GLOSSARIES.c.id == glossary, GLOSSARIES.c.owner == owner)
     if not connection.execute(own.values(name=GLOSSARIES.c.name if name is None else name)).rowcount:
         raise _unknown(glossary)

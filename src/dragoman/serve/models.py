@@ -118,7 +118,8 @@ class Models:
         ):
             if given and not any(_fits(given, tag) for tag in tags):
                 known = ", ".join(dict.fromkeys(tags))
-                raise UnknownLanguage(f"{name} language {given!r:.40} is not served; there are: {known}")
+                by = f" by {model}" if model else ""
+                raise UnknownLanguage(f"{name} language {given!r:.40} is not served{by}; there are: {known}")
         found = [each for each in every if _is_pair(each[1], source, target, _fits)]
         if not found:
             names = ", ".join(dict.fromkeys(pair.name for _, pair in every))

@@ -35,11 +35,14 @@ class Problem(Exception):
     title: str
     detail: str
     retry_after: int | None = None
+    allow: str = ""
+    """The methods that there are, for a status of 405."""
 
     @property
     def headers(self) -> dict[str, str]:
         """Those of the answer."""
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        found = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return found | ({"Allow": self.allow} if self.allow else {})
 
     def body(self, instance: str = "") -> dict[str, Any]:
         """The fields of RFC 9457."""

@@ -184,9 +184,9 @@ def _checked(term: str, translations: Sequence[str], where: str) -> tuple[str, l
             raise DataError(f"{where}: {text!r} contains an unpaired surrogate (invalid Unicode); fix the encoding")
     term, cleaned = normalise(term), [normalise(text) for text in translations]
     if not term:
-        raise DataError(f"{where}: empty term; write the source term first, or remove the line")
+        raise DataError(f"{where}: empty term; write the term of the source, or remove its translation")
     if not any(cleaned):
-        raise DataError(f"{where}: empty translation of {term!r}; write one after a tab, or remove the line")
+        raise DataError(f"{where}: empty translation of {term!r}; write one, or remove the term")
     return term, [text for text in cleaned if text]
 
 

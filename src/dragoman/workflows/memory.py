@@ -118,7 +118,7 @@ def add_to_memory(
                 yield unit
         if not any(counts.values()):
             known = _languages(named[0])
-            remedy = f"it has {known}" if known else "name them with --from and --to"
+            remedy = f"it has {known}" if known else "give a file with translations"
             raise DataError(f"{named[0]}: nothing from {source} into {target}; {remedy}")
 
     if not path.exists():  # what cannot be read makes no memory; one that exists may be another program's, and stays
