@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dragoman.serve.batcher import Batcher, BatchReport
+from dragoman.serve.batcher import AHEAD, Batcher, BatchReport
 from dragoman.serve.ticket import Cancelled, Expired, Ticket
 
 
@@ -74,6 +74,24 @@ def test_an_error_is_that_of_the_request_at_fault_alone(batcher):
         with pytest.raises(MemoryError):
             bad.result(30)
     assert batcher.search(Ticket(), "group", [5], [1], gate) == [25]
+
+
+def test_a_busy_engine_has_its_next_batch_only_where_much_waits(batcher):
+    gate, size = Gate(), 50
+    with ThreadPoolExecutor(4) as pool:
+        first = occupied(batcher, gate, pool)
+        count = (AHEAD - 1) // size
+        little = pool.submit(batcher.search, Ticket(), "group", [*range(count)], [size] * count, gate)
+        waits_for(batcher, count * size)
+        time.sleep(0.05)
+        assert len(gate.seen) == 1
+        more = pool.submit(batcher.search, Ticket(), "group", [*range(20)], [size] * 20, gate)
+        while len(gate.seen) < 2:
+            time.sleep(0.001)
+        time.sleep(0.05)
+        assert len(gate.seen) == 2
+        gate.opened.set()
+        assert [one.result(30)[-1] for one in (first, little, more)] == [0, (count - 1) ** 2, 19**2]
 
 
 def test_who_leaves_is_not_searched_for(batcher):
