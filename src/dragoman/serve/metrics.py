@@ -35,7 +35,7 @@ class Metrics:
             "dragoman_request_seconds", "From the request to its answer", ("dialect", "model")
         )
         self.queue_seconds = seconds("dragoman_queue_seconds", "From a call to the first batch with a sentence of it")
-        self.batch_seconds = seconds("dragoman_batch_seconds", "Search of a batch")
+        self.batch_seconds = seconds("dragoman_batch_seconds", "Search of a batch, from when an engine has it")
         self.batch_sentences = Histogram(
             "dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES, registry=own
         )
