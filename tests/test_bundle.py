@@ -441,7 +441,7 @@ def test_what_is_no_folder_is_told_so(tmp_path: Path, kind: str) -> None:
         path.write_text("x")
         assert refusal(path) == "MODEL: is a file; a model is the folder that holds bundle.json, give that"
     else:
-        assert refusal(path) == "MODEL: no such model folder; `dragoman train` writes one"
+        assert refusal(path).startswith("MODEL: no such model folder; `dragoman train` writes one")
 
 
 @pytest.mark.parametrize(

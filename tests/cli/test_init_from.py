@@ -71,7 +71,7 @@ def test_arguments_of_another_type_are_named(tmp_path: Path, argument: str) -> N
 
 def test_a_base_that_does_not_exist_is_refused(dragoman: Any, tmp_path: Path) -> None:
     complaint = dragoman("init", tmp_path / "mine", "--from", tmp_path / "nowhere").refused(4)
-    assert complaint == f"{tmp_path}/nowhere: no such model folder; `dragoman train` writes one"
+    assert complaint.startswith(f"{tmp_path}/nowhere: no such model folder; `dragoman train` writes one")
     assert not (tmp_path / "mine").exists()
 
 

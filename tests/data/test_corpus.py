@@ -133,7 +133,7 @@ def test_reading_holds_no_more_than_a_line(tmp_path: Path) -> None:
         pytest.param(
             "a.jsonl",
             '{"source": "one", "target": "eins"}\n{"source": "two", "tgt": "zwei"}\n',
-            'a.jsonl:2: no text under "target"; name the two `fields` of the corpus',
+            'a.jsonl:2: no text under "target"; each line has one under "source" and',
             id="missing field",
         ),
         pytest.param("a.jsonl", '["one", "eins"]\n', 'a.jsonl:1: no text under "source"', id="not an object"),
