@@ -161,7 +161,7 @@ def test_a_resumed_translation_needs_the_same_memory(tmp_path: Path, translator:
     [
         ("m.tmx", "<tmx><body>", DataError, r"m\.tmx:1:\d+: not well-formed XML"),
         ("m.tmx", '<!DOCTYPE a [<!ENTITY b "c">]><tmx/>', DataError, "declares the entity 'b', which is refused"),
-        ("m.tmx", "<tmx><body/></tmx>", DataError, r"m\.tmx: nothing from en into ko; give a file"),
+        ("m.tmx", "<tmx><body/></tmx>", DataError, r"m\.tmx: nothing from en into ko; .*give a.* file"),
         (
             "m.tmx",
             '<tmx><body><tu><tuv xml:lang="fr-CA"/><tuv xml:lang="en"/></tu></body></tmx>',
