@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dragoman.serve.batcher import AHEAD, Batcher, BatchReport
+from dragoman.serve.batcher import AHEAD, AHEAD_CALLS, Batcher, BatchReport
 from dragoman.serve.ticket import Cancelled, Expired, Ticket
 
 
@@ -76,22 +76,23 @@ def test_an_error_is_that_of_the_request_at_fault_alone(batcher):
     assert batcher.search(Ticket(), "group", [5], [1], gate) == [25]
 
 
-def test_a_busy_engine_has_its_next_batch_only_where_much_waits(batcher):
-    gate, size = Gate(), 50
-    with ThreadPoolExecutor(4) as pool:
+def test_a_busy_engine_has_its_next_batch_only_where_many_wait(batcher):
+    gate, many = Gate(), 2 * AHEAD_CALLS
+    with ThreadPoolExecutor(many + 2) as pool:
         first = occupied(batcher, gate, pool)
-        count = (AHEAD - 1) // size
-        little = pool.submit(batcher.search, Ticket(), "group", [*range(count)], [size] * count, gate)
-        waits_for(batcher, count * size)
+        document = pool.submit(batcher.search, Ticket(), "group", [*range(100)], [20] * 100, gate)
+        waits_for(batcher, 2000)
         time.sleep(0.05)
+        assert AHEAD < 2000
         assert len(gate.seen) == 1
-        more = pool.submit(batcher.search, Ticket(), "group", [*range(20)], [size] * 20, gate)
+        texts = [pool.submit(batcher.search, Ticket(), "group", [n], [20], gate) for n in range(many)]
         while len(gate.seen) < 2:
             time.sleep(0.001)
         time.sleep(0.05)
         assert len(gate.seen) == 2
         gate.opened.set()
-        assert [one.result(30)[-1] for one in (first, little, more)] == [0, (count - 1) ** 2, 19**2]
+        assert [text.result(30) for text in texts] == [[n * n] for n in range(many)]
+        assert (first.result(30), document.result(30)[-1]) == ([0], 99**2)
 
 
 def test_who_leaves_is_not_searched_for(batcher):

@@ -23,8 +23,9 @@ from dragoman.serve.ticket import Ticket, WorkerLost
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
 # The least tokens of a batch that are divided among free workers: below, one search of all is as fast.
 LEAST_SHARE = 64
-# Tokens that wait when an engine that is busy is given its next batch: more than the next batches take.
-AHEAD = 512
+# Tokens, and calls, that wait when an engine that is busy is given its next batch: more than the next batches take, and
+# of many requests. Of a document, which would keep a short text waiting, there are few calls.
+AHEAD, AHEAD_CALLS = 512, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,9 @@ class Batcher:
     @property
     def _is_due(self) -> bool:
         """Whether a batch is to be given to an engine."""
-        return bool(self._queue) and (self._running < self._workers or self._queue.tokens >= AHEAD)
+        if self._running < self._workers:
+            return bool(self._queue)
+        return self._queue.tokens >= AHEAD and self._queue.calls >= AHEAD_CALLS
 
     def _next(self) -> list[Part]:
         """The next batch, when there is one; empty at the end."""

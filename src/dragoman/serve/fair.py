@@ -94,6 +94,11 @@ class FairQueue:
     def __bool__(self) -> bool:
         return bool(self._lines)
 
+    @property
+    def calls(self) -> int:
+        """Calls that wait."""
+        return sum(len(line.calls) for line in self._lines.values())
+
     def add(self, call: Call) -> None:
         """Put a call into the line of its key."""
         ticket = call.ticket
