@@ -43,8 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
-# Where tests of tensors are. Checking shapes doubles what a training or a search costs, so that the programs that are
-# made of the same functions run as their users run them, unchecked.
+# Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and
+# programs, which are made of the same functions, run as their users run them, unchecked.
 OF_TENSORS = {"paper", "model", "decode", "inspection", "training"}
 
 

@@ -8,7 +8,7 @@ import typer
 from dragoman.cli.arguments import DATABASE_HELP, STATE_HELP, Json, keys_app
 
 State = Annotated[Path | None, typer.Option(help=STATE_HELP)]
-# Limits of limits: a number that no use reaches, and a hundred years.
+# The largest limit, which every database holds, and the longest time, a hundred years.
 MOST, MOST_DAYS = 10**15, 36_500
 Database = Annotated[str | None, typer.Option(metavar="URL", help=DATABASE_HELP)]
 

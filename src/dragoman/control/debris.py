@@ -13,7 +13,7 @@ from dragoman.text.protect import Placeholder, blanked
 
 _SIGNS = frozenset("{}<>%$\\`@#")
 _AMOUNT = re.compile(r"(?<=\d)\s?%|\$(?=\s?\d)")
-_BEFORE, _AFTER, _LETTER = (re.compile(f"[A-Za-z0-9_]{more}") for more in ("+$", "+", ""))
+_LETTER, _BEFORE, _AFTER = re.compile(r"[A-Za-z0-9_]"), re.compile(r"[A-Za-z0-9_]+$"), re.compile(r"[A-Za-z0-9_]+")
 # A letter that follows may be an ending: `{file}s`.
 LEAST_GLUED = 2
 # Characters between a placeholder and what is left of it.

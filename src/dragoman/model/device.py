@@ -107,7 +107,7 @@ def compute_dtype(device: torch.device, otherwise: torch.dtype = torch.float32) 
 def without_values() -> Iterator[None]:
     """Networks that are made within the context have shapes only: all of their tensors are on the device `meta`.
 
-    No numbers are drawn. Even without memory for them torch would load a compiler to draw them: two seconds.
+    No numbers are drawn: even where they need no memory, torch would load its compiler to draw them.
     """
     with torch.device("meta"), _Unfilled():
         yield

@@ -43,6 +43,7 @@ from dragoman.serve.service import Service
 from dragoman.serve.upload import FIELD_BYTES
 
 LOCAL_NAMES = frozenset(("localhost",))
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 # Where there are keys, requests to these need one. `deepl` comes last of its own, because it answers every path.
 WITH_KEYS = (
     native,
@@ -131,19 +132,13 @@ def _add_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
 
 
-METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
-
-
 def _problem(request: Request, error: Exception) -> Problem:
     if isinstance(error, HTTPException):
-        what, allow = f"{request.method} {request.url.path[:100]}", ""
-        detail = str(error.detail)
-        if error.status_code == 404:
-            detail = f"{what}: there is nothing here; see /docs"
-        elif error.status_code == 405:
-            allow = ", ".join(_methods(request))
-            detail = f"{what}: send it as {allow}; see /docs"
-        return Problem(error.status_code, "http", str(error.detail), detail, allow=allow)
+        what = f"{request.method} {request.url.path[:100]}"
+        allow = ", ".join(_methods(request)) if error.status_code == 405 else ""
+        detail = {404: f"{what}: there is nothing here; see /docs", 405: f"{what}: send it as {allow}; see /docs"}
+        text = detail.get(error.status_code, str(error.detail))
+        return Problem(error.status_code, "http", str(error.detail), text, allow=allow)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return malformed(f"{str(first['loc'][-1])[:60]}: {plain_cause(first['msg'])}; see /docs")
