@@ -56,12 +56,12 @@ class CTranslate2Engine:
         cached_numbers: int = 0,
         shortlist: Callable[[Ids], Ids] | None = None,
     ) -> None:
-        self.folder, self.device, self.shortlist = folder, device, shortlist
-        self.threads = 1 if device.startswith("cuda") else threads or usable_processors()
+        self.folder, self.shortlist = folder, shortlist
         self._process = os.getpid()
-        self._network = Network(folder, tokenizer, device, self.threads)
+        self._network = Network(folder, tokenizer, device, threads or usable_processors())
+        self.device, self.threads = self._network.device, self._network.threads
         self._size = SearchSize(self._network.vocabulary, cached_numbers)
-        self._thread_tokens = thread_tokens(folder, device, self._network.compute_type)
+        self._thread_tokens = thread_tokens(folder, self.device, self._network.compute_type)
 
     @property
     def batch_tokens(self) -> int:

@@ -66,21 +66,31 @@ class Result:
 
 
 class Network:
-    """The network in `folder`, working on `threads` batches at a time.
+    """The network in `folder`, working on `threads` batches at a time, on a GPU on one.
 
-    Raises ModelError or ResourceError if it cannot be loaded.
+    `device` `auto` is a GPU if there is one and CTranslate2 finds its libraries, otherwise the processor. Raises
+    ModelError or ResourceError if the network cannot be loaded.
     """
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, device: str, threads: int) -> None:
-        self.folder, self.device, self.threads = folder, device, threads
+        self.folder = folder
         self._pieces: dict[Side, list[str]] = {
             "source": tokenizer.pieces(range(len(tokenizer.source)), "source"),
             "target": tokenizer.pieces(range(len(tokenizer.target)), "target"),
         }
         self._ids = {piece: token for token, piece in enumerate(self._pieces["target"])}
-        self._loaded = [self._load(threads)]
+        self.device = device if device != "auto" else "cuda" if ctranslate2.get_cuda_device_count() else "cpu"
+        self.threads = 1 if self.device.startswith("cuda") else threads
+        self._loaded = [self._load(self.threads)]
+        if fault := self._fault():
+            if device != "auto":
+                raise ResourceError(
+                    f'device "{device}": {fault}; use --device cpu, or set LD_LIBRARY_PATH to the CUDA libraries'
+                )
+            self.device, self.threads = "cpu", threads
+            self._loaded = [self._load(threads)]
         self.compute_type: str = self._loaded[0].compute_type
-        self.on_cpu: bool = self._loaded[0].device == "cpu"
+        self.on_cpu = self.device == "cpu"
         # CTranslate2's threads must end before the interpreter does, or it may abort.
         weakref.finalize(self, _end, self._loaded, os.getpid())
 
@@ -240,6 +250,16 @@ class Network:
         """A network whose worker has drawn nothing yet: its random numbers begin with the seed."""
         ctranslate2.set_random_seed(seed)
         return self._load(1)
+
+    def _fault(self) -> str | None:
+        """Why the network cannot compute on the GPU: CTranslate2 opens the libraries of CUDA at the first product."""
+        if self.device == "cpu":
+            return None
+        try:
+            self._loaded[0].translate_batch([self._pieces["source"][:1]], beam_size=1, max_decoding_length=1)
+        except RuntimeError as error:
+            return str(error)
+        return None
 
     def _load(self, threads: int) -> Any:
         """The network, able to search as many batches at a time as there are threads."""

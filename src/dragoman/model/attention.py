@@ -16,6 +16,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from dragoman.model.network import Attending
+
 
 def padding_mask(ids: Int[Tensor, "B S"], pad: int) -> Bool[Tensor, "B 1 1 S"]:
     """Every position may see all tokens of its sentence and no padding."""
@@ -100,7 +102,7 @@ class _Attention(torch.autograd.Function):
         return d_s @ k, d_s.mT @ q, p.mT @ g, None
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Attending):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V), section 3.2.2.
 
     W_1^Q, …, W_h^Q are the rows of one matrix `w_q`; keys and values likewise. The projections are methods of their

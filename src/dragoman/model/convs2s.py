@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from dragoman.config import ConvS2SConfig
 from dragoman.model.dropout import Dropout
 from dragoman.model.embedding import LearnedPositions
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.network import Attending, EncoderDecoder
 from dragoman.model.normed import NormedLinear, ScaledGradient, windows
 from dragoman.model.scores import DotAttention
 
@@ -75,7 +75,7 @@ class GatedConvolution(nn.Module):
         return F.glu(self.w(windows(x, self.kernel), w), dim=-1)
 
 
-class ConvAttention(nn.Module):
+class ConvAttention(Attending):
     """The attention of a decoder layer, Eq. (1) and (2)."""
 
     def __init__(self, config: ConvS2SConfig) -> None:

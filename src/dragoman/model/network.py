@@ -30,14 +30,10 @@ class State(Protocol):
         ...
 
 
-@runtime_checkable
-class Attending(Protocol):
+class Attending(nn.Module):
     """An encoder-decoder attention: `attend` is called as `ScaledDotProduct` is, and can be watched."""
 
-    @property
-    def attend(self) -> nn.Module:
-        """The module that is called."""
-        ...
+    attend: nn.Module
 
 
 class EncoderDecoder(nn.Module):

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from dragoman.config import RnnConfig
 from dragoman.model.dropout import Dropout
 from dragoman.model.embedding import Embedding
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.network import Attending, EncoderDecoder
 from dragoman.model.recurrence import Affine, Carry, Recurrence
 from dragoman.model.recurrent_encoder import FIRST_RESIDUAL, RecurrentEncoder
 from dragoman.model.scores import AdditiveAttention, DotAttention
@@ -64,7 +64,7 @@ class RecurrentState:
         return self.select(every.repeat_interleave(times))
 
 
-class CrossAttention(nn.Module):
+class CrossAttention(Attending):
     """Queries of the decoder and keys of the annotations for one of the scores."""
 
     def __init__(self, config: RnnConfig) -> None:
@@ -73,7 +73,7 @@ class CrossAttention(nn.Module):
         self.general = config.attention == "general"
         self.w_q: nn.Module = nn.Identity()
         self.w_k: nn.Module = nn.Identity()
-        self.attend: nn.Module = DotAttention(1 / math.sqrt(hidden) if config.attention == "scaled" else 1.0)
+        self.attend = DotAttention(1 / math.sqrt(hidden) if config.attention == "scaled" else 1.0)
         if self.general:
             self.w_q = Affine(hidden, memory, bias=False)
         elif config.attention in ("additive", "concat"):

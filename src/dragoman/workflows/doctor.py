@@ -20,7 +20,8 @@ from typing import Literal
 from dragoman import machine
 from dragoman.bundle import open_bundle
 from dragoman.bundled import bundled_models
-from dragoman.errors import DragomanError, counted
+from dragoman.engine.load import load_engine
+from dragoman.errors import DragomanError, ResourceError, counted
 
 State = Literal["ok", "note", "fault"]
 CPUINFO = Path("/proc/cpuinfo")
@@ -163,10 +164,23 @@ def _ctranslate2() -> Iterator[Finding]:
     if _version("ctranslate2") is None:
         return
     try:
-        types = import_module("ctranslate2").get_supported_compute_types("cpu")
-        yield Finding("ctranslate2", f"computes in {', '.join(sorted(types))}")
+        ctranslate2 = import_module("ctranslate2")
+        yield Finding("ctranslate2", f"computes in {', '.join(sorted(ctranslate2.get_supported_compute_types('cpu')))}")
+        if ctranslate2.get_cuda_device_count():
+            yield from _ctranslate2_on_gpu()
     except (ImportError, OSError, RuntimeError) as error:
         yield _broken("ctranslate2", error)
+
+
+def _ctranslate2_on_gpu() -> Iterator[Finding]:
+    """Whether an export computes on the GPU, tried with a bundled model."""
+    for model in bundled_models()[:1]:
+        try:
+            load_engine(open_bundle(model.folder), device="cuda")
+        except ResourceError as error:
+            yield Finding("ctranslate2", "translates on the processor, not on the GPU", "note", str(error))
+        else:
+            yield Finding("ctranslate2", "translates on the GPU")
 
 
 def _broken(package: str, error: BaseException) -> Finding:
