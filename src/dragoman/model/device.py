@@ -78,8 +78,7 @@ def bfloat16_slowdown(device: torch.device) -> float:
 
 def emulation_notice(device: torch.device, key: str) -> str | None:
     """A warning for a configuration whose `key` is bfloat16 if the processor emulates it, otherwise None."""
-    slower = bfloat16_slowdown(device)
-    if slower <= FAR_SLOWER:
+    if device.type != "cpu" or (slower := bfloat16_slowdown(device)) <= FAR_SLOWER:
         return None
     return f"{key}: this processor emulates bfloat16, a product takes {slower:.0f} times as long; choose float32"
 

@@ -9,12 +9,16 @@
 Sums over time are in the type of the weights, whatever the autocast, because rounding would add up.
 """
 
+import warnings
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+
+# cuDNN copies weights that are not in one piece of memory at every call, which costs little beside the layer itself.
+warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 
 # What a layer carries from one position to the next: (h, c) of an LSTM, (h,) of a GRU.
 Carry = tuple[Tensor, ...]
