@@ -169,7 +169,7 @@ class GradientAccumulator:
         with warnings.catch_warnings() if self.sharded or self.train.compile else nullcontext():
             if self.sharded:  # a warning against writing into a layer's output in place, which no layer here does
                 warnings.filterwarnings("ignore", message=".*returned a view tensor", category=UserWarning)
-            if self.train.compile:  # a table of positions is computed again in what is compiled
-                warnings.filterwarnings("ignore", message=".*functools.lru_cache", category=UserWarning)
+            if self.train.compile:  # a table of positions is computed again; float32 is meant to be float32
+                warnings.filterwarnings("ignore", message=".*functools.lru_cache|TensorFloat32", category=UserWarning)
             with torch._dynamo.config.patch(recompile_limit=COMPILED_SHAPES) if self.train.compile else nullcontext():
                 yield

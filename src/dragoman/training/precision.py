@@ -39,8 +39,10 @@ def choose_precision(
         return "float32", f"precision float32: a product in bfloat16 takes {rounded / exact:.0f} times as long here"
     batch = _part(max(batches, key=_positions), model, exact).to(device)
     taken: dict[Precision, float] = {"float32": math.inf, "bfloat16": math.inf}
-    end = time.perf_counter() + BUDGET
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        for precision in taken if device.type == "cuda" else ():  # loads kernels, which may take longer than BUDGET
+            _pass(model, batch, precision, device, smoothing)
+        end = time.perf_counter() + BUDGET
         for number in range(ROUNDS):  # in turns, so that a noisy neighbour disturbs both; the first compiles kernels
             if number and time.perf_counter() > end:
                 break
