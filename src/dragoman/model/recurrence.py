@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-# cuDNN copies weights that are not in one piece of memory at every call, which costs little beside the layer itself.
+# cuDNN copies weights that are not in one piece of memory at every call, which costs little next to the layer itself.
 warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 
 # What a layer carries from one position to the next: (h, c) of an LSTM, (h,) of a GRU.
