@@ -62,3 +62,13 @@ def test_doctor_says_that_the_gpu_does_not_translate(tmp_path: Path) -> None:
     notes = [one for one in diagnose(tmp_path) if one.name == "ctranslate2" and one.state == "note"]
     assert [one.value for one in notes] == ["translates on the processor, not on the GPU"]
     assert "libcublas.so.12" in str(notes[0].remedy)
+
+
+@pytest.mark.usefixtures("gpu_without_library")
+def test_doctor_survives_a_damaged_model_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def damaged(folder: Path) -> NoReturn:
+        raise ModelError(f"{folder}: damaged")
+
+    monkeypatch.setattr("dragoman.workflows.doctor.open_bundle", damaged)
+    found = {one.name: one for one in diagnose(tmp_path)}
+    assert (found["ctranslate2"].state, found["bundled models"].state) == ("ok", "fault")
