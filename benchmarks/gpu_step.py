@@ -1,13 +1,13 @@
 """Training steps on a GPU: what batch size, precision and compiled layers bring, and what limits them.
 
-    python benchmarks/gpu_step.py [--device cuda] [--presets small,base,paper-base] [--compiled] [--quick]
+    python benchmarks/gpu_step.py [--device cuda] [--presets small,…] [--tokens 4096,…] [--compiled] [--quick]
 
 Whole training steps (gradient, clipping, optimizer) on random tokens: a vocabulary of 32,000 pieces, sentences of 24
 source and 24 target tokens, as news text has. For every preset and batch size the settings take turns. Printed are
 milliseconds a step, source and target tokens/s, the share of the chip's peak that the operations of the model take
 (MFU), the share of the time in which the GPU computes, and the peak of its memory. Where the GPU computes for a small
-share of the time, the step waits for Python to start its kernels: a larger batch costs nothing there. `--compiled` adds
-`train.compile`, whose first steps take minutes. The last line is one JSON object.
+share of the time, the step waits for Python to start its kernels. `--compiled` adds `train.compile`, whose first steps
+wait for the compiler. The last line is one JSON object.
 """
 
 import argparse
@@ -62,11 +62,11 @@ class Steps:
         self.seconds.append((time.perf_counter() - before) / count)
 
     def busy(self) -> float:
-        """Milliseconds in which the GPU computes during a step."""
+        """Seconds in which the GPU computes during a step."""
         with profile(activities=[ProfilerActivity.CUDA]) as seen:
             self.step()
             self._wait()
-        return sum(event.self_device_time_total for event in seen.key_averages()) / 1000
+        return sum(event.self_device_time_total for event in seen.key_averages()) / 1e6
 
     def _wait(self) -> None:
         if self.device.type == "cuda":
@@ -86,26 +86,27 @@ def random_batch(sentences: int) -> Batch:
 def measure(preset: str, tokens: int, settings: list[tuple[str, bool]], arguments: Any) -> list[dict[str, Any]]:
     """A row for each setting."""
     device, count = torch.device(arguments.device), 3 if arguments.quick else 10
-    rows, variants = [], []
+    variants = []
     for precision, compiled in settings:
+        before = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0  # of the settings before this one
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
         variant = Steps(preset, tokens, precision, compiled, device)
         for _ in range(3):
             variant.step()
-        memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else 0.0
-        variants.append((variant, {"preset": preset, "tokens": tokens, "precision": precision, "compile": compiled}))
-        rows.append(memory)
+        memory = round((torch.cuda.max_memory_allocated(device) - before) / 1e9, 1) if device.type == "cuda" else None
+        setting = {"preset": preset, "tokens": tokens, "precision": precision, "compile": compiled}
+        variants.append((variant, setting | {"memory_gb": memory}))
     for _ in range(1 if arguments.quick else ROUNDS):
         for variant, _ in variants:
             variant.time(count)
     peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
     found = []
-    for (variant, row), memory in zip(variants, rows, strict=True):
+    for variant, row in variants:
         seconds = statistics.median(variant.seconds)
         row |= {"ms": round(1000 * seconds, 1), "tokens_per_s": round(2 * variant.batch.target_tokens / seconds)}
         row |= {"mfu": round(variant.flops / seconds / peak, 3) if peak else None}
-        row |= {"busy": round(variant.busy() / 1000 / seconds, 2) if peak else None, "memory_gb": round(memory, 1)}
+        row |= {"busy": round(variant.busy() / seconds, 2) if peak else None}
         print(row, flush=True)
         found.append(row)
     return found

@@ -1,4 +1,4 @@
-"""Train, translate, score and look inside on a GPU, by the commands that users type; and what only a GPU has shown."""
+"""Train, translate and look inside on a GPU, by the commands that users type; and what only a GPU has shown."""
 
 import json
 import subprocess
