@@ -17,7 +17,7 @@ html_title = "Dragoman"
 language = "en"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 # Headings that a link may lead to.
-myst_heading_anchors = 2
+myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # A docstring has its code between single backticks.

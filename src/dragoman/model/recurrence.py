@@ -10,15 +10,13 @@ Sums over time are in the type of the weights, whatever the autocast, because ro
 """
 
 import warnings
+from contextlib import nullcontext
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
-
-# cuDNN copies weights that are not in one piece of memory at every call, which costs little next to the layer itself.
-warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
 
 # What a layer carries from one position to the next: (h, c) of an LSTM, (h,) of a GRU.
 Carry = tuple[Tensor, ...]
@@ -75,7 +73,11 @@ class Recurrence(nn.Module):
         if self.is_lstm:
             h, c = (part.contiguous()[None] for part in carry)
             weights = [self.w_x, self.w_h, self.bias, torch.zeros_like(self.bias)]
-            y, h, c = torch.lstm(x, (h, c), weights, True, 1, 0.0, self.training, False, True)
+            # cuDNN copies weights that are not in one piece of memory, at little cost next to the layer, and warns of it.
+            with warnings.catch_warnings() if x.is_cuda else nullcontext():
+                if x.is_cuda:
+                    warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
+                y, h, c = torch.lstm(x, (h, c), weights, True, 1, 0.0, self.training, False, True)
             return y, (h[0], c[0])
         outputs = []
         for gates in self.gates(x).unbind(1):
