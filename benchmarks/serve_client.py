@@ -13,6 +13,7 @@ import re
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,11 +190,13 @@ class Histograms:
             low, least = bound, count
         return low
 
-    def _read(self) -> dict[tuple[str, float], float]:
+    def _read(self) -> Counter[tuple[str, float]]:
         with urlopen(f"{self.url}/metrics") as answer:
             text = answer.read().decode()
-        found = re.findall(r'^dragoman_(\w+)_bucket\{le="([^"]+)"\} (\S+)$', text, re.MULTILINE)
-        return {(name, float(bound)): float(count) for name, bound, count in found}
+        counts = Counter[tuple[str, float]]()  # of all replicas
+        for name, bound, count in re.findall(r'^dragoman_(\w+)_bucket\{le="([^"]+)"[^}]*\} (\S+)$', text, re.M):
+            counts[name, float(bound)] += float(count)
+        return counts
 
 
 def memory(pid: int) -> int:

@@ -7,16 +7,15 @@ glossaries and documents are in the state folder and the database.
 
 import json
 import logging
-import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 from dragoman.cli.console import say
+from dragoman.cli.serve_replicas import has_keys, signalled
 from dragoman.cli.serve_request import ServeRequest, served
 from dragoman.cli.service_log import logged
 from dragoman.cluster import cluster, processors_of
@@ -24,7 +23,6 @@ from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.machine import usable_processors
 from dragoman.serve.app import LOCAL_NAMES, make_app
 from dragoman.serve.documents import Documents
-from dragoman.serve.keys import KeyStore
 from dragoman.serve.models import Models
 from dragoman.serve.rates import Rates
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
@@ -102,15 +100,10 @@ class Replica:
 def run_serve_on_ray(request: ServeRequest, replicas: RayReplicas) -> None:
     """Serve until a signal stops it. Raises ConfigError, ModelError, ResourceError."""
     names = served(Models(request.models))
-    state = request.open_state()
-    try:
-        has_keys = KeyStore(state.database).are_required()
-    finally:
-        state.close()
-    with listen(request.address, has_keys) as listening:
+    with listen(request.address, has_keys(request)) as listening:
         url, port = url_of(listening), listening.getsockname()[1]
     threads = request.threads or max(1, usable_processors() // replicas.count)
-    with _signalled() as stopped, cluster(replicas.address, threads * replicas.count, logs=True) as ray:
+    with signalled() as stopped, cluster(replicas.address, threads * replicas.count, logs=True) as ray:
         _refuse_few(ray, replicas.count, threads)
         desk = ray.remote(num_cpus=0, max_restarts=-1)(Desk).remote()
         with _deployed(ray, request.for_replica(threads), replicas.count, port, desk):
@@ -121,22 +114,6 @@ def run_serve_on_ray(request: ServeRequest, replicas: RayReplicas) -> None:
             ray.get(desk.stop.remote())
             time.sleep(KNOWN)
     say("stopped; every accepted request was answered")
-
-
-@contextmanager
-def _signalled() -> Iterator[threading.Event]:
-    """An event that SIGTERM or Ctrl-C sets."""
-    stopped = threading.Event()
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopped.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield stopped
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

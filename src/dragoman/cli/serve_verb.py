@@ -59,7 +59,8 @@ def serve(
     document_minutes: Annotated[float, typer.Option(min=0.1, help="How long a translated document is kept.")] = 60.0,
     ray: Annotated[bool, typer.Option("--ray", help="Serve by replicas on the machines of a Ray cluster.")] = False,
     replicas: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="With --ray: processes that serve; 2 unless given.")
+        int | None,
+        typer.Option(min=1, max=1000, help="Processes that serve on the port, each with its threads; with --ray, 2."),
     ] = None,
     ray_address: RayAddress = None,
 ) -> None:
@@ -69,15 +70,16 @@ def serve(
     """
     from dragoman.cli.serve import run_serve
     from dragoman.cli.serve_on_ray import RayReplicas, run_serve_on_ray
+    from dragoman.cli.serve_replicas import run_serve_replicas
     from dragoman.cli.serve_request import ServeRequest
     from dragoman.serve.document_store import DocumentLimits
     from dragoman.serve.run import Address
     from dragoman.serve.service import Limits
 
-    if ray:
+    if ray or replicas:
         refuse_useless({"workers": workers}, "replicas, which search by themselves; give --replicas")
-    else:
-        refuse_useless({"replicas": replicas, "ray-address": ray_address}, "one server; add --ray")
+    if not ray:
+        refuse_useless({"ray-address": ray_address}, "this machine alone; add --ray")
     request = ServeRequest(
         models or [],
         Address(host, port, allow_host or [], no_auth),
@@ -95,5 +97,7 @@ def serve(
     )
     if ray:
         run_serve_on_ray(request, RayReplicas(replicas or 2, ray_address))
+    elif replicas:
+        run_serve_replicas(request, replicas)
     else:
         run_serve(request)

@@ -73,7 +73,7 @@ class Recurrence(nn.Module):
         if self.is_lstm:
             h, c = (part.contiguous()[None] for part in carry)
             weights = [self.w_x, self.w_h, self.bias, torch.zeros_like(self.bias)]
-            # cuDNN copies weights that are not in one piece of memory, at little cost next to the layer, and warns of it.
+            # cuDNN copies weights that are not in one piece of memory, which costs little, and warns of it.
             with warnings.catch_warnings() if x.is_cuda else nullcontext():
                 if x.is_cuda:
                     warnings.filterwarnings("ignore", message="RNN module weights are not part of single")

@@ -3,7 +3,7 @@
 Labels are bounded: names of served models, and at most MOST_KEYS ids of keys; all others are counted as `other`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
@@ -76,9 +76,16 @@ class Metrics:
         self.requests.labels(*labels).inc()
         self.request_seconds.labels(record.dialect, record.model).observe(record.seconds)
 
+    def collect(self) -> list[Metric]:
+        """All of them, with what they show now."""
+        found = list(self.registry.collect())
+        for metric in found:
+            metric.samples = [one._replace(labels={**one.labels, **self.labels}) for one in metric.samples]
+        return found
+
     def text(self) -> bytes:
         """All of them, in the text format of Prometheus."""
-        return generate_latest(_Labelled(self.registry, self.labels) if self.labels else self.registry)
+        return as_text(self.collect())
 
     def _bounded(self, key: str) -> str:
         with self._lock:
@@ -89,15 +96,26 @@ class Metrics:
         return key
 
 
-class _Labelled(CollectorRegistry):
-    """The metrics of a registry, with more labels."""
+def as_text(metrics: Iterable[Metric]) -> bytes:
+    """Metrics in the text format of Prometheus."""
+    return generate_latest(_Collected(metrics))
 
-    def __init__(self, registry: CollectorRegistry, labels: Mapping[str, str]) -> None:
+
+def merged(metrics: Iterable[Metric]) -> list[Metric]:
+    """One metric of each name, with the samples of all, which their labels keep apart."""
+    found = dict[str, Metric]()
+    for one in metrics:
+        found.setdefault(one.name, Metric(one.name, one.documentation, one.type)).samples += one.samples
+    return list(found.values())
+
+
+class _Collected(CollectorRegistry):
+    """Metrics that were collected before."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
         super().__init__()
-        self._of, self._labels = registry, labels
+        self._metrics = list(metrics)
 
     def collect(self) -> Iterator[Metric]:
         """All of them."""
-        for metric in self._of.collect():
-            metric.samples = [one._replace(labels={**one.labels, **self._labels}) for one in metric.samples]
-            yield metric
+        yield from self._metrics

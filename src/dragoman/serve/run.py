@@ -22,6 +22,8 @@ from dragoman.serve.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
 KEEP_ALIVE = 75
+# Connections that wait to be accepted.
+WAITING = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,12 @@ class _Server(uvicorn.Server):
         self.service.draining = True
         self.should_exit = True
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept one connection at a time (the configured `backlog`), so that processes share those that wait."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(WAITING)  # which asyncio has set to `backlog` too
+
 
 def serve(
     service: Service,
@@ -56,29 +64,51 @@ def serve(
     Raises ConfigError if it cannot listen, or may not: beyond this machine only with keys or `without_keys`.
     Raises ModelError if the first model translates nothing.
     """
-    failures = list[DragomanError]()
     has_keys = service.keys.are_required()
     with listen(address, has_keys) as listening:
+        serve_on(listening, service, address, documents, on_open=lambda: on_ready(url_of(listening)))
 
-        def fail(error: DragomanError) -> None:
-            failures.append(error)
-            server.should_exit = True
 
-        names = LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}
-        app = make_app(service, names, fail, Documents(service, documents), keep)
-        config = uvicorn.Config(
-            app,
-            http=Protocol,
-            ws="none",
-            log_config=None,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=int(service.limits.seconds) + 5,
-        )
-        server = _Server(config)
-        server.service = service
-        on_ready(url_of(listening))
-        server.run([listening])
+def serve_on(
+    listening: socket.socket,
+    service: Service,
+    address: Address,
+    documents: DocumentLimits | None = None,
+    *,
+    on_open: Callable[[], None] = lambda: None,
+    on_ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve on an open port until SIGTERM or Ctrl-C.
+
+    `on_open` is called before connections are accepted, `on_ready` when the first model has translated. Raises
+    ModelError if it translates nothing.
+    """
+    failures = list[DragomanError]()
+
+    def ready() -> None:
+        keep()
+        on_ready()
+
+    def fail(error: DragomanError) -> None:
+        failures.append(error)
+        server.should_exit = True
+
+    names = LOCAL_NAMES | {address.host.lower(), *map(str.lower, address.names)}
+    app = make_app(service, names, fail, Documents(service, documents), ready)
+    config = uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        log_config=None,
+        server_header=False,
+        backlog=1,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=int(service.limits.seconds) + 5,
+    )
+    server = _Server(config)
+    server.service = service
+    on_open()
+    server.run([listening])
     if failures:
         raise failures[0]
 
@@ -107,7 +137,7 @@ def listen(address: Address, has_keys: bool = False) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(where)
-        opened.listen(2048)
+        opened.listen(WAITING)
     except OSError as error:
         opened.close()
         remedy = "choose another --port" if error.strerror == "Address already in use" else "choose another --host"

@@ -91,6 +91,8 @@ class Service:
         self.keys, self.rates = KeyStore(self.state.database), Rates()
         self.take: Callable[[str, int], Awaitable[float]] = self._take
         """Takes one of a key's requests per minute, as `Rates.take` does; replicas ask elsewhere."""
+        self.all_metrics: Callable[[], Awaitable[bytes]] = self._own_metrics
+        """The metrics in the text format of Prometheus; one of several processes on a port tells those of all."""
         self.open_to_all = False
         """Whether a request needs no key although there are keys."""
         self.batcher = Batcher(
@@ -174,6 +176,9 @@ class Service:
 
     async def _take(self, key: str, per_minute: int) -> float:
         return self.rates.take(key, per_minute)
+
+    async def _own_metrics(self) -> bytes:
+        return self.metrics.text()
 
     def _watch(self) -> None:
         """Serve what the folders of the models have, until the end."""
