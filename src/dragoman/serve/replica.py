@@ -38,7 +38,7 @@ class Message:
 
 
 class Link:
-    """A replica's end of its pipe. `watch` begins to read it; until then nothing is answered."""
+    """A replica's end of its pipe."""
 
     def __init__(self, replica: int, pipe: "Connection[Message, Message]") -> None:
         self.replica, self._pipe = replica, pipe
@@ -56,7 +56,7 @@ class Link:
         self._send(Message("failed", value=(next(name for name in names if hasattr(errors, name)), str(error))))
 
     def join(self, service: Service) -> None:
-        """Ask for what is one for all; tell of the metrics of this service when asked."""
+        """Ask for what is one for all; report the metrics of this service when asked."""
         service.metrics.labels = {"replica": str(self.replica)}
         own = Rates()
 
@@ -91,8 +91,9 @@ class Link:
                 if message.what == "report":
                     self._send(Message("report", message.number, collect()))
                 elif self._loop:
-                    self._loop.call_soon_threadsafe(self._answered, message)
-        except (EOFError, OSError, RuntimeError):  # the other end, or this loop, is closed
+                    with suppress(RuntimeError):  # it is closed
+                        self._loop.call_soon_threadsafe(self._answered, message)
+        except (EOFError, OSError):  # the other end is closed
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _answered(self, message: Message) -> None:

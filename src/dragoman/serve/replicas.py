@@ -21,7 +21,7 @@ from typing import Any
 from prometheus_client import Metric
 
 from dragoman import errors
-from dragoman.errors import DragomanError
+from dragoman.errors import DragomanError, ResourceError
 from dragoman.serve.metrics import merged
 from dragoman.serve.rates import Rates
 from dragoman.serve.replica import Link, Message
@@ -40,7 +40,7 @@ class _Replica:
     pipe: "Connection[Message, Message]"
     started: float
     delay: float
-    was_ready: bool = False
+    ready: bool = False
     failure: DragomanError | None = None
 
     def send(self, message: Message) -> None:
@@ -50,7 +50,7 @@ class _Replica:
 
 @dataclass
 class _Collection:
-    """Metrics that a replica has asked for, and the replicas that have not told theirs."""
+    """Metrics that a replica has asked for, and the replicas that have not reported theirs."""
 
     asker: _Replica
     number: int
@@ -79,8 +79,10 @@ class Replicas:
         try:
             while not stopped.is_set():
                 self._start_due()
-                for one in self._look(LOOK):
-                    self._again(one)
+                ended = self._look(LOOK)
+                if not stopped.is_set():  # a signal may go to all processes
+                    for one in ended:
+                        self._again(one)
         finally:
             self._stop(seconds)
 
@@ -92,10 +94,18 @@ class Replicas:
             process = self._context.Process(
                 target=_run, args=(self.run, self.listening, number, theirs), name=f"replica-{number}"
             )
-            with _without_interrupts():
-                process.start()
-            theirs.close()
-            self._alive.append(_Replica(number, process, pipe, now, delay))
+            one = _Replica(number, process, pipe, now, delay)
+            try:
+                with _without_interrupts():
+                    process.start()
+            except OSError as error:
+                pipe.close()
+                one.failure = ResourceError(f"no process can be started: {error.strerror}; give fewer --replicas")
+                self._again(one)
+            else:
+                self._alive.append(one)
+            finally:
+                theirs.close()
 
     def _look(self, seconds: float) -> list[_Replica]:
         """Answer what is asked within these seconds; returns the replicas that have ended."""
@@ -108,7 +118,7 @@ class Replicas:
                 continue
             try:
                 if one.pipe.poll():
-                    self._hear(one, one.pipe.recv())
+                    self._receive(one, one.pipe.recv())
                     continue
             except (EOFError, OSError):
                 pass
@@ -119,26 +129,31 @@ class Replicas:
             ended.append(one)
         return ended
 
-    def _hear(self, one: _Replica, message: Message) -> None:
+    def _receive(self, one: _Replica, message: Message) -> None:
         match message.what:
             case "ready":
-                one.was_ready = self._any_was_ready = True
+                one.ready = self._any_was_ready = True
             case "failed":
                 name, text = message.value
                 one.failure = getattr(errors, name)(text)
             case "take":
                 one.send(Message("answer", message.number, self._rates.take(*message.value)))
             case "collect":
-                self._collected += 1
-                self._collections[self._collected] = _Collection(one, message.number, set(self._alive))
-                for each in self._alive:
-                    each.send(Message("report", self._collected))
+                self._collect(one, message.number)
             case "report":
                 self._collections[message.number].found += message.value
-                self._told(one, message.number)
+                self._reported(one, message.number)
 
-    def _told(self, one: _Replica, number: int) -> None:
-        """A replica has told its metrics, or never will; the last one makes the answer."""
+    def _collect(self, asker: _Replica, number: int) -> None:
+        """Ask those that serve for their metrics; one that is being started does not answer yet."""
+        self._collected += 1
+        asked = {one for one in self._alive if one.ready or one is asker}
+        self._collections[self._collected] = _Collection(asker, number, set(asked))
+        for one in asked:
+            one.send(Message("report", self._collected))
+
+    def _reported(self, one: _Replica, number: int) -> None:
+        """A replica has reported its metrics, or has ended; the last one completes the answer."""
         collection = self._collections[number]
         collection.missing.discard(one)
         if not collection.missing:
@@ -150,12 +165,15 @@ class Replicas:
         one.pipe.close()
         self._alive.remove(one)
         for number in list(self._collections):
-            self._told(one, number)
+            self._reported(one, number)
 
     def _again(self, one: _Replica) -> None:
-        """Start another in the place of one that has ended. Raises the error of one that cannot serve."""
-        if one.failure and not self._any_was_ready:
-            raise one.failure
+        """Start another in the place of one that has ended. Raises its error if none could serve until now."""
+        if not self._any_was_ready:
+            code = one.process.exitcode
+            raise one.failure or ResourceError(
+                f"a process ended while it started (exit code {code}); see above, or give fewer --replicas"
+            )
         why = {"why": str(one.failure)} if one.failure else {}
         log.warning("%s", json.dumps({"replica": one.number, "ended": one.process.exitcode, **why}))
         now = time.monotonic()

@@ -92,7 +92,7 @@ class Service:
         self.take: Callable[[str, int], Awaitable[float]] = self._take
         """Takes one of a key's requests per minute, as `Rates.take` does; replicas ask elsewhere."""
         self.all_metrics: Callable[[], Awaitable[bytes]] = self._own_metrics
-        """The metrics in the text format of Prometheus; one of several processes on a port tells those of all."""
+        """The metrics in the text format of Prometheus; one of several processes on a port has those of all."""
         self.open_to_all = False
         """Whether a request needs no key although there are keys."""
         self.batcher = Batcher(
