@@ -40,6 +40,8 @@ class _Asked:
     request: TextRequest
     listed: bool
     """Whether `q` is a list."""
+    alternatives: bool
+    """Whether there is a field for them, which is empty for HTML."""
 
 
 @router.post("/translate", openapi_extra=takes_forms(LibreTranslateBody))
@@ -52,7 +54,7 @@ async def translate(request: Request) -> dict[str, Any]:
     columns: dict[str, Sequence[Any]] = {"translatedText": [one.text for one in answers]}
     if asked.request.source is None:
         columns["detectedLanguage"] = [_detected(one) for one in answers]
-    if asked.request.alternatives:
+    if asked.alternatives:
         columns["alternatives"] = [list(one.alternatives) for one in answers]
     return {name: column if asked.listed else column[0] for name, column in columns.items()}
 
@@ -128,7 +130,7 @@ def _asked(given: dict[str, Any], models: Models) -> _Asked:
         format=cast("Format", form),
         alternatives=0 if form == "html" else count,
     )
-    return _Asked(request, listed)
+    return _Asked(request, listed, count > 0)
 
 
 def _text(given: dict[str, Any], name: str) -> str:
