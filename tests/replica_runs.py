@@ -1,18 +1,25 @@
-"""Replicas that cannot serve. Here, because a process that is started has to import them."""
+"""Replicas that do not serve. Here, because a process that is started has to import them."""
 
 import os
 import signal
-import socket
+import time
 
 from dragoman.errors import ModelError
 from dragoman.serve.replica import Link
 
 
-def with_a_damaged_model(listening: socket.socket, link: Link) -> None:
+def with_a_damaged_model(link: Link) -> None:
     """What it cannot do is an error of ours."""
     link.failed(ModelError("en-ko: damaged; install it again"))
 
 
-def killed(listening: socket.socket, link: Link) -> None:
+def killed(link: Link) -> None:
     """What the system does where memory runs out."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def silent(link: Link) -> None:
+    """It serves, and answers nothing."""
+    link.ready()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(60)

@@ -95,7 +95,7 @@ PATTERNS = (
     # A cluster.
     r"data/test_clean\.py::test_a_local_cluster.*",
     r"cli/test_translate_on_ray\.py::test_on_a_cluster_.*",
-    r"serve/test_replicas\.py::test_(a_killed|on_sigterm|when_their_parent)_.*",
+    r"serve/test_replicas\.py::test_(a_killed|on_sigterm|when_their|ctrl_c|one_that)_.*",
     r"serve/test_on_ray\.py::test_(one_state|a_killed|on_sigterm)_.*",
     # Long texts and long trainings.
     r"cli/test_estimate\.py::test_what_a_run_chose_is_reported_stored_and_kept",

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,10 +20,11 @@ import pytest
 import replica_runs
 from dragoman.cli.main import main
 from dragoman.errors import ConfigError, ModelError, ResourceError
+from dragoman.serve import replicas
 from dragoman.serve.keys import KeyStore
 from dragoman.serve.metrics import Metrics, as_text, merged
 from dragoman.serve.replicas import Replicas
-from dragoman.serve.run import Address, listen
+from dragoman.serve.run import Address, listen, reserved
 from dragoman.serve.state import State
 from dragoman.translator import Translator
 
@@ -50,10 +52,10 @@ class Served:
     def ask(self, method: str, path: str, key: str | None = None, **given) -> httpx.Response:
         """A request by a connection of its own, which any of the processes may accept."""
         headers = {"Authorization": f"Bearer {key or self.key}"}
-        return httpx.request(method, self.url + path, headers=headers, timeout=SECONDS, **given)
+        return httpx.request(method, self.url + path, headers=headers, **{"timeout": SECONDS, **given})
 
-    def translate(self, text: str, key: str | None = None) -> httpx.Response:
-        return self.ask("POST", "/v1/translate", key, json={"text": text, "target": "ko"})
+    def translate(self, text: str, key: str | None = None, **given) -> httpx.Response:
+        return self.ask("POST", "/v1/translate", key, json={"text": text, "target": "ko"}, **given)
 
     @property
     def replicas(self) -> list[int]:
@@ -76,7 +78,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("state")
     state = State(folder)
     keys = KeyStore(state.database)
-    (_, key), (_, slow) = keys.create("tests"), keys.create("slow", per_minute=2)
+    (_, key), (_, slow) = keys.create("tests", per_minute=100_000), keys.create("slow", per_minute=2)
     state.close()
     command = [sys.executable, "-m", "dragoman", "serve", "--replicas", "2", "--threads", "1", "--exact"]
     command += ["-m", "en-ko", "--port", "0", "--state", str(folder)]
@@ -164,6 +166,25 @@ def test_a_killed_process_gives_no_wrong_answer_and_is_replaced(service, expecte
 
 
 @needs_proc
+def test_one_that_is_frozen_keeps_nobody_else_waiting(service, expected):
+    service.wait_for(lambda: len(service.answered()) == 2)
+    frozen = min(service.replicas)
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        answers = list[httpx.Response]()
+        for _ in range(8):  # half of the connections are the frozen one's
+            with suppress(httpx.TransportError):
+                answers.append(service.ask("GET", "/metrics", timeout=2))
+            with suppress(httpx.TransportError):
+                answers.append(service.translate(TEXTS[0], timeout=2))
+        assert {one.status_code for one in answers} == {200}
+        assert len(answers) > 1
+    finally:
+        os.kill(frozen, signal.SIGCONT)
+    service.wait_for(lambda: len(service.answered()) == 2)
+
+
+@needs_proc
 def test_on_sigterm_what_was_accepted_is_answered(service):
     """The last of those that use this service: it ends."""
     text = "\n".join(f"There are {n} dogs in the garden of my friend." for n in range(60))
@@ -183,25 +204,43 @@ def test_on_sigterm_what_was_accepted_is_answered(service):
     assert not any("dogs" in line for line in service.lines)
 
 
-@needs_proc
-def test_when_their_parent_is_killed_they_end(tmp_path):
+@pytest.fixture
+def started(tmp_path) -> Iterator[subprocess.Popen[str]]:
+    """The command with one process, in a process group of its own."""
     command = [sys.executable, "-m", "dragoman", "serve", "--replicas", "1", "--threads", "1"]
     command += ["-m", "en-ko", "--port", "0", "--state", str(tmp_path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    served = Served(process, "none", "none")
-    assert process.stderr
-    url = re.search(r"at (http://\S+?),", process.stderr.readline() + process.stderr.readline())
-    assert url
-    served.url = url[1]
-    assert served.translate(TEXTS[0]).status_code == 200  # the connection waits until the process accepts it
-    replicas = served.replicas
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    yield process
     process.kill()
     process.wait()
+    assert process.stderr
     process.stderr.close()
-    end = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in replicas):
+
+
+def until(happens: Callable[[], object]) -> None:
+    end = time.monotonic() + SECONDS
+    while not happens():
         assert time.monotonic() < end
-        time.sleep(0.05)
+        time.sleep(0.02)
+
+
+@needs_proc
+def test_when_their_parent_is_killed_they_end(started):
+    assert started.stderr
+    assert started.stderr.readline() == "Serving en-ko (en-ko) by 1 processes\n"
+    replicas = Served(started, "", "").replicas
+    started.kill()
+    started.wait()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in replicas))
+
+
+@needs_proc
+def test_ctrl_c_during_the_start_is_a_quiet_end(started):
+    until(lambda: Served(started, "", "").replicas)
+    os.killpg(started.pid, signal.SIGINT)
+    assert started.wait(SECONDS) == 0
+    assert started.stderr
+    assert started.stderr.read() == "stopped; every accepted request was answered\n"
 
 
 @pytest.mark.parametrize(
@@ -216,8 +255,8 @@ def test_when_their_parent_is_killed_they_end(tmp_path):
     ],
 )
 def test_what_keeps_the_first_from_serving_is_raised(run, error, message):
-    with listen(Address(port=0)) as listening, pytest.raises(error, match=message):
-        Replicas(2, run, listening).serve(threading.Event(), 10)
+    with pytest.raises(error, match=message):
+        Replicas(2, run).serve(threading.Event(), 10)
 
 
 def test_no_memory_for_a_process_is_one_error(monkeypatch):
@@ -225,8 +264,31 @@ def test_no_memory_for_a_process_is_one_error(monkeypatch):
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
     monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", refused)
-    with listen(Address(port=0)) as listening, pytest.raises(ResourceError, match="no process can be started: Cannot"):
-        Replicas(2, replica_runs.killed, listening).serve(threading.Event(), 10)
+    with pytest.raises(ResourceError, match="no process can be started: Cannot"):
+        Replicas(2, replica_runs.killed).serve(threading.Event(), 10)
+
+
+def test_one_that_answers_nothing_is_replaced_and_at_the_end_killed(monkeypatch, caplog):
+    monkeypatch.setattr(replicas, "WATCH", 0.1)
+    monkeypatch.setattr(replicas, "STUCK", 0.5)
+    stopped = threading.Event()
+    threading.Thread(target=lambda: (until(lambda: "ended" in caplog.text), time.sleep(3), stopped.set())).start()
+    assert Replicas(1, replica_runs.silent).serve(stopped, 0.2) <= 1
+    assert '{"replica": 0, "ended": -9}' in caplog.text
+
+
+def test_one_that_does_not_end_is_killed():
+    stopped = threading.Event()
+    assert Replicas(1, replica_runs.silent).serve(stopped, 0.2, on_ready=stopped.set) == 1
+
+
+def test_a_port_is_one_services():
+    with reserved(Address(port=0), False) as port:
+        address = Address(port=port.getsockname()[1])
+        with listen(address, shared=True), listen(address, shared=True):
+            for open_another in (listen, lambda address: reserved(address, False).__enter__()):
+                with pytest.raises(ConfigError, match="address already in use; choose another --port"):
+                    open_another(address)
 
 
 def test_metrics_of_several_are_one_text_that_keeps_them_apart():

@@ -5,7 +5,6 @@ asked of the `Desk`, an actor: how often a key may ask, and whether the service 
 glossaries and documents are in the state folder and the database.
 """
 
-import json
 import logging
 import threading
 import time
@@ -23,6 +22,7 @@ from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.machine import usable_processors
 from dragoman.serve.app import LOCAL_NAMES, make_app
 from dragoman.serve.documents import Documents
+from dragoman.serve.events import log_event
 from dragoman.serve.models import Models
 from dragoman.serve.rates import Rates
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
@@ -184,7 +184,7 @@ def _taken_at(desk: Any) -> Callable[[str, int], Awaitable[float]]:
 
 
 def _log(error: DragomanError) -> None:
-    logging.getLogger("dragoman.serve").error("%s", json.dumps({"not ready": str(error)}))
+    log_event(logging.ERROR, not_ready=str(error))
 
 
 def _cause(error: BaseException) -> str:

@@ -1,7 +1,6 @@
 """`dragoman serve --replicas N`: several processes on one port of this machine, each with the whole service."""
 
 import signal
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,36 +16,42 @@ from dragoman.serve.keys import KeyStore
 from dragoman.serve.models import Models
 from dragoman.serve.replica import Link
 from dragoman.serve.replicas import Replicas
-from dragoman.serve.run import listen, serve_on, url_of
+from dragoman.serve.run import listen, reserved, serve_on, url_of
 from dragoman.serve.tracing import trace_to
 
 
 def run_serve_replicas(request: ServeRequest, count: int) -> None:
     """Serve until a signal stops it. Raises ConfigError, ModelError, ResourceError, DataError."""
     names, threads = served(Models(request.models)), request.threads or max(1, usable_processors() // count)
-    with listen(request.address, has_keys(request)) as listening, signalled() as stopped, logged(request.style):
-        url = url_of(listening)
-        say(f"Serving {names} by {count} processes")
-        say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
-        run = partial(run_replica, request.for_replica(threads))
-        Replicas(count, run, listening).serve(stopped, request.limits.seconds + 15)
-    say("stopped; every accepted request was answered")
+    with reserved(request.address, has_keys(request)) as port, signalled() as stopped, logged(request.style):
+        url = url_of(port)
+
+        def announce() -> None:
+            say(f"Serving {names} by {count} processes")
+            say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
+
+        run = partial(run_replica, request.for_replica(threads).on_port(port.getsockname()[1]))
+        killed = Replicas(count, run).serve(stopped, request.limits.seconds + 15, announce)
+    say(f"stopped; {killed} processes had to be killed" if killed else "stopped; every accepted request was answered")
 
 
-def run_replica(request: ServeRequest, listening: socket.socket, link: Link) -> None:
-    """One of the processes: what `dragoman serve` does with the port that another has opened."""
+def run_replica(request: ServeRequest, link: Link) -> None:
+    """One of the processes: what `dragoman serve` does, on a port that others have open too."""
     with logged(request.style):
         try:
             service = request.service()
             link.join(service)
+            service.golden()
             tracing = trace_to(request.otlp) if request.otlp else None
             if tracing:
                 service.on_request.append(tracing.on_request)
-            serve_on(listening, service, request.address, request.documents, on_ready=link.ready)
+            with listen(request.address, has_keys=True, shared=True) as listening:
+                serve_on(listening, service, request.address, request.documents, on_ready=link.ready)
             if tracing:
                 tracing.close()
         except DragomanError as error:
             link.failed(error)
+            raise SystemExit(error.exit_code) from None
 
 
 def has_keys(request: ServeRequest) -> bool:

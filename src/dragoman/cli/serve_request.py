@@ -55,6 +55,10 @@ class ServeRequest:
             self, models=models, memory=memory, state=(self.state or state_folder()).absolute(), threads=threads
         )
 
+    def on_port(self, port: int) -> "ServeRequest":
+        """The same on this port."""
+        return replace(self, address=replace(self.address, port=port))
+
 
 def served(models: Models) -> str:
     """The models and their pairs, in a line."""

@@ -4,8 +4,6 @@ Input: folders, folders of models or names, as `-m` takes them; none: the bundle
 request follows from its languages: the first one given that has them. `refresh` serves what the folders have now.
 """
 
-import json
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,14 +12,13 @@ from dragoman.bundled import HOME, bundled_names
 from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.installed import resolve_model
 from dragoman.installed.opening import open_model
+from dragoman.serve.events import log_event
 from dragoman.serve.loading import Loader, ServedModel, ServedPair, describe, golden_source
 from dragoman.serve.ticket import QueueFull
 from dragoman.text.language import primary_language
 from dragoman.translator import Translator
 
 __all__ = ["Models", "ServedModel", "ServedPair", "UnknownLanguage", "UnknownModel"]
-
-log = logging.getLogger("dragoman.serve")
 
 
 class UnknownLanguage(ConfigError):
@@ -179,7 +176,7 @@ class Models:
 
     def _report(self, name: str, event: str, why: str = "") -> None:
         self.loader.on_event(name, event)
-        log.warning("%s", json.dumps({"model": name, "event": event, **({"why": why} if why else {})}))
+        log_event(model=name, event=event, why=why)
 
     def _folders(self) -> list[Path]:
         """The folders of all models; what was given and is no longer there is left out."""

@@ -1,7 +1,5 @@
 """A worker process: started, waited for without asking again and again, and ended."""
 
-import json
-import logging
 import os
 import select
 import subprocess
@@ -10,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dragoman import errors
-
-log = logging.getLogger("dragoman.serve")
+from dragoman.serve.events import log_event
 
 
 def start(threads: int) -> subprocess.Popen[bytes] | None:
@@ -22,7 +19,7 @@ def start(threads: int) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
     except OSError as error:
-        log.warning("%s", json.dumps({"worker": None, "not started": error.strerror}))
+        log_event(worker=None, not_started=error.strerror)
         return None
 
 

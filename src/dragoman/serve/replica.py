@@ -23,7 +23,7 @@ from dragoman.serve.metrics import as_text
 from dragoman.serve.rates import Rates
 from dragoman.serve.service import Service
 
-# Seconds in which all replicas have answered; then one answers by itself.
+# Seconds until a replica answers by itself: more than the process that started it waits for the others.
 PATIENCE = 2.0
 
 
@@ -89,11 +89,13 @@ class Link:
             while True:
                 message = self._pipe.recv()
                 if message.what == "report":
-                    self._send(Message("report", message.number, collect()))
+                    self._send(Message("report", value=collect()))
                 elif self._loop:
                     with suppress(RuntimeError):  # it is closed
                         self._loop.call_soon_threadsafe(self._answered, message)
-        except (EOFError, OSError):  # the other end is closed
+        except (EOFError, OSError):
+            pass
+        finally:  # nothing is asked and answered any more
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _answered(self, message: Message) -> None:

@@ -7,8 +7,10 @@ process ends.
 import gc
 import ipaddress
 import socket
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from types import FrameType
 
 import uvicorn
@@ -22,8 +24,6 @@ from dragoman.serve.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
 KEEP_ALIVE = 75
-# Connections that wait to be accepted.
-WAITING = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,6 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.service.draining = True
         self.should_exit = True
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept one connection at a time (the configured `backlog`), so that processes share those that wait."""
-        await super().startup(sockets)
-        for each in sockets or ():
-            each.listen(WAITING)  # which asyncio has set to `backlog` too
 
 
 def serve(
@@ -101,7 +95,6 @@ def serve_on(
         ws="none",
         log_config=None,
         server_header=False,
-        backlog=1,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=int(service.limits.seconds) + 5,
     )
@@ -122,8 +115,28 @@ def keep() -> None:
     gc.freeze()
 
 
-def listen(address: Address, has_keys: bool = False) -> socket.socket:
-    """An open port. Raises ConfigError, also for one that everyone in the network could use."""
+def listen(address: Address, has_keys: bool = False, shared: bool = False) -> socket.socket:
+    """An open port, which other processes may have open too if it is `shared`; then connections are dealt out to all.
+
+    Raises ConfigError, also for one that everyone in the network could use.
+    """
+    opened = _bound(address, has_keys, shared)
+    opened.listen(2048)
+    return opened
+
+
+@contextmanager
+def reserved(address: Address, has_keys: bool) -> Iterator[socket.socket]:
+    """A port that is this service's until the block ends, for processes that open it `shared`. Raises as `listen`."""
+    if sys.platform != "linux":
+        raise ConfigError("--replicas: only Linux deals out connections to several processes; leave it out")
+    with _bound(address, has_keys) as free:  # which a port that others share is not
+        address = replace(address, port=free.getsockname()[1])
+    with _bound(address, has_keys, shared=True) as found:
+        yield found
+
+
+def _bound(address: Address, has_keys: bool, shared: bool = False) -> socket.socket:
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
@@ -135,9 +148,8 @@ def listen(address: Address, has_keys: bool = False) -> socket.socket:
         )
     opened = socket.socket(family, kind, protocol)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
         opened.bind(where)
-        opened.listen(WAITING)
     except OSError as error:
         opened.close()
         remedy = "choose another --port" if error.strerror == "Address already in use" else "choose another --host"

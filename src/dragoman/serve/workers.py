@@ -5,8 +5,6 @@ in use, and starts another process when that one has ended, for whatever reason.
 WorkerLost.
 """
 
-import json
-import logging
 import pickle
 import subprocess
 import threading
@@ -21,13 +19,12 @@ from dragoman import errors
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Ids
+from dragoman.serve.events import log_event
 from dragoman.serve.fair import UNBOUNDED
 from dragoman.serve.process import has_ended, start, stop
 from dragoman.serve.ticket import WorkerLost
 from dragoman.serve.worker import Answer, ModelVersion, Order, What
 from dragoman.text.marks import Marks
-
-log = logging.getLogger("dragoman.serve")
 
 # Seconds until a call takes longer than any can; that nobody gets a worker; until the next start after one that failed.
 STUCK, PATIENCE, SLOWEST_START = 600.0, 60.0, 5.0
@@ -215,7 +212,7 @@ class Workers:
             self._changed.notify_all()
         if not self._closing:
             self.on_lost()
-            log.warning("%s", json.dumps({"worker": process.pid, "ended": process.returncode}))
+            log_event(worker=process.pid, ended=process.returncode)
 
     def _warm(self, worker: _Worker) -> None:
         """Load what is in use; a version that its folder no longer has is left out."""
@@ -227,7 +224,7 @@ class Workers:
             except WorkerLost:
                 return
             except Exception as error:
-                log.warning("%s", json.dumps({"worker": worker.process.pid, "not loaded": str(error)}))
+                log_event(worker=worker.process.pid, not_loaded=str(error))
         self._release(worker)
 
 
