@@ -20,6 +20,6 @@ def killed(link: Link) -> None:
 
 def silent(link: Link) -> None:
     """It serves, and answers nothing."""
-    link.ready()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    link.ready()
     time.sleep(60)
