@@ -7,6 +7,7 @@ closed      `dragoman serve`, 64 clients that each wait for their answer
 one         The same load on a service that calls the engine once for each request, as LibreTranslate does
             (`serve_one_by_one.py`), with the same model and HTTP server
 open        `dragoman serve`, requests at random times at 70 % of the rate of `closed`; latency from the planned time
+one open    The same requests at the same times on the service that calls the engine once for each
 alone       `dragoman serve`, one client that waits for each answer
 exact       `dragoman serve --exact`, 64 clients: each answer must be the offline translation with decode.exact
 
@@ -19,11 +20,11 @@ translation, of all processes of the service, of the clients.
 
 The last line is one JSON object. `of_offline` is the rate of closed / offline, and `of_offline_cpu` the same by
 processor time; `vs_one_by_one` is the rate of closed / one, `p99_over_p50` that of open, `alone_p99_over_p50` the same
-of one client: what the texts themselves bring. `p99_over_p50_of_all` is that of all open requests of all rounds,
-which has the changes of the machine's speed in it. `least` and `most` are these ratios in the lowest and the highest
-round. `wrong` are the answers of exact that are lost or another translation, `differing` those of closed that are not
-what the usual offline call gave, whose batches are others. `queue_…` and `search_…` are from the histograms of the
-service during open, of calls and of batches.
+of one client: what the texts themselves bring. `one_p50` and `one_p99` are of one open. `p99_over_p50_of_all` is that
+of all open requests of all rounds, which has the changes of the machine's speed in it. `least` and `most` are these
+ratios in the lowest and the highest round. `wrong` are the answers of exact that are lost or another translation,
+`differing` those of closed that are not what the usual offline call gave, whose batches are others. `queue_…` and
+`search_…` are from the histograms of the service during open, of calls and of batches.
 """
 
 import argparse
@@ -153,6 +154,7 @@ class Measured:
             for name, histogram in (("queue", "queue"), ("search", "batch"))
             for share in (0.5, 0.99)
         }
+        one_open = asyncio.run(open_loop(self.one, lines, SHARE * closed.rate, seed=number))
         alone = asyncio.run(closed_loop(self.service, lines[:100], 1))
         self.open_replies += opened.replies
         usual, each = dict(zip(lines, found["texts"], strict=True)), 1000 / len(lines)
@@ -173,6 +175,8 @@ class Measured:
             differing=sum(reply.answer != usual[reply.text] for reply in closed.replies),
             p50=1000 * opened.percentile(0.5),
             p99=1000 * opened.percentile(0.99),
+            one_p50=1000 * one_open.percentile(0.5),
+            one_p99=1000 * one_open.percentile(0.99),
             **queue_and_search,
             alone_p50=1000 * alone.percentile(0.5),
             alone_p99=1000 * alone.percentile(0.99),
