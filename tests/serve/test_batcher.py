@@ -62,6 +62,18 @@ def test_calls_that_wait_together_are_searched_together_and_get_their_own_result
     assert [(one.sentences, one.calls) for one in reports] in ([(1, 1), (10, 5)], [(1, 1)])
 
 
+def test_workers_that_are_free_have_a_share_each():
+    gate, batcher = Gate(), Batcher(3)
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(batcher.search, Ticket(), "group", [*range(6)], [5] * 6, gate)
+        while len(gate.seen) < 3:
+            time.sleep(0.001)
+        gate.opened.set()
+        assert call.result(30) == [n * n for n in range(6)]
+    batcher.close()
+    assert len(gate.seen[0]) == 2
+
+
 def test_an_error_is_that_of_the_request_at_fault_alone(batcher):
     gate = Gate()
     with ThreadPoolExecutor(4) as pool:

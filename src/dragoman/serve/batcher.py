@@ -1,12 +1,13 @@
 """The sentences of all requests → common batches → engines. Threads: an engine's call blocks, without Python's lock.
 
-A free worker takes what waits, at once: nobody waits while nothing is searched. Only where another worker searches
-already does a small batch wait for more, for `max_wait` seconds. Workers that are free together share what waits. What
-an engine has started cannot be recalled, and nobody has his answer before the whole batch is searched, so a batch is no
-larger than what an engine searches together anyway, and everything that waits is here, where it can be cancelled. Only
-where much waits is the next batch given to an engine that is busy, which then begins it at once: those whose results
-have come all run now, and a worker would wait for Python's lock. If a batch fails, each of its calls is
-searched alone, and only those at fault fail; one whose worker process ended is searched once more.
+A free worker takes its share of what waits, at once: as much as every worker would have of it. So the sentences of one
+text are searched at the same time where several workers are free, and where all are busy the next one that is free has
+work too. A larger batch of few sentences would save little, and all of them would wait for its end. What an engine has
+started cannot be recalled, and nobody has his answer before the whole batch is searched, so a batch is no larger than
+what an engine searches together anyway, and everything that waits is here, where it can be cancelled. Only where much
+waits is the next batch given to an engine that is busy, which then begins it at once: those whose results have come all
+run now, and a worker would wait for Python's lock. If a batch fails, each of its calls is searched alone, and only
+those at fault fail; one whose worker process ended is searched once more.
 """
 
 import threading
@@ -21,8 +22,6 @@ from dragoman.serve.ticket import Ticket, WorkerLost
 
 # Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
-# The least tokens of a batch that are divided among free workers: below, one search of all is as fast.
-LEAST_SHARE = 64
 # Tokens, and calls, that wait when an engine that is busy is given its next batch: more than the next batches take, and
 # of many requests. Of a document, which would keep a short text waiting, there are few calls.
 AHEAD, AHEAD_CALLS = 512, 16
@@ -60,11 +59,10 @@ class Batcher:
         self,
         workers: int = 2,
         budget: int = 1024,
-        max_wait: float = 0.002,
         on_batch: Callable[[BatchReport], None] = lambda report: None,
         on_queued: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        self.budget, self.max_wait = budget, max_wait
+        self.budget = budget
         self.on_batch, self.on_queued = on_batch, on_queued
         self.tokens_per_second = FIRST_RATE
         self._queue, self._waiting = FairQueue(), dict[Call, _Waiting]()
@@ -150,13 +148,10 @@ class Batcher:
         with self._changed:
             while not self._is_due and not self._closing:
                 self._changed.wait()
-            if self._running and self.max_wait and self._queue.tokens < self.budget:
-                self._changed.wait_for(lambda: self._queue.tokens >= self.budget, self.max_wait)
-            if not self._is_due and not self._closing:
-                return self._next()
-            share = -(-self._queue.tokens // max(1, self._workers - self._running))
-            parts = self._queue.take(min(self.budget, max(LEAST_SHARE, share)))
+            parts = self._queue.take(min(self.budget, -(-self._queue.tokens // self._workers)))
             self._running += bool(parts)
+            if self._is_due:  # the shares of others that are free
+                self._changed.notify()
             now = time.monotonic()
             for part in parts:
                 waiting = self._waiting[part.call]
