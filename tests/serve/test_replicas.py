@@ -103,10 +103,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[str, str]:
-    translator = Translator.load("en-ko", threads=1)
-    translator.options = translator.options.model_copy(update={"exact": True})
-    return dict(zip(TEXTS, (one.text for one in translator.translate(TEXTS)), strict=True))
+def expected(offline: dict[str, Translator]) -> dict[str, str]:
+    return dict(zip(TEXTS, (one.text for one in offline["en-ko"].translate(TEXTS)), strict=True))
 
 
 def test_one_state_behind_two_processes(service, expected):
