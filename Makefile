@@ -26,7 +26,7 @@ test-all: test test-slow
 # What depends on the order and the width of sums, as processors with less than this one compute it. Shapes are those of
 # every processor, and are not checked. More threads than free cores wait for each other; passively, that costs little.
 ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspection tests/shortlist tests/test_learn.py \
-	tests/training/test_threads.py tests/training/test_recipes.py tests/training/test_precision.py \
+	tests/training/update/test_threads.py tests/training/test_recipes.py tests/training/update/test_precision.py \
 	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py parity_options.py search.py)
 AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -m "not gpu" -k "not site and not compiled and not two_thousand and \
 	not same_with_a_trained_model and not forgets$(1)" $(ARITHMETIC)

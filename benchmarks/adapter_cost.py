@@ -16,10 +16,10 @@ import torch
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.model.lora import attach
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.fitting import synthetic_batch
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.optimizer import build_optimizer
+from dragoman.training.estimate.fitting import synthetic_batch
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.optimizer import build_optimizer
 
 PIECES, TOKENS, LENGTH, ROUNDS = 8000, 1024, 24, 4
 WAYS: dict[str, dict[str, object]] = {

@@ -41,13 +41,13 @@ from torch import Tensor
 
 from dragoman.bundle import open_bundle
 from dragoman.config import CorpusConfig, DecodeConfig
-from dragoman.data.corpus import sample_pairs
+from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.inspection.attribution import erasure, gradient_by_input
 from dragoman.inspection.heads import strongest
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
-from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import Side, Tokenizer
+from dragoman.text.tokens.tokenizer import Side, Tokenizer
+from dragoman.text.words.normalise import normalise
 
 HERE = Path(__file__).parent
 ENVIRONMENT = HERE / "peers/environment-aligner"

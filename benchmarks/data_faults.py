@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.config import CorpusConfig, DataConfig
-from dragoman.data.check import check_data
+from dragoman.data.check.check import check_data
 
 Pair = tuple[bytes, bytes]
 Texts = list[tuple[str, str]]

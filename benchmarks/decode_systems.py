@@ -20,7 +20,7 @@ from levels import emulates_bfloat16
 from train_speed import ENVIRONMENT
 
 from dragoman.bundle import Bundle
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK
 
 HERE = Path(__file__).parent
 BEAM, ALPHA, TOKENS = 4, 0.6, 16
@@ -168,7 +168,7 @@ def refuse_inexpressible(bundle: Bundle) -> None:
 
 def for_peers(bundle: Bundle, folder: Path) -> Path:
     """The bundle's weights in the formats of JoeyNMT and Marian."""
-    from dragoman.model.norm import EPSILON
+    from dragoman.model.parts.norm import EPSILON
 
     config = bundle.config.model
     folder.mkdir()

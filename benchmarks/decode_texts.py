@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle, open_bundle, write_bundle
 from dragoman.config import CorpusConfig, DataConfig, ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
-from dragoman.data.corpus import sample_pairs
-from dragoman.text.tokenizer import learn
+from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.text.tokens.tokenizer import learn
 
 EMBEDDED = Path(__file__).parent.parent / "src/dragoman/data/embedded"
 

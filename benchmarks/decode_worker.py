@@ -19,7 +19,7 @@ from peers.decode_pipe import Rows, SearchOptions, System, serve
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
-from dragoman.text.tokenizer import EOS
+from dragoman.text.tokens.tokenizer import EOS
 
 
 def torch_engine(bundle: Bundle, precision: str, threads: int) -> Engine:
@@ -27,7 +27,7 @@ def torch_engine(bundle: Bundle, precision: str, threads: int) -> Engine:
     import torch
 
     from dragoman.engine.torch import TorchEngine
-    from dragoman.runtime import retain_freed_memory
+    from dragoman.system.processes import retain_freed_memory
 
     torch.set_num_threads(threads)
     retain_freed_memory(torch.get_num_threads())  # as the command line does

@@ -42,11 +42,11 @@ def write_text(path: Path, megabytes: float) -> None:
 def worker(source: Path, target: Path) -> None:
     """Translate one file by copying; print JSON."""
     from dragoman import Translator
-    from dragoman.control.inline import InlineTranslation
-    from dragoman.storage import sha256
-    from dragoman.text.inline import InlineText
+    from dragoman.control.inline.inline import InlineTranslation
+    from dragoman.system.files import sha256
+    from dragoman.text.words.inline import InlineText
     from dragoman.translation import Candidate, Translation
-    from dragoman.workflows.documents import translate_documents
+    from dragoman.workflows.documents.documents import translate_documents
 
     translator = Translator.load("en-ko", threads=1)
 

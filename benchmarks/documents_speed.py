@@ -133,10 +133,10 @@ def run(text: str, style: str = "") -> str:
 def windows_of(model: str, document: Path, output: Path) -> list[list[str]]:
     """The texts that `translate_documents` translates together: what it asks a translator for that copies."""
     from dragoman import Translator
-    from dragoman.control.inline import InlineTranslation
-    from dragoman.text.inline import InlineText
+    from dragoman.control.inline.inline import InlineTranslation
+    from dragoman.text.words.inline import InlineText
     from dragoman.translation import Candidate, Translation
-    from dragoman.workflows.documents import translate_documents
+    from dragoman.workflows.documents.documents import translate_documents
 
     translator = Translator.load(model)
     windows: list[list[str]] = []
@@ -154,7 +154,7 @@ def windows_of(model: str, document: Path, output: Path) -> list[list[str]]:
 def worker(kind: str, model: str, threads: int, document: Path, windows: Path, output: Path) -> None:
     """Measure one kind once; print JSON."""
     from dragoman import Translator
-    from dragoman.workflows.documents import translate_documents
+    from dragoman.workflows.documents.documents import translate_documents
 
     translator = Translator.load(model, threads=threads)
     translator.translate(WARM_UP)

@@ -232,7 +232,7 @@ def worker(
 
 def work() -> None:
     """The process of `worker`."""
-    from dragoman.text.glossary import Glossary
+    from dragoman.text.terms.glossary import Glossary
     from dragoman.translator import Translator
 
     job = json.load(sys.stdin)

@@ -20,12 +20,12 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from dragoman.config import ModelConfig, TrainConfig
-from dragoman.data.batch import Batch, Example, collate
+from dragoman.data.batches.batch import Batch, Example, collate
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.flops import peak_flops, training_flops
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.optimizer import build_optimizer, clip_grad_norm
+from dragoman.training.cost.flops import peak_flops, training_flops
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.optimizer import build_optimizer, clip_grad_norm
 
 VOCAB, LENGTH, ROUNDS = 32_000, 24, 5
 SETTINGS = [("float32", False), ("bfloat16", False), ("bfloat16", True)]

@@ -26,7 +26,7 @@ def make(folder: Path, layers: int, pieces: int, name: str) -> int:
     import torch
     from safetensors.torch import save_file
 
-    from dragoman.text.model_file import PIECES, Piece, field, fields, model_pieces
+    from dragoman.text.tokens.model_file import PIECES, Piece, field, fields, model_pieces
 
     folder.mkdir(parents=True)
     learned = files("dragoman") / "bundled/en-ko/tokenizer/joint.model"
@@ -81,8 +81,8 @@ def measure(folder: Path, output: Path, trial: bool) -> dict[str, float]:
     """Import the model in this process."""
     from dragoman.engine import torch as engine  # noqa: F401 - what is imported is no cost of the model
     from dragoman.errors import QualityError
-    from dragoman.importing import marian, network  # noqa: F401
-    from dragoman.workflows.import_model import import_model
+    from dragoman.importing.marian import marian, network  # noqa: F401
+    from dragoman.workflows.importing.import_model import import_model
 
     before, start = memory("VmRSS"), time.perf_counter()
     with suppress(QualityError):

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from dragoman.model.device import FAR_SLOWER, bfloat16_slowdown
+from dragoman.model.parts.device import FAR_SLOWER, bfloat16_slowdown
 
 LEVELS: dict[str, dict[str, str]] = {
     "native": {},

@@ -18,11 +18,11 @@ from pathlib import Path
 import torch
 
 from dragoman.config import CorpusConfig, DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.data.corpus import sample_pairs
+from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.inspection.inspection import inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
 
 EMBEDDED = Path(__file__).parent.parent / "src/dragoman/data/embedded/train.tsv.gz"
 TOKENS = 20

@@ -17,7 +17,7 @@ Rules       `translate_inline`, by the model's attention. bergamot's rule, by th
             the tags of the source unit that it comes from most; within a word, which ends at a space or at one of
             , . ( ) { } [ ], the tags of the later unit if they extend those of the one before or its weight is not
             lower (browsermt/bergamot-translator, html.cpp; written from its description). Both rules by erasing each
-            word of the source, one scoring for each (`control.erasure`).
+            word of the source, one scoring for each (`control.glossary.erasure`).
 
 --quick uses 150 lines and 30,000 pairs of training text. The last line is one JSON object.
 """
@@ -37,11 +37,11 @@ from pathlib import Path
 from alignment import Links, align_words
 
 from dragoman import Translator
-from dragoman.control.evidence import Pair, by_attention, by_erasure
-from dragoman.control.placement import Block, Placement, Weights
-from dragoman.control.units import Side, units
-from dragoman.text.inline import Code, InlineText
-from dragoman.text.normalise import normalise
+from dragoman.control.inline.evidence import Pair, by_attention, by_erasure
+from dragoman.control.inline.placement import Block, Placement, Weights
+from dragoman.control.inline.units import Side, units
+from dragoman.text.words.inline import Code, InlineText
+from dragoman.text.words.normalise import normalise
 from dragoman.translation import Span
 
 LINES, TEXT = {False: 1000, True: 150}, {False: 110_000, True: 30_000}

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from dragoman.config import CorpusConfig, DataConfig
-from dragoman.data.check import check_data
+from dragoman.data.check.check import check_data
 
 
 def memory_mb(key: str) -> float:
@@ -31,8 +31,8 @@ def check(data: DataConfig) -> int:
 
 def stream(data: DataConfig, folder: Path, pairs: int, seconds: float) -> tuple[int, float]:
     """The number of pairs drawn, and the memory before."""
-    from dragoman.data.stream import BatchStream  # imports torch, which `check` must not load
-    from dragoman.text.tokenizer import Tokenizer
+    from dragoman.data.batches.stream import BatchStream  # imports torch, which `check` must not load
+    from dragoman.text.tokens.tokenizer import Tokenizer
 
     batches = BatchStream(data, Tokenizer.load(folder), batch_tokens=4096, seed=1)
     before, drawn, end = memory_mb("VmRSS"), 0, time.perf_counter() + seconds

@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
-    from dragoman.machine import usable_processors
+    from dragoman.system.machine import usable_processors
 
     processors = usable_processors()
     arguments.threads = arguments.threads or max(1, processors // max(1, arguments.workers, arguments.replicas))

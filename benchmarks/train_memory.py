@@ -25,13 +25,13 @@ import torch
 from memory_worker import memory_mb
 
 from dragoman.config import ModelConfig, TrainConfig
-from dragoman.data.batch import Batch, Example, collate
-from dragoman.data.batching import pack
+from dragoman.data.batches.batch import Batch, Example, collate
+from dragoman.data.batches.batching import pack
 from dragoman.model.transformer import Transformer
-from dragoman.runtime import KERNEL_CACHES, limit_kernel_caches, retain_freed_memory
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.optimizer import build_optimizer
+from dragoman.system.processes import KERNEL_CACHES, limit_kernel_caches, retain_freed_memory
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.optimizer import build_optimizer
 
 VOCAB, TURN = 16_000, 25
 SMALL = ModelConfig.model_validate({"preset": "small"})

@@ -5,8 +5,8 @@
 width, length, corpus: seconds per target token of whole training steps in float32 (gradient and Adam, dropout 0.1). The
 sizes take turns within every round; medians with the spread. The exponent is the least-squares slope of log seconds
 over log size, of the medians and, as its spread, of every round; next to it the exponent of the operations that
-`dragoman.training.flops` counts in the same batches. `corpus` trains a small model for one whole epoch of synthetic
-text, including reading, tokenising and shuffling; the other two train on random tokens.
+`dragoman.training.cost.flops` counts in the same batches. `corpus` trains a small model for one whole epoch of
+synthetic text, including reading, tokenising and shuffling; the other two train on random tokens.
 
 memory: separate processes read synthetic corpora of short, distinct pairs and report their peak: one as the data check,
 one as training batches. `data.shuffle_buffer`, which bounds the latter, is 10,000 here instead of 500,000, so that the
@@ -35,15 +35,15 @@ from typing import Any
 import torch
 
 from dragoman.config import CorpusConfig, DataConfig, ModelConfig, TokenizerConfig, TrainConfig
-from dragoman.data.batch import Batch, Example, collate
-from dragoman.data.corpus import sample_pairs
-from dragoman.data.stream import BatchStream
+from dragoman.data.batches.batch import Batch, Example, collate
+from dragoman.data.batches.stream import BatchStream
+from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer, learn
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.flops import training_flops
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.optimizer import build_optimizer
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from dragoman.training.cost.flops import training_flops
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.optimizer import build_optimizer
 
 VOCAB, TOKENS = 4000, 2048  # pieces, and target positions of a batch, where tokens are random
 BUFFER = 10_000

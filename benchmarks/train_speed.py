@@ -34,9 +34,9 @@ from typing import Any, Self
 from levels import LEVELS, emulates_bfloat16, machine, run_at_levels
 
 from dragoman.config import CorpusConfig, DataConfig, TokenizerConfig
-from dragoman.data.corpus import sample_pairs
-from dragoman.data.stream import BatchStream
-from dragoman.text.tokenizer import BOS, EOS, PAD, learn
+from dragoman.data.batches.stream import BatchStream
+from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, learn
 
 HERE = Path(__file__).parent
 ENVIRONMENT = HERE / "peers/environment"

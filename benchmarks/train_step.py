@@ -23,15 +23,15 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, TrainConfig
-from dragoman.data.batch import Batch, Example, collate
+from dragoman.data.batches.batch import Batch, Example, collate
 from dragoman.model.transformer import Transformer
-from dragoman.runtime import limit_kernel_caches, retain_freed_memory
-from dragoman.training import validation
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.loss import projected_loss, smoothed_cross_entropy
-from dragoman.training.optimizer import build_optimizer
-from dragoman.training.precision import Precision, choose_precision
+from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
+from dragoman.training.objective.loss import projected_loss, smoothed_cross_entropy
+from dragoman.training.resume import validation
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.optimizer import build_optimizer
+from dragoman.training.update.precision import Precision, choose_precision
 
 VOCAB, BATCHES = 10_000, 8
 TINY = ModelConfig.model_validate(

@@ -14,17 +14,17 @@ from pathlib import Path
 import torch
 
 from dragoman.config import ModelConfig, TrainConfig
-from dragoman.config.architectures.known import ARCHITECTURES
-from dragoman.data.batch import Batch
+from dragoman.config.sections.architectures.known import ARCHITECTURES
+from dragoman.data.batches.batch import Batch
 from dragoman.model.build import build_network
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
-from dragoman.runtime import limit_kernel_caches, retain_freed_memory
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.objective import batch_loss
-from dragoman.training.optimizer import build_optimizer
-from dragoman.training.precision import choose_precision
+from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
+from dragoman.training.objective.objective import batch_loss
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.optimizer import build_optimizer
+from dragoman.training.update.precision import choose_precision
 
 SHAPES = {
     "tiny": {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4, "dropout": 0.3},

@@ -17,11 +17,11 @@ import torch
 
 from dragoman.bundle import open_bundle
 from dragoman.config import CorpusConfig
-from dragoman.data.batch import Example
-from dragoman.data.corpus import sample_pairs
+from dragoman.data.batches.batch import Example
+from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.shortlist.file import coverage
 from dragoman.shortlist.learn import PROBE, AttentionChoice, always_allowed, count, likeliest
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 PAIRS, FREQUENT, PER_PIECE = 30_000, 1000, 50
 

@@ -16,13 +16,13 @@ import torch
 
 from dragoman.bundle import open_bundle
 from dragoman.config.file import build_config
-from dragoman.data.corpus import read_pairs
-from dragoman.data.directions import directions
-from dragoman.data.stream import validation_batches
+from dragoman.data.batches.stream import validation_batches
+from dragoman.data.corpus.corpus import read_pairs
+from dragoman.data.corpus.directions import directions
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import bleu, chrf
-from dragoman.training.checkpoint import average_weights, checkpoint_steps
-from dragoman.training.validation import validation_loss
+from dragoman.training.resume.checkpoint import average_weights, checkpoint_steps
+from dragoman.training.resume.validation import validation_loss
 from dragoman.translator import Translator
 
 

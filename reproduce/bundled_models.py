@@ -26,7 +26,7 @@ from bundled_text import SIDES, lines
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.bundled import HOME, bundled_model_for, scripts
 from dragoman.evaluation import Score, bleu, chrf
-from dragoman.storage import atomic_folder
+from dragoman.system.files import atomic_folder
 from dragoman.translator import Translator
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from dragoman.text.normalise import normalise
+from dragoman.text.words.normalise import normalise
 
 HERE = Path(__file__).parent
 SIDES = ("en", "ko")

@@ -24,10 +24,10 @@ from dragoman.bundle import open_bundle
 from dragoman.config import RunConfig
 from dragoman.config.file import read_run_config
 from dragoman.evaluation import ComparedScore, Score
-from dragoman.storage import atomic_folder
-from dragoman.training.checkpoint import resumable_steps
-from dragoman.workflows.compare import ComparedRun
-from dragoman.workflows.compare_budget import flops_per_update
+from dragoman.system.files import atomic_folder
+from dragoman.training.resume.checkpoint import resumable_steps
+from dragoman.workflows.compare.budget import flops_per_update
+from dragoman.workflows.compare.result import ComparedRun
 
 # About as many operations per target token; the first sets the budget.
 SYSTEMS: dict[str, dict[str, object]] = {

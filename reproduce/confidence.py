@@ -23,8 +23,8 @@ from pathlib import Path
 from sacrebleu import sentence_chrf
 
 from dragoman import Translation, Translator
-from dragoman.control.calibration import calibration, fit_logistic, reliability
-from dragoman.workflows.confidence import calibrate
+from dragoman.control.confidence.calibration import calibration, fit_logistic, reliability
+from dragoman.workflows.evaluate.confidence import calibrate
 from dragoman.workflows.listener import Listeners
 
 DATA = Path(os.environ.get("DRAGOMAN_DATA", "data"))

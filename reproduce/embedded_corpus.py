@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dragoman.text.normalise import normalise
+from dragoman.text.words.normalise import normalise
 
 Pair = tuple[str, str]
 

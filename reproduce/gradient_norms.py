@@ -19,12 +19,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from dragoman.config import CorpusConfig, DataConfig, ModelConfig, TokenizerConfig
-from dragoman.data.batch import Batch
-from dragoman.data.corpus import sample_pairs
-from dragoman.data.stream import BatchStream
-from dragoman.model.attention import padding_mask
+from dragoman.data.batches.batch import Batch
+from dragoman.data.batches.stream import BatchStream
+from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import PAD, learn
+from dragoman.text.tokens.tokenizer import PAD, learn
 
 PACKAGE = Path(__file__).parents[1] / "src" / "dragoman"
 SEEDS = (1, 2, 3, 4, 5)

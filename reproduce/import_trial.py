@@ -22,8 +22,8 @@ from dragoman.bundled import HOME
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.importing.trial import try_pairs
-from dragoman.text.tokenizer import EOS, Tokenizer
-from dragoman.workflows.import_text import embedded_text
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer
+from dragoman.workflows.importing.text import embedded_text
 
 DRAWS, PAIRS = 5, 32
 Pairs = Sequence[tuple[str, str]]

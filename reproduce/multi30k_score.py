@@ -19,7 +19,7 @@ from multi30k_text import TESTS, moses, plain
 
 from dragoman import Translator
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus.corpus import read_pairs
 from dragoman.evaluation import bleu, chrf
 
 

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 import dragoman
-from dragoman.text.protect import find_placeholders
+from dragoman.text.terms.protect import find_placeholders
 
 LONGEST = 250
 

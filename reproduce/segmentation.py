@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dragoman import Translator
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus.corpus import read_pairs
 from dragoman.evaluation import bleu, chrf
 
 

@@ -4,10 +4,10 @@
 
 Table 2 of "Attention Is All You Need" multiplies the training time by the number of GPUs and an estimate of what one
 of them sustains (footnote 5). Here that is done for every system whose training time is published, and the operations
-of its network are counted by the equations (`dragoman.training.flops`), which are held against a hook on real updates
-of paper-base and paper-big. The ratio of both is how much of the devices was used. It is known where the number of
-tokens is: for the Transformers. For the others the table shows how many tokens their device time could have paid for.
-The last line is one JSON object.
+of its network are counted by the equations (`dragoman.training.cost.flops`), which are held against a hook on real
+updates of paper-base and paper-big. The ratio of both is how much of the devices was used. It is known where the number
+of tokens is: for the Transformers. For the others the table shows how many tokens their device time could have paid
+for. The last line is one JSON object.
 """
 
 import json
@@ -17,13 +17,13 @@ from functools import partial
 import torch
 
 from dragoman.config import ByteNetConfig, ModelConfig, RnnConfig, TrainConfig
-from dragoman.data.batch import Batch
+from dragoman.data.batches.batch import Batch
 from dragoman.model.transformer import Transformer
-from dragoman.training.counting import counted, single_thread
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.flops import forward_flops, training_flops
-from dragoman.training.gradient import GradientAccumulator
-from dragoman.training.other_flops import bytenet_flops, recurrence_flops
+from dragoman.training.cost.flops import forward_flops, training_flops
+from dragoman.training.cost.other_flops import bytenet_flops, recurrence_flops
+from dragoman.training.estimate.counting import counted, single_thread
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
 
 # Operations per second, sustained in float32: footnote 5 of the paper.
 RATE = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dragoman.config import AnyModel, ModelConfig
-from dragoman.config.architectures.known import ARCHITECTURES
+from dragoman.config.sections.architectures.known import ARCHITECTURES
 
 TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
 MARIAN = {

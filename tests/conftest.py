@@ -17,8 +17,8 @@ from hypothesis import settings
 from architectures import TRANSFORMERS, tiny
 from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
-from dragoman.data.corpus import sample_pairs
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from slow import is_slow
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dragoman.model.transformer import Transformer
     from dragoman.training.loop import Trainer
 
+TESTS = Path(__file__).parent
 WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
 
 
@@ -57,7 +58,7 @@ OF_TENSORS = {"paper", "model", "decode", "inspection", "training"}
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Shapes are checked, or not, before the fixtures are made."""
-    jaxtyping.config.update("jaxtyping_disable", item.path.parent.name not in OF_TENSORS)
+    jaxtyping.config.update("jaxtyping_disable", item.path.relative_to(TESTS).parts[0] not in OF_TENSORS)
 
 
 @pytest.fixture
@@ -162,8 +163,8 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> "Callable[..., Trainer]":
     """A trainer as a new process would build it, whatever was random before."""
     import torch
 
-    from dragoman.data.directions import Direction
-    from dragoman.data.stream import BatchStream, validation_batches
+    from dragoman.data.batches.stream import BatchStream, validation_batches
+    from dragoman.data.corpus.directions import Direction
     from dragoman.model.build import build_network
     from dragoman.training.loop import Trainer
 

@@ -9,9 +9,9 @@ import uvicorn
 
 from dragoman.serve.app import make_app
 from dragoman.serve.connection import Protocol
-from dragoman.serve.documents import Documents
+from dragoman.serve.documents.documents import Documents
 from dragoman.serve.run import Address, listen
-from dragoman.serve.service import Service
+from dragoman.serve.work.service import Service
 
 
 @contextmanager

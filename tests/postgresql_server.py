@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.serve.database import Database, DatabaseGone
+from dragoman.serve.store.database import Database, DatabaseGone
 
 QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
 

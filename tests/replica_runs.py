@@ -5,7 +5,7 @@ import signal
 import time
 
 from dragoman.errors import ModelError
-from dragoman.serve.replica import Link
+from dragoman.serve.replicas.replica import Link
 
 
 def with_a_damaged_model(link: Link) -> None:

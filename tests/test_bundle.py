@@ -23,8 +23,8 @@ from dragoman.errors import DragomanError, ModelError
 from dragoman.exporting import golden
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_tensors, load_weights, save_tensors
-from dragoman.storage import atomic_folder, storage_error
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.system.files import atomic_folder, storage_error
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]

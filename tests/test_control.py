@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.control.mbr import rank_by_utility
+from dragoman.control.search.mbr import rank_by_utility
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
-from dragoman.text.glossary import Glossary
-from dragoman.text.tokenizer import EOS, Tokenizer, learn
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
 from dragoman.translator import Translator
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]

@@ -12,7 +12,7 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import DataError, ModelError, ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.translator import Translator
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
@@ -161,7 +161,7 @@ def test_a_model_that_is_not_there_is_told_so() -> None:
 
 
 def test_a_device_that_is_not_there_is_told_so() -> None:
-    from dragoman.model.device import pick_device
+    from dragoman.model.parts.device import pick_device
 
     with pytest.raises(ResourceError, match=r'^device "cuda:99" is not on this machine; use "cpu" or "auto"$'):
         pick_device("cuda:99")

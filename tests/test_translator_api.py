@@ -9,12 +9,12 @@ import torch
 
 import dragoman
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.config.decode import DecodeOptions
-from dragoman.control.request import change_options
+from dragoman.config.sections.decode import DecodeOptions
+from dragoman.control.search.request import change_options
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, DataError
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.translator import Translator
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]

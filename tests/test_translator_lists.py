@@ -10,13 +10,13 @@ import torch
 
 import dragoman
 from dragoman.config import DecodeConfig, ModelConfig
-from dragoman.control.distinct import search_distinct
+from dragoman.control.search.distinct import search_distinct
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import EOS, Tokenizer
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.translator import Translator
 
 

@@ -12,8 +12,8 @@ from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translation, Translator
 
 LETTERS = [("red dog. ", "sees two. "), ("small bird, tree", "big cat!")] * 20

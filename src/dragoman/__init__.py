@@ -15,7 +15,7 @@ so importing the package loads neither torch nor ctranslate2.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from dragoman.version import __version__
 
 if TYPE_CHECKING:
     from dragoman.bundle import Bundle, open_bundle
@@ -36,28 +36,36 @@ if TYPE_CHECKING:
     )
     from dragoman.inspection.inspect import inspect
     from dragoman.memory import Memory
-    from dragoman.text.glossary import Glossary
+    from dragoman.text.terms.glossary import Glossary
     from dragoman.translation import Translation
     from dragoman.translator import Translator
-    from dragoman.workflows.clean import CleanResult, clean_data
-    from dragoman.workflows.compare import RunComparison, compare_runs
-    from dragoman.workflows.confidence import ConfidenceResult, learn_model_confidence
-    from dragoman.workflows.data import check_data, split_data
-    from dragoman.workflows.distil import distill
-    from dragoman.workflows.documents import DocumentsResult, translate_documents
-    from dragoman.workflows.evaluate import Evaluation, evaluate
-    from dragoman.workflows.export import ExportResult, export
-    from dragoman.workflows.import_model import ImportResult, import_model
-    from dragoman.workflows.improve import ImproveResult, improve
+    from dragoman.workflows.compare.compare import compare_runs
+    from dragoman.workflows.compare.result import RunComparison
+    from dragoman.workflows.data.check import check_data, split_data
+    from dragoman.workflows.data.clean import CleanResult, clean_data
+    from dragoman.workflows.data.mix import MixResult, mix_data
+    from dragoman.workflows.documents.documents import DocumentsResult, translate_documents
+    from dragoman.workflows.documents.memory import add_to_memory, export_memory, open_memory
+    from dragoman.workflows.evaluate.confidence import ConfidenceResult, learn_model_confidence
+    from dragoman.workflows.evaluate.evaluate import Evaluation, evaluate
+    from dragoman.workflows.evaluate.robustness import Robustness, evaluate_robustness
+    from dragoman.workflows.importing.import_model import ImportResult, import_model
+    from dragoman.workflows.improve.improve import ImproveResult, improve
     from dragoman.workflows.listener import Listener
-    from dragoman.workflows.memory import add_to_memory, export_memory, open_memory
-    from dragoman.workflows.merge import merge_adapter
-    from dragoman.workflows.mix import MixResult, mix_data
-    from dragoman.workflows.models import ModelInfo, PackResult, install_model, list_models, pack_model, remove_model
-    from dragoman.workflows.project import Project, init_project
-    from dragoman.workflows.robustness import Robustness, evaluate_robustness
-    from dragoman.workflows.train import TrainResult, train
-    from dragoman.workflows.verify_model import ModelCheck, verify_model
+    from dragoman.workflows.models.export import ExportResult, export
+    from dragoman.workflows.models.merge import merge_adapter
+    from dragoman.workflows.models.models import (
+        ModelInfo,
+        PackResult,
+        install_model,
+        list_models,
+        pack_model,
+        remove_model,
+    )
+    from dragoman.workflows.models.verify import ModelCheck, verify_model
+    from dragoman.workflows.train.distil import distill
+    from dragoman.workflows.train.project import Project, init_project
+    from dragoman.workflows.train.train import TrainResult, train
 
 _MODULES = {
     "bundle": ("Bundle", "open_bundle"),
@@ -77,29 +85,37 @@ _MODULES = {
         "ResumeError",
     ),
     "memory": ("Memory",),
-    "text.glossary": ("Glossary",),
+    "text.terms.glossary": ("Glossary",),
     "translation": ("Translation",),
     "translator": ("Translator",),
-    "workflows.clean": ("CleanResult", "clean_data"),
-    "workflows.compare": ("RunComparison", "compare_runs"),
-    "workflows.confidence": ("ConfidenceResult", "learn_model_confidence"),
-    "workflows.data": ("check_data", "split_data"),
-    "workflows.distil": ("distill",),
-    "workflows.documents": ("DocumentsResult", "translate_documents"),
-    "workflows.evaluate": ("Evaluation", "evaluate"),
-    "workflows.export": ("ExportResult", "export"),
+    "workflows.data.clean": ("CleanResult", "clean_data"),
+    "workflows.compare.compare": ("compare_runs",),
+    "workflows.compare.result": ("RunComparison",),
+    "workflows.evaluate.confidence": ("ConfidenceResult", "learn_model_confidence"),
+    "workflows.data.check": ("check_data", "split_data"),
+    "workflows.train.distil": ("distill",),
+    "workflows.documents.documents": ("DocumentsResult", "translate_documents"),
+    "workflows.evaluate.evaluate": ("Evaluation", "evaluate"),
+    "workflows.models.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
-    "workflows.improve": ("ImproveResult", "improve"),
-    "workflows.import_model": ("ImportResult", "import_model"),
+    "workflows.improve.improve": ("ImproveResult", "improve"),
+    "workflows.importing.import_model": ("ImportResult", "import_model"),
     "workflows.listener": ("Listener",),
-    "workflows.memory": ("add_to_memory", "export_memory", "open_memory"),
-    "workflows.merge": ("merge_adapter",),
-    "workflows.mix": ("MixResult", "mix_data"),
-    "workflows.models": ("ModelInfo", "PackResult", "install_model", "list_models", "pack_model", "remove_model"),
-    "workflows.project": ("Project", "init_project"),
-    "workflows.robustness": ("Robustness", "evaluate_robustness"),
-    "workflows.train": ("TrainResult", "train"),
-    "workflows.verify_model": ("ModelCheck", "verify_model"),
+    "workflows.documents.memory": ("add_to_memory", "export_memory", "open_memory"),
+    "workflows.models.merge": ("merge_adapter",),
+    "workflows.data.mix": ("MixResult", "mix_data"),
+    "workflows.models.models": (
+        "ModelInfo",
+        "PackResult",
+        "install_model",
+        "list_models",
+        "pack_model",
+        "remove_model",
+    ),
+    "workflows.train.project": ("Project", "init_project"),
+    "workflows.evaluate.robustness": ("Robustness", "evaluate_robustness"),
+    "workflows.train.train": ("TrainResult", "train"),
+    "workflows.models.verify": ("ModelCheck", "verify_model"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

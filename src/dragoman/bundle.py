@@ -31,12 +31,12 @@ from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.model.weights import load_weights, save_tensors, tensor_shapes
-from dragoman.parsing import parse_json
-from dragoman.storage import atomic_folder, fingerprint, restore, sha256
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.system.files import atomic_folder, fingerprint, restore, sha256
+from dragoman.system.parsing import parse_json
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from dragoman.model.network import EncoderDecoder
+    from dragoman.model.parts.network import EncoderDecoder
 
 FORMAT = 1
 WEIGHTS = "model.safetensors"
@@ -87,7 +87,7 @@ class Bundle:
         _verify_size(weights, self.manifest["files"][weights.name])  # the file may have changed since it was opened
         try:
             from dragoman.model.build import build_network
-            from dragoman.model.device import without_values
+            from dragoman.model.parts.device import without_values
         except ImportError:
             raise ModelError(f'{self.folder}: the torch engine needs `pip install "dragoman[train]"`') from None
         self._refuse_larger_shape(weights)

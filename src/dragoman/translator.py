@@ -3,9 +3,9 @@
 The path of a line, down and back:
 
     Translator.translate       lines → sentences (`text.segment`) → ids
-    translate_with_retries     sentences at fault are translated again (`control.retry`)
-    translate_sentences        engine, minimum Bayes risk, glossary; `Hypothesis` → `Candidate` (`control.sentences`)
-    Engine.translate           batches of ids (`engine.torch`, `engine.ctranslate2`)
+    translate_with_retries     sentences at fault are translated again (`control.search.retry`)
+    translate_sentences        engine, minimum Bayes risk, glossary; `Hypothesis` → `Candidate`
+    (`control.search.sentences`) Engine.translate           batches of ids (`engine.torch`, `engine.ctranslate2`)
     beam_search, sample        one step at a time → `Hypothesis` (`decode.search`, `decode.sampling`)
     Transformer                logits (`model.transformer`)
 """
@@ -17,31 +17,31 @@ from typing import Any, Self, Unpack, overload
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
-from dragoman.config.decode import DecodeOptions, Precision
+from dragoman.config.sections.decode import DecodeOptions, Precision
 from dragoman.control.alignment import add_alignment
-from dragoman.control.alternatives import alternatives
-from dragoman.control.confidence import NAME as CONFIDENCE
-from dragoman.control.confidence import Confidence, add_confidence, check_learned
-from dragoman.control.directed import load_pair
-from dragoman.control.final_check import checked, reported
-from dragoman.control.inline_calls import InlineCalls, load_with_memory
-from dragoman.control.kept import Keeping
-from dragoman.control.pairs import LanguagePair, Pairs
-from dragoman.control.placeholders import Repair
-from dragoman.control.request import check_engine_request, check_options_type, checked_request, merge_glossaries
-from dragoman.control.retry import translate_with_retries
-from dragoman.control.sentences import Sentence, join_line, translate_sentences
-from dragoman.control.splitting import encode_lines, halve
-from dragoman.control.symbols import encode_prefixes, mask_lines, restore_translation
+from dragoman.control.confidence.confidence import NAME as CONFIDENCE
+from dragoman.control.confidence.confidence import Confidence, add_confidence, check_learned
+from dragoman.control.faults.final_check import checked, reported
+from dragoman.control.faults.kept import Keeping
+from dragoman.control.inline.inline_calls import InlineCalls, load_with_memory
+from dragoman.control.languages.directed import load_pair
+from dragoman.control.languages.pairs import LanguagePair, Pairs
+from dragoman.control.placeholders.placeholders import Repair
+from dragoman.control.placeholders.symbols import encode_prefixes, mask_lines, restore_translation
+from dragoman.control.search.alternatives import alternatives
+from dragoman.control.search.request import check_engine_request, check_options_type, checked_request, merge_glossaries
+from dragoman.control.search.retry import translate_with_retries
+from dragoman.control.search.sentences import Sentence, join_line, translate_sentences
+from dragoman.control.search.splitting import encode_lines, halve
 from dragoman.engine import Engine
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
 from dragoman.shortlist.file import Shortlist
-from dragoman.text.glossary import Glossary, GlossaryLike
-from dragoman.text.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
-from dragoman.text.symbols import NO_SYMBOLS, Symbols, Table
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.terms.glossary import Glossary, GlossaryLike
+from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols, Table
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
 # The file of a bundle that holds its glossary.

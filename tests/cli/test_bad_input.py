@@ -103,7 +103,7 @@ def test_an_export_of_a_bad_model_says_what_its_check_is_worth(dragoman: Any, tr
 def test_a_tokeniser_that_is_not_installed_names_its_package(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dragoman.workflows import evaluate
+    from dragoman.workflows.evaluate import evaluate
 
     def lacking(*_: object, **__: object) -> None:
         raise RuntimeError("Korean needs more. Please install it like so.\n\tpip install sacrebleu[ko]\n")

@@ -20,17 +20,17 @@ import torch
 
 from dragoman.cli.main import main
 from dragoman.config.file import read_config
-from dragoman.data.report import CorpusReport
+from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import DragomanError
-from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.loggers import MetricsLog
-from dragoman.training.optimizer import state_tensors
-from dragoman.workflows.data import check_with_progress
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.training.report.loggers import MetricsLog
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.optimizer import state_tensors
+from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.listener import Listeners
-from dragoman.workflows.restoring import recorded_log, restore_run
-from dragoman.workflows.run_folder import check_resumable, record_inputs
-from dragoman.workflows.trainer import Run, build_trainer
+from dragoman.workflows.train.restoring import recorded_log, restore_run
+from dragoman.workflows.train.run_folder import check_resumable, record_inputs
+from dragoman.workflows.train.trainer import Run, build_trainer
 
 MORE = ("train.max_steps=12", "--resume")
 CASES = 200

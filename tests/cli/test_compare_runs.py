@@ -101,7 +101,7 @@ def test_a_run_with_more_than_the_budget_is_refused_and_one_that_stopped_early_i
 
 def test_counted_operations_are_those_of_the_equations(dragoman: Any, pair: tuple[Path, Path], tmp_path: Path) -> None:
     from dragoman.bundle import open_bundle
-    from dragoman.workflows.compare_measures import chains_of, counted_updates
+    from dragoman.workflows.compare.measures import chains_of, counted_updates
 
     folder, _ = pair
     bundle, config = open_bundle(folder / "model"), read_run_config(folder)
@@ -116,8 +116,8 @@ def test_counted_operations_are_those_of_the_equations(dragoman: Any, pair: tupl
 
 
 def test_lengths_add_up_to_the_test_set() -> None:
-    from dragoman.workflows.compare_measures import score_by_length
-    from dragoman.workflows.evaluate import TestSet
+    from dragoman.workflows.compare.measures import score_by_length
+    from dragoman.workflows.evaluate.evaluate import TestSet
 
     sources = tuple(" ".join(["a"] * length) for length in (3, 4, 5, 6, 7, 12, 13, 14, 15, 16, 80))
     references = tuple(source.replace("a", "ein") for source in sources)

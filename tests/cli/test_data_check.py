@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.data.report import ALARMING, UNUSABLE
-from dragoman.data.rules import RULES
-from dragoman.workflows.check_page import LANGUAGES, texts
+from dragoman.data.corpus.report import ALARMING, UNUSABLE
+from dragoman.data.corpus.rules import RULES
+from dragoman.workflows.data.check_page import LANGUAGES, texts
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 from safetensors.torch import load_file
 
 from dragoman.bundle import open_bundle
-from dragoman.data.corpus import read_lines
+from dragoman.data.corpus.corpus import read_lines
 from dragoman.translator import Translator
-from dragoman.workflows import distilled_text
+from dragoman.workflows.train import distilled_text
 
 DISTILLED = "runs/toy/distilled.tsv"
 WEIGHTS = "runs/toy/model/model.safetensors"

@@ -16,9 +16,9 @@ from dragoman.config.sizes import (
     validation_interval_for,
     warmup_for,
 )
-from dragoman.training.trial import Trial
-from dragoman.workflows import presets
-from dragoman.workflows.run_folder import lock_run
+from dragoman.training.estimate.trial import Trial
+from dragoman.workflows.train import presets
+from dragoman.workflows.train.run_folder import lock_run
 
 AUTO = ["train.max_steps=auto", "train.warmup=auto", "train.validate_every=auto", "train.translate_lines=0"]
 

@@ -8,8 +8,8 @@ from rich.progress import Progress
 from dragoman.cli.costs import estimate_lines
 from dragoman.cli.course import Course
 from dragoman.cli.eta import Clock, EtaColumn, duration, memory_size
-from dragoman.training.estimate import Estimate
-from dragoman.training.reports import StepReport
+from dragoman.training.estimate.estimate import Estimate
+from dragoman.training.report.reports import StepReport
 
 ESTIMATE = Estimate(
     parameters=1000,

@@ -11,7 +11,7 @@ import pytest
 
 import dragoman
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus.corpus import read_pairs
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EMBEDDED = CorpusConfig(source=EXAMPLES.parent / "src/dragoman/data/embedded/train.tsv.gz")

@@ -14,7 +14,7 @@ import pytest
 from dragoman.errors import ModelError
 from dragoman.exporting import ctranslate2 as exporter
 from dragoman.exporting.golden import read_golden
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_a_folder_that_may_not_be_written_is_told_before_anything_is_converted(
 
 
 @pytest.mark.parametrize(
-    "where", ["dragoman.exporting.ctranslate2.convert", "dragoman.workflows.export._verify", "os.link"]
+    "where", ["dragoman.exporting.ctranslate2.convert", "dragoman.workflows.models.export._verify", "os.link"]
 )
 def test_an_interrupted_export_leaves_nothing_half_written(
     dragoman: Any, trained_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

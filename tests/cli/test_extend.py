@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from dragoman.bundle import open_bundle
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 
 @pytest.fixture

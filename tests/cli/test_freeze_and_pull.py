@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dragoman.model.transformer import Transformer
-from dragoman.training.freezing import frozen_names
-from dragoman.training.pull import Pull
+from dragoman.training.resume.pull import Pull
+from dragoman.training.update.freezing import frozen_names
 
 Weights = dict[str, Tensor]
 

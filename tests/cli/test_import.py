@@ -13,7 +13,7 @@ import torch
 
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
-from dragoman.workflows import import_model as workflow
+from dragoman.workflows.importing import import_model as workflow
 from importing.foreign_models import weights_reader
 
 

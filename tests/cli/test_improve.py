@@ -11,11 +11,11 @@ from tests.cli.conftest import sentences
 
 import dragoman as package
 from dragoman.bundle import open_bundle
-from dragoman.storage import locked
-from dragoman.workflows.corrections import Correction, read_corrections
-from dragoman.workflows.improve_check import ChangedMetric
-from dragoman.workflows.improve_run import HOLD_OUT_FROM, PART, hold_out
-from dragoman.workflows.versions import next_version
+from dragoman.system.files import locked
+from dragoman.workflows.improve.check import ChangedMetric
+from dragoman.workflows.improve.corrections import Correction, read_corrections
+from dragoman.workflows.improve.run import HOLD_OUT_FROM, PART, hold_out
+from dragoman.workflows.models.versions import next_version
 
 FEW = [
     "train.max_steps=2",
@@ -223,7 +223,7 @@ def test_a_model_without_its_run_says_what_to_give(dragoman: Any, model: Path, t
 def test_a_test_set_that_drops_is_exit_code_6_and_leaves_nothing(
     dragoman: Any, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dragoman.workflows import improve_check
+    from dragoman.workflows.improve import check as improve_check
 
     monkeypatch.setattr(improve_check.ChangedMetric, "dropped", property(lambda one: one.metric == "BLEU"))
     path, before = corrections(run), {one.name for one in run.iterdir()}
@@ -239,7 +239,7 @@ def test_a_drop_is_what_is_below_the_interval_of_the_score_before(after: float, 
 
 
 def test_an_interrupted_improvement_leaves_nothing(dragoman: Any, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dragoman.workflows import improve as module
+    from dragoman.workflows.improve import improve as module
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -259,7 +259,7 @@ def test_one_process_at_a_time_improves_a_model(dragoman: Any, run: Path) -> Non
 
 
 def test_without_torch_the_extra_is_named(dragoman: Any, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dragoman.workflows import improve as module
+    from dragoman.workflows.improve import improve as module
 
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     complaint = dragoman("improve", run / "model", "--from", corrections(run)).refused(4)

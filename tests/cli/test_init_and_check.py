@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import CONFIG
 
 from dragoman.config.file import load_config
-from dragoman.config.project import NAME_RULE
+from dragoman.config.sections.project import NAME_RULE
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_init_that_the_disk_refused_can_be_done_again(
         assert path.read_bytes(), "a partial file with the text"
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("dragoman.storage._flush", full)
+    monkeypatch.setattr("dragoman.system.files._flush", full)
     complaint = dragoman("init", tmp_path / "mine").refused(1)
     assert complaint.startswith(f"{tmp_path}/mine/run.toml: cannot be written: No space left on device; ")
     assert [path for path in (tmp_path / "mine").rglob("*") if path.is_file()] == []

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from dragoman.cli.main import main
-from dragoman.workflows.language_model import LineScorer
+from dragoman.workflows.train.language_model import LineScorer
 
 Dragoman = Callable[..., object]
 KEYS = ("model.d_model=32", "model.heads=2", "model.layers=1")

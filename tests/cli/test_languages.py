@@ -12,8 +12,8 @@ import pytest
 import dragoman as api
 from dragoman.config.file import build_config, load_config
 from dragoman.errors import ConfigError
-from dragoman.text.script import script_shares
-from dragoman.workflows.export import export
+from dragoman.text.words.script import script_shares
+from dragoman.workflows.models.export import export
 
 ENGLISH = ["Click the button.", "Select the text in the document.", "Open the file."]
 KOREAN = ["단추를 누릅니다.", "문서에서 글을 선택합니다.", "파일을 엽니다."]

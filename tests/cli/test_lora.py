@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 import dragoman as api
 from dragoman.bundle import open_bundle
 from dragoman.model.lora import read_adapter
-from dragoman.storage import fingerprint
+from dragoman.system.files import fingerprint
 
 Tensors = dict[str, Any]
 LORA = ("train.lora_rank=4", "train.lora_alpha=12", "model.dropout=0.1")

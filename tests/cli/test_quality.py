@@ -13,14 +13,14 @@ from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
 from dragoman.config import DecodeConfig
 from dragoman.config.file import load_config
-from dragoman.control.confidence import Confidence, check_learned
-from dragoman.data.corpus import read_pairs
+from dragoman.control.confidence.confidence import Confidence, check_learned
+from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError
-from dragoman.workflows.data import corpus_of
-from dragoman.workflows.evaluate import TestSet, read_test_set
+from dragoman.workflows.data.check import corpus_of
+from dragoman.workflows.evaluate.evaluate import TestSet, read_test_set
+from dragoman.workflows.evaluate.quality import measure_quality
+from dragoman.workflows.evaluate.robustness import evaluate_robustness, measure_robustness
 from dragoman.workflows.listener import Listeners
-from dragoman.workflows.quality import measure_quality
-from dragoman.workflows.robustness import evaluate_robustness, measure_robustness
 
 TEXT = HOME.parent / "data/embedded/valid.tsv.gz"
 LINE = "Click the OK button."

@@ -14,10 +14,10 @@ from tests.cli.conftest import sentences
 import dragoman as package
 from dragoman.bundle import open_bundle
 from dragoman.config import CorpusConfig, DataConfig
-from dragoman.data.report import CorpusReport
-from dragoman.data.stream import BatchStream
-from dragoman.text.tokenizer import Tokenizer
-from dragoman.workflows.replay import epoch_pairs, replay_weight, with_replay
+from dragoman.data.batches.stream import BatchStream
+from dragoman.data.corpus.report import CorpusReport
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.workflows.train.replay import epoch_pairs, replay_weight, with_replay
 
 
 def written(folder: Path, name: str, count: int, seed: int) -> CorpusConfig:

@@ -16,9 +16,9 @@ import pytest
 import yaml
 from safetensors.torch import load_file
 
-from dragoman.data.stream import BatchStream
-from dragoman.training import fitting
-from dragoman.training.integrity import seal
+from dragoman.data.batches.stream import BatchStream
+from dragoman.training.estimate import fitting
+from dragoman.training.resume.integrity import seal
 
 
 def weights_of(project: Path) -> dict[str, bytes]:

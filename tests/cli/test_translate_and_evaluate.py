@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from dragoman.cli.output import destination
-from dragoman.model import device
+from dragoman.model.parts import device
 from dragoman.translator import Translator
 
 LINES = ["the red dog", "", "two birds see a tree", "   ", "one cat"]
@@ -398,7 +398,7 @@ def test_a_tokeniser_that_cannot_be_downloaded_is_told_before_anything_is_transl
     def offline(*_: object, **__: object) -> None:
         raise URLError(OSError(-3, "no name"))
 
-    monkeypatch.setattr("dragoman.workflows.evaluate.bleu", offline)
+    monkeypatch.setattr("dragoman.workflows.evaluate.evaluate.bleu", offline)
     files = trained / "data/test.en", trained / "data/test.de"
     complaint = dragoman("evaluate", "-m", model, *files, "--tokenize", "flores200").refused(2)
     assert complaint.startswith("--tokenize flores200: sacreBLEU cannot download what it needs; go online, or choose")

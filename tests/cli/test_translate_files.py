@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.translator import Translator
-from dragoman.workflows.partial_output import partial_output
+from dragoman.workflows.lines.partial_output import partial_output
 
 WORDS = [f"the {colour} {animal}" for colour in ("red", "blue", "big") for animal in ("dog", "cat", "bird")]
 LINES = [f"{a} sees {b}" for a in WORDS for b in WORDS] * 40

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from dragoman.config import ModelConfig, RnnConfig, RunConfig
-from dragoman.config.architectures.known import ARCHITECTURES, summary, title
 from dragoman.config.file import build_config, changed_keys, dump_config
+from dragoman.config.sections.architectures.known import ARCHITECTURES, summary, title
 from dragoman.errors import ConfigError
 from dragoman.model.build import build_network
-from dragoman.parsing import parse_toml
+from dragoman.system.parsing import parse_toml
 
 RNN = {"architecture": "rnn"}
 

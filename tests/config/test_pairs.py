@@ -7,10 +7,10 @@ import pytest
 
 from dragoman.config import PairConfig, RunConfig
 from dragoman.config.file import build_config, dump_config, load_config
-from dragoman.config.project import parse_pair
+from dragoman.config.sections.project import parse_pair
 from dragoman.errors import ConfigError
-from dragoman.parsing import parse_toml
-from dragoman.workflows.project import init_project
+from dragoman.system.parsing import parse_toml
+from dragoman.workflows.train.project import init_project
 
 PAIRS = ["en-ko", "ko-en"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.config.file import build_section
 from dragoman.config.reference import find, keys
-from dragoman.config.train import TrainConfig
+from dragoman.config.sections.train import TrainConfig
 from dragoman.errors import ConfigError
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from dragoman.text.inline import Code, InlineText
+from dragoman.text.words.inline import Code, InlineText
 
 
 def marked(text: str) -> InlineText:

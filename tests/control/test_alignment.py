@@ -9,8 +9,8 @@ from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.alignment import align_texts, pharaoh
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids
-from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import Tokenizer, learn
+from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from dragoman.text.words.normalise import normalise
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 

@@ -5,9 +5,9 @@ import math
 import torch
 
 from dragoman.decode.hypothesis import length_penalty
-from dragoman.model.attention import attention_weights, padding_mask
+from dragoman.model.parts.attention import attention_weights, padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK
 
 FORBIDDEN_IDS = (PAD, UNK, BOS)
 

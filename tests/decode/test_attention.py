@@ -10,10 +10,10 @@ from dragoman.config import DecodeConfig, ModelConfig
 from dragoman.decode.attention import aligning_layer, cross_attention, forced_attention
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
-from dragoman.model.attention import padding_mask
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from architectures import ALL
-from dragoman.data.batch import pad
-from dragoman.model.attention import padding_mask
-from dragoman.model.network import EncoderDecoder, State
+from dragoman.data.batches.batch import pad
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder, State
 from dragoman.model.transformer import DecoderState
-from dragoman.text.tokenizer import EOS, PAD
+from dragoman.text.tokens.tokenizer import EOS, PAD
 from numerics import assert_same
 
 Draw = Callable[..., list[list[int]]]

@@ -16,10 +16,10 @@ from dragoman.decode.hypothesis import FORBIDDEN_IDS, length_penalty
 from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
-from dragoman.model.attention import padding_mask
-from dragoman.model.language_model import LanguageModel
-from dragoman.model.network import EncoderDecoder
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.model.others.language_model import LanguageModel
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 from numerics import assert_same
 
 Build = Callable[..., EncoderDecoder]

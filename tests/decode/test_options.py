@@ -16,7 +16,7 @@ from dragoman.decode.topk import topk_by_blocks
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import EOS
+from dragoman.text.tokens.tokenizer import EOS
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]

@@ -14,7 +14,7 @@ from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.sampling import SamplingParams, draw
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import EOS
+from dragoman.text.tokens.tokenizer import EOS
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dragoman.cli.main import main
-from dragoman.serve.metrics import Metrics
+from dragoman.serve.watch.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNIT = DEPLOY / "dragoman.service"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dragoman.documents import Document, Request, Unit, kind_of, load, read_document
-from dragoman.text.inline import InlineText
+from dragoman.text.words.inline import InlineText
 
 REQUEST = Request("en", "ko")
 TAIL = """ "끝" it's \\ done"""

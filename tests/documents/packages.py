@@ -8,7 +8,7 @@ from pathlib import Path
 from documents.real import real
 from documents.splicing import REQUEST, louder, opened, texts, written
 from dragoman.documents import Document, Request
-from dragoman.text.inline import Code, InlineText
+from dragoman.text.words.inline import Code, InlineText
 
 
 def archive(path: Path, parts: dict[str, str | bytes], stored: tuple[str, ...] = ("mimetype",)) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragoman.documents import Document, Request, load, read_document
 from dragoman.documents.formats import kind_of
-from dragoman.text.inline import InlineText
+from dragoman.text.words.inline import InlineText
 
 REQUEST = Request("en", "ko")
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.config.decode import RetryOptions
-from dragoman.control.retry import _retry_options
+from dragoman.config.sections.decode import RetryOptions
+from dragoman.control.search.retry import _retry_options
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine.limit import are_settled
 from dragoman.engine.network import Result

@@ -15,7 +15,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 Build = Callable[..., Transformer]
 WIDE = DecodeConfig(beam=4096, n_best=1)

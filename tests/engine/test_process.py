@@ -14,7 +14,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 Build = Callable[..., Transformer]
 

@@ -17,17 +17,17 @@ from pathlib import Path
 import torch
 
 from dragoman.config.file import build_config
-from dragoman.data.batch import Batch
-from dragoman.data.corpus import sample_pairs
-from dragoman.data.directions import Direction
-from dragoman.data.stream import BatchStream, validation_batches
+from dragoman.data.batches.batch import Batch
+from dragoman.data.batches.stream import BatchStream, validation_batches
+from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.data.corpus.directions import Direction
 from dragoman.errors import DragomanError
 from dragoman.model.build import build_network
 from dragoman.model.weights import save_tensors
-from dragoman.text.tokenizer import learn
-from dragoman.training.distributed import ProcessGroup, join_process_group, leave_process_group
+from dragoman.text.tokens.tokenizer import learn
 from dragoman.training.loop import Trainer
-from dragoman.training.reports import Listener, StepReport, ValidationReport
+from dragoman.training.report.reports import Listener, StepReport, ValidationReport
+from dragoman.training.update.distributed import ProcessGroup, join_process_group, leave_process_group
 
 
 class Heard(Listener):

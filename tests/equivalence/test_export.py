@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.config.presets import MODEL_PRESETS
+from dragoman.config.sections.presets import MODEL_PRESETS
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
@@ -18,7 +18,7 @@ from dragoman.exporting.ctranslate2 import convert
 from dragoman.exporting.golden import golden_sentences, largest_difference
 from dragoman.exporting.verify import verify_float32
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import EOS, Tokenizer, learn
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]

@@ -11,21 +11,21 @@ import pytest
 import torch
 
 from dragoman.config import DataConfig, DecodeConfig, ModelConfig, PairConfig, TokenizerConfig
-from dragoman.data.batch import Example, collate
-from dragoman.data.corpus import sample_pairs
-from dragoman.data.directions import Direction
-from dragoman.data.stream import BatchStream
+from dragoman.data.batches.batch import Example, collate
+from dragoman.data.batches.stream import BatchStream
+from dragoman.data.corpus.corpus import sample_pairs
+from dragoman.data.corpus.directions import Direction
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.marked import MarkedEngine, with_marks
 from dragoman.engine.torch import TorchEngine
 from dragoman.exporting.ctranslate2 import convert
-from dragoman.model.attention import padding_mask
+from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import MAPPING, Shortlist
-from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
-from dragoman.training.objective import batch_loss
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
+from dragoman.training.objective.objective import batch_loss
 
 Engines = tuple[TorchEngine, CTranslate2Engine]
 NEAR = 1e-4

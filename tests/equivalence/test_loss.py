@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from architectures import ALL, OTHERS
-from dragoman.data.batch import Batch, Example, collate, split
-from dragoman.model.device import autocast
-from dragoman.model.network import EncoderDecoder
-from dragoman.training.balance import Balance
-from dragoman.training.loss import CHUNK as CHUNKS
-from dragoman.training.loss import projected_loss, smoothed_cross_entropy
-from dragoman.training.objective import SummedLoss, batch_loss
+from dragoman.data.batches.batch import Batch, Example, collate, split
+from dragoman.model.parts.device import autocast
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.training.objective.balance import Balance
+from dragoman.training.objective.loss import CHUNK as CHUNKS
+from dragoman.training.objective.loss import projected_loss, smoothed_cross_entropy
+from dragoman.training.objective.objective import SummedLoss, batch_loss
 from numerics import assert_same, assert_same_gradients
 
 CHUNK = CHUNKS["cpu"]

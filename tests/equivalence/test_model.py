@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from architectures import ALL, OTHERS
-from dragoman.data.batch import pad
-from dragoman.model.attention import padding_mask
-from dragoman.model.network import EncoderDecoder
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.data.batches.batch import pad
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 from numerics import assert_same
 
 Draw = Callable[..., list[list[int]]]

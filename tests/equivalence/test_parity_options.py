@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, RunConfig
-from dragoman.control.sentences import Sentence, translate_sentences
+from dragoman.control.search.sentences import Sentence, translate_sentences
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
@@ -26,7 +26,7 @@ from dragoman.exporting.verify import verify_rules
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.text.segment import Segment
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from dragoman.translator import Translator
 
 Engines = tuple[TorchEngine, CTranslate2Engine]

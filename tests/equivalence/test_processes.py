@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from dragoman.errors import DistributedError
 from dragoman.model.weights import load_tensors
-from dragoman.training.distributed import ProcessGroup, join_process_group
+from dragoman.training.update.distributed import ProcessGroup, join_process_group
 from equivalence.process import train
 
 Run = Callable[..., dict[str, float]]

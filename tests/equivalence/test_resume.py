@@ -11,14 +11,14 @@ import torch
 
 from architectures import OTHERS
 from dragoman.config import RunConfig
-from dragoman.data.stream import BatchStream
+from dragoman.data.batches.stream import BatchStream
 from dragoman.errors import Interrupted
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
-from dragoman.training.optimizer import state_tensors
-from dragoman.training.reports import Listener, StepReport, TranslationScores, ValidationReport
-from dragoman.training.validation import validation_loss
+from dragoman.training.report.reports import Listener, StepReport, TranslationScores, ValidationReport
+from dragoman.training.resume.validation import validation_loss
+from dragoman.training.update.optimizer import state_tensors
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
@@ -159,8 +159,8 @@ def test_accumulated_micro_batches_train_as_one_batch_of_them_all(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: dict[str, object]
 ) -> None:
     """Without dropout, the same pairs in one update give the same weights, however they are cut up."""
-    from dragoman.data.batch import collate
-    from dragoman.data.stream import Update
+    from dragoman.data.batches.batch import collate
+    from dragoman.data.batches.stream import Update
 
     model = {"layers": 1, "d_model": 16, "dropout": 0.0, **shape} if shape else None
     config = toy_run(model=model, accumulate=2, max_steps=3)

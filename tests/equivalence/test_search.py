@@ -10,16 +10,16 @@ import torch
 
 from architectures import ALL, OTHERS
 from dragoman.config import DecodeConfig
-from dragoman.data.batch import pad
+from dragoman.data.batches.batch import pad
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis, length_penalty
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.engine.torch import TorchEngine
-from dragoman.model.attention import padding_mask
-from dragoman.model.network import EncoderDecoder
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 Build = Callable[..., EncoderDecoder]
 Draw = Callable[..., list[list[int]]]

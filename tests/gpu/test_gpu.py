@@ -12,14 +12,14 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, RunConfig
-from dragoman.data.stream import BatchStream
+from dragoman.data.batches.stream import BatchStream
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
-from dragoman.training.precision import choose_precision
-from dragoman.training.prefetch import Prefetched
-from dragoman.training.reports import Listener, StepReport
+from dragoman.training.report.reports import Listener, StepReport
+from dragoman.training.update.precision import choose_precision
+from dragoman.training.update.prefetch import Prefetched
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dragoman.model.device import emulation_notice
+from dragoman.model.parts.device import emulation_notice
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 

@@ -15,7 +15,7 @@ from ctranslate2.specs.model_spec import OPTIONAL
 from dragoman.config import ModelConfig, TokenizerConfig
 from dragoman.exporting.ctranslate2 import TransformerConverter
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import EOS, Tokenizer, learn
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]

@@ -11,8 +11,8 @@ from typing import Any
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
 from dragoman.config import DataConfig, RunConfig
-from dragoman.importing.foreign import Foreign
-from dragoman.importing.origin import origin_of_folder
+from dragoman.importing.files.foreign import Foreign
+from dragoman.importing.files.origin import origin_of_folder
 
 Reader = Callable[..., Foreign]
 BUNDLED = HOME / "en-ko"

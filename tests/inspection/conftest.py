@@ -8,7 +8,7 @@ import pytest
 from dragoman.config import DecodeConfig
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 
 class Numbers:

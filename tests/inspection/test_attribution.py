@@ -11,8 +11,8 @@ from dragoman.inspection import attribution
 from dragoman.inspection.attribution import agree, attribute, erasure, gradient_by_input
 from dragoman.inspection.heads import roles
 from dragoman.inspection.inspection import Inspection
-from dragoman.model.attention import padding_mask
-from dragoman.text.tokenizer import BOS, PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.text.tokens.tokenizer import BOS, PAD
 from numerics import assert_same
 
 

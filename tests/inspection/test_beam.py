@@ -10,7 +10,7 @@ from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.search import beam_search
 from dragoman.inspection.beam import Tree, grow_tree, thinned
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import BOS, EOS
+from dragoman.text.tokens.tokenizer import BOS, EOS
 
 SRC = torch.tensor([[5, 6, 7, 8, EOS]])
 

@@ -18,7 +18,7 @@ from dragoman.inspection.analyses import analyse
 from dragoman.inspection.checkpoints import across_checkpoints
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
-from dragoman.text.tokenizer import EOS, Tokenizer
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.training.loop import Trainer
 
 TEXT = "red dog sees cat"

@@ -11,7 +11,7 @@ from dragoman.bundle import open_bundle, write_bundle
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.errors import DataError, ModelError
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.translator import Translator
 
 

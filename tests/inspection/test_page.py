@@ -14,7 +14,7 @@ from dragoman.config import DecodeConfig
 from dragoman.inspection import page, payload
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 OPTIONS = DecodeConfig(beam=2, max_length=6)
 Look = Callable[..., Inspection]

@@ -5,9 +5,9 @@ import torch
 import torch.nn.functional as F
 
 from dragoman.inspection.record import AddNormRecord, AttentionRecord, EmbeddingRecord, FeedForwardRecord, record
-from dragoman.model.attention import padding_mask
+from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 from numerics import assert_same
 
 SRC = torch.tensor([[5, 6, 7, 8, EOS]])

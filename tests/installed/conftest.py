@@ -13,8 +13,8 @@ from dragoman.engine.marked import with_marks
 from dragoman.engine.torch import TorchEngine
 from dragoman.exporting.golden import Golden, golden_sentences, golden_text
 from dragoman.model.transformer import Transformer
-from dragoman.text.marks import Marks
-from dragoman.text.tokenizer import learn
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import learn
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]

@@ -13,8 +13,8 @@ import dragoman
 from dragoman import Translator
 from dragoman.bundle import Bundle, add_files, open_bundle
 from dragoman.errors import ConfigError, DragomanError, ModelError
-from dragoman.workflows import models
-from dragoman.workflows.models import install_model, list_models, pack_model, remove_model
+from dragoman.workflows.models import models
+from dragoman.workflows.models.models import install_model, list_models, pack_model, remove_model
 
 
 def names() -> list[str]:
@@ -145,7 +145,7 @@ def test_a_disk_full_half_way_leaves_what_was_there(
         written_files[-1].write_text("half")
 
     monkeypatch.setattr(shutil, "copyfile", full)
-    monkeypatch.setattr("dragoman.archive.Archive.extract", full)
+    monkeypatch.setattr("dragoman.system.archives.Archive.extract", full)
     with pytest.raises(
         DragomanError, match=r"No space left on device; free some space.*installed models are unchanged"
     ):

@@ -13,8 +13,8 @@ from dragoman.bundle import WEIGHTS, Bundle, open_bundle
 from dragoman.bundled import HOME
 from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.installed.packed import unpack
-from dragoman.storage import fingerprint
-from dragoman.workflows.models import install_model, pack_model
+from dragoman.system.files import fingerprint
+from dragoman.workflows.models.models import install_model, pack_model
 
 CASES = 80
 

@@ -14,10 +14,10 @@ from dragoman.bundle import Bundle
 from dragoman.bundled import HOME
 from dragoman.errors import ModelError
 from dragoman.model.weights import load_tensors, save_tensors
-from dragoman.storage import fingerprint
-from dragoman.workflows import verify_model as module
-from dragoman.workflows.models import install_model
-from dragoman.workflows.verify_model import verify_model
+from dragoman.system.files import fingerprint
+from dragoman.workflows.models import verify as module
+from dragoman.workflows.models.models import install_model
+from dragoman.workflows.models.verify import verify_model
 
 
 def relist(folder: Path) -> None:

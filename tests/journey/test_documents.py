@@ -16,11 +16,11 @@ import pytest
 
 from documents.packages import office
 from documents.real import DATA
-from dragoman.control.pairs import LanguagePair
+from dragoman.control.languages.pairs import LanguagePair
 from dragoman.documents import Request, kind_of, load, read_document
 from dragoman.errors import DataError
 from dragoman.translator import Translator
-from dragoman.workflows.documents import DocumentTask, run_documents
+from dragoman.workflows.documents.documents import DocumentTask, run_documents
 from workflows.document_stand_in import Capitals, chosen
 
 SAMPLES = Path(__file__).parents[1] / "documents/samples"

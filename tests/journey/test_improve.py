@@ -10,9 +10,9 @@ from tests.cli.conftest import sentences, write_project
 
 import dragoman
 from dragoman.cli.main import main
-from dragoman.serve.models import Models
-from dragoman.serve.service import Service
-from dragoman.serve.state import State
+from dragoman.serve.models.models import Models
+from dragoman.serve.store.state import State
+from dragoman.serve.work.service import Service
 from live_server import live
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,7 @@ from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.page import write_page
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_tensors
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 from headless import chromium, faults
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser's driver is of the `dev` extra")

@@ -13,9 +13,9 @@ import torch
 from dragoman.bundle import write_bundle
 from dragoman.config import ModelConfig, RunConfig
 from dragoman.model.transformer import Transformer
-from dragoman.serve.models import Models
-from dragoman.serve.service import Service
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.serve.models.models import Models
+from dragoman.serve.work.service import Service
+from dragoman.text.tokens.tokenizer import Tokenizer
 from headless import chromium, faults
 from live_server import live
 

@@ -8,9 +8,9 @@ import pytest
 from dragoman import distill, evaluate, export, inspect, train
 from dragoman.config import RunConfig
 from dragoman.config.file import build_config
-from dragoman.data.corpus import Pair
+from dragoman.data.corpus.corpus import Pair
 from dragoman.translator import Translator
-from dragoman.workflows.shortlist import learn_model_shortlist
+from dragoman.workflows.models.shortlist import learn_model_shortlist
 
 pytestmark = pytest.mark.slow
 NOUNS = {"dog": "개", "cat": "고양이", "bird": "새", "man": "남자", "tree": "나무", "book": "책"}

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from dragoman.config import TrainConfig
-from dragoman.data.batch import Example, collate
-from dragoman.model.attention import padding_mask
+from dragoman.data.batches.batch import Example, collate
 from dragoman.model.lora import GROUPS, adapted_matrices, attach, load_merged
+from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.training.objective import batch_loss
+from dragoman.training.objective.objective import batch_loss
 from numerics import assert_same, assert_same_gradients
 
 Sentences = Callable[..., list[list[int]]]

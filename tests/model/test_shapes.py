@@ -4,7 +4,7 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
-from dragoman.model.attention import attention_weights
+from dragoman.model.parts.attention import attention_weights
 
 
 def test_a_wrong_shape_is_refused_here(pytestconfig: pytest.Config) -> None:

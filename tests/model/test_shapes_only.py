@@ -9,7 +9,7 @@ import torch
 from architectures import TRANSFORMERS, tiny
 from dragoman.config import ByteNetConfig, ConvS2SConfig, ModelConfig, RnnConfig
 from dragoman.model.build import build_network
-from dragoman.model.device import without_values
+from dragoman.model.parts.device import without_values
 
 CONFIGS = [*(tiny(**keys) for keys in TRANSFORMERS.values()), RnnConfig(), ConvS2SConfig(), ByteNetConfig()]
 

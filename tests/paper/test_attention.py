@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from dragoman.model.attention import (
+from dragoman.model.parts.attention import (
     MultiHeadAttention,
     ScaledDotProduct,
     attention_weights,

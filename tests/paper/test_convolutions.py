@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.config import ByteNetConfig, ConvS2SConfig
-from dragoman.model.attention import padding_mask
-from dragoman.model.bytenet import ByteNet
-from dragoman.model.convs2s import ConvS2S
-from dragoman.model.normed import NormedLinear
+from dragoman.model.others.bytenet import ByteNet
+from dragoman.model.others.convs2s import ConvS2S
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.normed import NormedLinear
 
 Vector = list[float]
 Matrix = list[Vector]
@@ -109,7 +109,7 @@ def test_the_gradient_of_z_is_divided_by_two_for_each_attention(
         return {name: one.grad.clone() for name, one in convs2s.named_parameters() if one.grad is not None}
 
     with_scale = gradients()
-    monkeypatch.setattr("dragoman.model.convs2s.ScaledGradient.apply", lambda x, factor: x)
+    monkeypatch.setattr("dragoman.model.others.convs2s.ScaledGradient.apply", lambda x, factor: x)
     without = gradients()
     for name, gradient in with_scale.items():
         if name.startswith("encoder."):

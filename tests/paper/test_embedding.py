@@ -8,7 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.config import ModelConfig
-from dragoman.model.embedding import Embedding, positional_encoding
+from dragoman.model.parts.embedding import Embedding, positional_encoding
 from dragoman.model.transformer import Transformer
 
 D = 32

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from dragoman.config import ModelConfig
-from dragoman.model.attention import MultiHeadAttention, look_ahead_mask, padding_mask
-from dragoman.model.dropout import Dropout
 from dragoman.model.layers import AddNorm, DecoderLayer, EncoderLayer, FeedForward
+from dragoman.model.parts.attention import MultiHeadAttention, look_ahead_mask, padding_mask
+from dragoman.model.parts.dropout import Dropout
 from dragoman.model.transformer import Transformer
 
 Matrix = list[list[float]]

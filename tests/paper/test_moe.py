@@ -8,8 +8,8 @@ from plain import Vector, dot, linear, softmax
 
 from dragoman.config import MoeConfig
 from dragoman.model.layers import FeedForward
-from dragoman.model.moe import LEAST_DEVIATION, Experts, chances, routings
-from dragoman.training.balance import Balance, balance_loss, cv_squared, slopes
+from dragoman.model.parts.moe import LEAST_DEVIATION, Experts, chances, routings
+from dragoman.training.objective.balance import Balance, balance_loss, cv_squared, slopes
 
 K, N = 2, 4
 SHAPE = {"layers": 1, "d_model": 3, "d_ff": 5, "heads": 1, "experts": N, "active": K, "dropout": 0.0}

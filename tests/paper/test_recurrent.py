@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from dragoman.config import RnnConfig
-from dragoman.model.attention import padding_mask
-from dragoman.model.recurrence import Recurrence
-from dragoman.model.recurrent import Recurrent
-from dragoman.model.scores import AdditiveAttention, DotAttention
+from dragoman.model.others.recurrence import Recurrence
+from dragoman.model.others.recurrent import Recurrent
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.scores import AdditiveAttention, DotAttention
 
 Vector = list[float]
 Matrix = list[Vector]

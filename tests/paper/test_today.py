@@ -8,11 +8,11 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.config import ModelConfig
-from dragoman.config.presets import MODEL_PRESETS
-from dragoman.model.attention import MultiHeadAttention, attention_weights, rotate
-from dragoman.model.embedding import Embedding, positional_encoding
+from dragoman.config.sections.presets import MODEL_PRESETS
 from dragoman.model.layers import FeedForward, GatedFeedForward
-from dragoman.model.norm import RMSNorm
+from dragoman.model.parts.attention import MultiHeadAttention, attention_weights, rotate
+from dragoman.model.parts.embedding import Embedding, positional_encoding
+from dragoman.model.parts.norm import RMSNorm
 from dragoman.model.transformer import Transformer
 
 

@@ -7,8 +7,8 @@ import torch
 
 from dragoman.config import TrainConfig
 from dragoman.decode.hypothesis import length_penalty
-from dragoman.training.loss import projected_loss, smoothed_cross_entropy
-from dragoman.training.schedule import learning_rate, noam
+from dragoman.training.objective.loss import projected_loss, smoothed_cross_entropy
+from dragoman.training.update.schedule import learning_rate, noam
 
 
 def test_the_learning_rate_is_equation_3() -> None:

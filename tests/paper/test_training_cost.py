@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from dragoman.config import ByteNetConfig, ConvS2SConfig, ModelConfig
-from dragoman.training.flops import forward_flops
+from dragoman.training.cost.flops import forward_flops
 
 SCRIPT = Path(__file__).parents[2] / "reproduce" / "training_cost.py"
 

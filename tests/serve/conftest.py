@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.serve.models import Models
-from dragoman.serve.service import Limits, Service
+from dragoman.serve.models.models import Models
+from dragoman.serve.work.service import Limits, Service
 from dragoman.translator import Translator
 from live_server import live
 

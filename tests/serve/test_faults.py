@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from dragoman.serve.models import Models
-from dragoman.serve.service import Limits, Service
+from dragoman.serve.models.models import Models
+from dragoman.serve.work.service import Limits, Service
 from live_server import live
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}

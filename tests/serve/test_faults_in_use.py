@@ -20,12 +20,12 @@ import httpx
 import pytest
 
 import dragoman
-from dragoman.serve import keys as keys_module
-from dragoman.serve.document_store import DocumentLimits
-from dragoman.serve.documents import Documents
-from dragoman.serve.models import Models
-from dragoman.serve.service import Limits, Service
-from dragoman.serve.state import State
+from dragoman.serve.documents.documents import Documents
+from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.models.models import Models
+from dragoman.serve.store import keys as keys_module
+from dragoman.serve.store.state import State
+from dragoman.serve.work.service import Limits, Service
 from live_server import live
 from postgresql_server import postgresql_server
 

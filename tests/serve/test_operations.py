@@ -15,9 +15,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dragoman.cli.service_log import JsonLines
 from dragoman.errors import ConfigError
-from dragoman.serve.metrics import MOST_KEYS, Metrics
-from dragoman.serve.record import MOST_INTERVALS, Record, current_record, recorded
-from dragoman.serve.tracing import trace_to
+from dragoman.serve.requests.record import MOST_INTERVALS, Record, current_record, recorded
+from dragoman.serve.watch.metrics import MOST_KEYS, Metrics
+from dragoman.serve.watch.tracing import trace_to
 
 TEXT = "The secret word is on the table."
 

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
-from dragoman.data.batch import Example, collate
-from dragoman.data.corpus import sample_pairs
+from dragoman.data.batches.batch import Example, collate
+from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.errors import ModelError
-from dragoman.model.attention import padding_mask
+from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import Shortlist, coverage
 from dragoman.shortlist.learn import AttentionChoice, Counts, count, cross_attention, learn_shortlist
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
 from dragoman.training.loop import Trainer
 
 CPU = torch.device("cpu")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import normalise
 from dragoman.text.segment import Segment, segments, sentences, separator
+from dragoman.text.words.normalise import normalise
 
 
 def words(text: str) -> int:

@@ -11,17 +11,18 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.config import RunConfig
-from dragoman.data.batch import Example, collate
+from dragoman.data.batches.batch import Example, collate
 from dragoman.errors import DivergenceError, ModelError
 from dragoman.model.weights import load_tensors
-from dragoman.training import loop, precision
-from dragoman.training.checkpoint import checkpoint, checkpoint_steps, newest_intact
-from dragoman.training.flops import training_flops
-from dragoman.training.loggers import MetricsLog, TensorBoardLog
+from dragoman.training import loop
+from dragoman.training.cost.flops import training_flops
 from dragoman.training.loop import Trainer
-from dragoman.training.meter import Meter
-from dragoman.training.reports import Listener, StepReport, TranslationScores, ValidationReport
-from dragoman.training.validation import BestTracker, validation_loss
+from dragoman.training.report.loggers import MetricsLog, TensorBoardLog
+from dragoman.training.report.meter import Meter
+from dragoman.training.report.reports import Listener, StepReport, TranslationScores, ValidationReport
+from dragoman.training.resume.checkpoint import checkpoint, checkpoint_steps, newest_intact
+from dragoman.training.resume.validation import BestTracker, validation_loss
+from dragoman.training.update import precision
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]

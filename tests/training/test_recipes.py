@@ -13,19 +13,20 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from dragoman.config import RunConfig, TrainConfig
-from dragoman.data.batch import Example, collate, split
+from dragoman.data.batches.batch import Example, collate, split
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.transformer import Transformer
-from dragoman.training import fitting, objective
-from dragoman.training import gradient as gradient_module
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.ema import MovingAverage
-from dragoman.training.fitting import find_micro_batch
-from dragoman.training.gradient import GradientAccumulator
+from dragoman.training.estimate import fitting
+from dragoman.training.estimate.fitting import find_micro_batch
 from dragoman.training.loop import Trainer
-from dragoman.training.loss import smoothed_cross_entropy
-from dragoman.training.objective import SummedLoss, batch_loss, features_and_gold
-from dragoman.workflows.run_folder import lock_run
+from dragoman.training.objective import objective
+from dragoman.training.objective.loss import smoothed_cross_entropy
+from dragoman.training.objective.objective import SummedLoss, batch_loss, features_and_gold
+from dragoman.training.update import gradient as gradient_module
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.ema import MovingAverage
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.workflows.train.run_folder import lock_run
 from numerics import assert_same_gradients
 
 Run = Callable[..., RunConfig]
@@ -274,7 +275,7 @@ def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_w
 
 
 def test_a_folder_is_trained_into_by_one_process_at_a_time(tmp_path: Path) -> None:
-    imports = "from pathlib import Path\nfrom dragoman.workflows.run_folder import lock_run"
+    imports = "from pathlib import Path\nfrom dragoman.workflows.train.run_folder import lock_run"
     code = f"{imports}\nwith lock_run(Path({str(tmp_path)!r})): pass"
     with lock_run(tmp_path):
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

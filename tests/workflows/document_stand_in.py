@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from dragoman.config import DecodeConfig
-from dragoman.control.pairs import LanguagePair
-from dragoman.text.inline import InlineText
-from dragoman.text.protect import find_placeholders
+from dragoman.control.languages.pairs import LanguagePair
+from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.words.inline import InlineText
 from dragoman.translation import Candidate, Flag, Translation
 from dragoman.translator import Translator
 

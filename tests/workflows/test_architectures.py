@@ -13,7 +13,7 @@ from dragoman.cli.model import _lines
 from dragoman.config import RunConfig
 from dragoman.errors import DragomanError
 from dragoman.model.build import build_network
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 
 @pytest.fixture(params=OTHERS)

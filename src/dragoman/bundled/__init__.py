@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from dragoman.errors import ConfigError, ModelError
-from dragoman.parsing import parse_json
+from dragoman.system.parsing import parse_json
 
 HOME = Path(__file__).parent
 # A script with a smaller share than LEARNED counts as unknown; letters of unseen scripts get the probability UNSEEN.

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dragoman import __version__
 from dragoman.errors import ConfigError
+from dragoman.version import __version__
 
 # The verbs by what they are for, in the order of a project.
 VERBS = {

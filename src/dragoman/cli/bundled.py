@@ -7,10 +7,10 @@ from dragoman.bundled import bundled_model_for, readable
 from dragoman.cli.console import as_called, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.config import DecodeConfig
-from dragoman.control.request import change_options
+from dragoman.control.search.request import change_options
 from dragoman.errors import ConfigError
-from dragoman.text.glossary import Glossary
-from dragoman.text.tbx import TermBase
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.tbx import TermBase
 from dragoman.translation import Candidate, Flag, Translation
 from dragoman.translator import Translator
 

@@ -8,10 +8,11 @@ from dragoman.cli.console import print_json, say
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import plain, print_comparison
 from dragoman.errors import Interrupted
-from dragoman.storage import refuse_unwritable_file
-from dragoman.workflows.check_page import refuse_other_file
-from dragoman.workflows.compare import ComparedRun, RunComparison, compare_runs
-from dragoman.workflows.compare_budget import Equal
+from dragoman.system.files import refuse_unwritable_file
+from dragoman.workflows.compare.budget import Equal
+from dragoman.workflows.compare.compare import compare_runs
+from dragoman.workflows.compare.result import ComparedRun, RunComparison
+from dragoman.workflows.data.check_page import refuse_other_file
 
 COLUMNS = ("system", "architecture", "M params", "updates", "minutes", "operations", "tokens/s", "BLEU", "chrF")
 

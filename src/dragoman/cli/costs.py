@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from dragoman.cli.console import say
 from dragoman.cli.eta import duration, memory_size
 from dragoman.config import RunConfig
-from dragoman.data.report import CorpusReport
+from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import counted
-from dragoman.training.estimate import Estimate
+from dragoman.training.estimate.estimate import Estimate
 
 if TYPE_CHECKING:  # it loads torch
-    from dragoman.workflows.presets import PresetEstimate
+    from dragoman.workflows.train.presets import PresetEstimate
 
 # Minutes of the suggestion of `train.max_minutes`: the first that is clearly shorter than the run.
 SUGGESTIONS = (1440, 480, 120, 30, 10)
@@ -36,7 +36,7 @@ def estimate_lines(estimate: Estimate) -> Iterator[str]:
 
 def estimated(config: RunConfig, reports: Sequence[CorpusReport], given: Collection[str]) -> list["PresetEstimate"]:
     """The cost of every preset. It loads torch, which a base install lacks."""
-    from dragoman.workflows.presets import estimate_presets
+    from dragoman.workflows.train.presets import estimate_presets
 
     say("timing some updates of each model")
     return estimate_presets(config, reports, given)

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from dragoman.cli.eta import Clock
-from dragoman.training.estimate import Estimate
-from dragoman.training.reports import StepReport
+from dragoman.training.estimate.estimate import Estimate
+from dragoman.training.report.reports import StepReport
 
 LINE = "step {step:,}  epoch {epoch}  loss {loss:.3f}  {speed:,.0f} tokens/s"
 

@@ -9,15 +9,15 @@ from dragoman.cli.costs import as_json_object, estimated, preset_table
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import percent, say_reports, shown
 from dragoman.config.file import load_config, read_config
-from dragoman.data.report import problems, require_usable
+from dragoman.data.corpus.report import problems, require_usable
 from dragoman.errors import DataError
-from dragoman.runtime import sigterm_interrupts
-from dragoman.storage import refuse_unwritable_file, storage_error
-from dragoman.workflows.check_page import refuse_other_file, write_page
-from dragoman.workflows.clean import CleanResult, clean_data
-from dragoman.workflows.convert import convert_data
-from dragoman.workflows.data import REJECTS, check_data, split_data, split_parts
-from dragoman.workflows.mix import mix_data
+from dragoman.system.files import refuse_unwritable_file, storage_error
+from dragoman.system.processes import sigterm_interrupts
+from dragoman.workflows.data.check import REJECTS, check_data, split_data, split_parts
+from dragoman.workflows.data.check_page import refuse_other_file, write_page
+from dragoman.workflows.data.clean import CleanResult, clean_data
+from dragoman.workflows.data.convert import convert_data
+from dragoman.workflows.data.mix import mix_data
 
 
 def check(

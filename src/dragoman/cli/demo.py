@@ -13,12 +13,12 @@ from dragoman.cli.console import program, say
 from dragoman.cli.progress import Display
 from dragoman.config import CorpusConfig
 from dragoman.config.file import load_config
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError, Interrupted
-from dragoman.storage import storage_error, write_text_atomically
-from dragoman.training.checkpoint import checkpoint_steps
+from dragoman.system.files import storage_error, write_text_atomically
+from dragoman.training.resume.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
-from dragoman.workflows.train import train
+from dragoman.workflows.train.train import train
 
 # Longest English sentence of the demo, in words: short ones are learned within minutes.
 WORDS = 14

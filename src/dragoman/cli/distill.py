@@ -6,7 +6,7 @@ from pathlib import Path
 from dragoman.cli.console import program, say
 from dragoman.cli.progress import Display
 from dragoman.cli.train import print_result, read_resumable
-from dragoman.workflows.distil import distill
+from dragoman.workflows.train.distil import distill
 
 
 def run_distill(

@@ -14,13 +14,13 @@ from dragoman.cli.progress import Display
 from dragoman.documents.formats import KINDS, SUFFIXES
 from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.installed import resolve_model
-from dragoman.runtime import sigterm_interrupts
-from dragoman.storage import sha256
-from dragoman.text.glossary import Glossary
-from dragoman.text.tbx import TermBase, read_glossary
+from dragoman.system.files import sha256
+from dragoman.system.processes import sigterm_interrupts
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.tbx import TermBase, read_glossary
 from dragoman.translation import Translation
 from dragoman.translator import Translator
-from dragoman.workflows.documents import DocumentsResult, DocumentTask, run_documents
+from dragoman.workflows.documents.documents import DocumentsResult, DocumentTask, run_documents
 
 # Documents that are named one by one in the report.
 NAMED = 20

@@ -12,11 +12,11 @@ from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.output import STDOUT, destination, refuse_unwritable
 from dragoman.cli.progress import Display
 from dragoman.cli.reports import plain, print_comparison, print_scores
-from dragoman.data.corpus import read_pairs
+from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError
-from dragoman.text.lines import WINDOW
-from dragoman.workflows.data import corpus_of
-from dragoman.workflows.evaluate import (
+from dragoman.text.words.lines import WINDOW
+from dragoman.workflows.data.check import corpus_of
+from dragoman.workflows.evaluate.evaluate import (
     Evaluation,
     check_tokenizer,
     read_test_set,

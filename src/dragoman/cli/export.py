@@ -7,7 +7,7 @@ from pathlib import Path
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.loading import changes
 from dragoman.cli.progress import Display
-from dragoman.workflows.export import export
+from dragoman.workflows.models.export import export
 
 
 def run_export(

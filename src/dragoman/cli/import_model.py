@@ -5,9 +5,9 @@ from pathlib import Path
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
-from dragoman.runtime import sigterm_interrupts
-from dragoman.workflows.import_model import ImportResult, import_model
-from dragoman.workflows.origin import licence
+from dragoman.system.processes import sigterm_interrupts
+from dragoman.workflows.importing.import_model import ImportResult, import_model
+from dragoman.workflows.models.origin import licence
 
 
 def run_import(

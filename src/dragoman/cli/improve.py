@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from dragoman.cli.console import print_json, program, say
 from dragoman.cli.progress import Display
-from dragoman.runtime import sigterm_interrupts
-from dragoman.workflows.improve import ImproveResult, improve
+from dragoman.system.processes import sigterm_interrupts
+from dragoman.workflows.improve.improve import ImproveResult, improve
 
 
 def run_improve(
@@ -48,7 +48,7 @@ def _as_file(corrections: str) -> Iterator[str]:
     if "://" not in corrections:
         yield corrections
         return
-    from dragoman.serve.corrections import FILE, copy_corrections
+    from dragoman.serve.store.corrections import FILE, copy_corrections
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / FILE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dragoman.cli.console import program, say
 from dragoman.errors import ConfigError
-from dragoman.workflows.project import init_project
+from dragoman.workflows.train.project import init_project
 
 
 def run_init(folder: Path, text: Sequence[Path], pair: str | None, base: Path | None, both: bool = False) -> None:

@@ -12,8 +12,8 @@ from dragoman.bundle import read_manifest
 from dragoman.cli.console import print_json, say
 from dragoman.errors import ConfigError
 from dragoman.installed import resolve_model
-from dragoman.serve.keys import Key, KeyStore
-from dragoman.serve.state import State, state_folder
+from dragoman.serve.store.keys import Key, KeyStore
+from dragoman.serve.store.state import State, state_folder
 
 # The last second of the year 9999, after which there are no dates.
 LAST = 253_402_300_799.0

@@ -10,8 +10,8 @@ from dragoman.cli.console import say
 from dragoman.cli.memory import WithMemory
 from dragoman.translation import Translation
 from dragoman.translator import Translator
-from dragoman.workflows.line_parts import Part, translated_part
-from dragoman.workflows.line_requests import LineRequest, parse_lines
+from dragoman.workflows.lines.parts import Part, translated_part
+from dragoman.workflows.lines.requests import LineRequest, parse_lines
 
 
 @dataclass

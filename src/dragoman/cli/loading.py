@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from dragoman.cli.console import program, say
-from dragoman.config.decode import Precision
 from dragoman.config.file import parse_override
-from dragoman.control.request import change_options
+from dragoman.config.sections.decode import Precision
+from dragoman.control.search.request import change_options
 from dragoman.errors import ConfigError
 from dragoman.installed.opening import open_models
-from dragoman.runtime import retain_freed_memory
 from dragoman.shortlist.file import Shortlist
-from dragoman.text.glossary import Glossary
-from dragoman.text.tbx import TermBase
+from dragoman.system.processes import retain_freed_memory
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.tbx import TermBase
 from dragoman.translator import Translator
 
 
@@ -69,7 +69,7 @@ def load_translator(
     if torch := sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
         retain_freed_memory(torch.get_num_threads())
         from dragoman.engine.torch import TorchEngine
-        from dragoman.model.device import emulation_notice
+        from dragoman.model.parts.device import emulation_notice
 
         found = translator.engine
         rounded = found.device if isinstance(found, TorchEngine) and found.precision == "bfloat16" else None

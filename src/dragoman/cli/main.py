@@ -29,7 +29,7 @@ from dragoman.cli import (  # noqa: F401 - they register themselves
 from dragoman.cli.arguments import app
 from dragoman.cli.console import as_called
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
-from dragoman.parsing import plain_cause
+from dragoman.system.parsing import plain_cause
 
 # What torch, which is not loaded here, raises when memory runs out.
 OUT_OF_MEMORY = ("OutOfMemoryError", "can't allocate memory", "annot allocate memory", "failed to map segment")

@@ -8,7 +8,7 @@ from dragoman.cli.console import print_json, program, say
 from dragoman.errors import counted
 from dragoman.memory import contents
 from dragoman.translator import Translator
-from dragoman.workflows.memory import add_to_memory, export_memory, open_memory
+from dragoman.workflows.documents.memory import add_to_memory, export_memory, open_memory
 
 
 class WithMemory:

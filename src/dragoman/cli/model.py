@@ -7,13 +7,13 @@ from typing import Any
 from dragoman.bundle import CTRANSLATE2, Bundle, add_files, open_bundle
 from dragoman.cli.console import print_json, program, say
 from dragoman.config import PairConfig
-from dragoman.config.architectures.known import NAMES, summary
+from dragoman.config.sections.architectures.known import NAMES, summary
 from dragoman.errors import ModelError, counted
 from dragoman.installed import changeable_model
 from dragoman.installed.opening import open_models
-from dragoman.text.tbx import TermBase, read_glossary
+from dragoman.text.terms.tbx import TermBase, read_glossary
 from dragoman.translator import GLOSSARY
-from dragoman.workflows.origin import licence, origin_of
+from dragoman.workflows.models.origin import licence, origin_of
 
 
 def show(folder: Path, as_json: bool, base: Path | None = None) -> None:
@@ -43,7 +43,7 @@ def attach_glossary(folder: Path, glossary: Path) -> None:
 
 def merge(adapter: Path, output: Path, base: Path | None) -> None:
     """Write an adapter merged with its base model. Raises ConfigError and ModelError as `merge_adapter` does."""
-    from dragoman.workflows.merge import merge_adapter
+    from dragoman.workflows.models.merge import merge_adapter
 
     whole = merge_adapter(adapter, output, base=base)
     say(f"{whole}: the whole model; `{program()} export -m {whole}` makes it fast")

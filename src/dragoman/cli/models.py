@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.cli.console import print_json, program, say
 from dragoman.errors import ConfigError, Interrupted, counted
 from dragoman.installed import models_folder
-from dragoman.workflows.models import (
+from dragoman.workflows.models.models import (
     ModelInfo,
     adapters_of,
     install_model,
@@ -17,7 +17,7 @@ from dragoman.workflows.models import (
     removable_model,
     remove_model,
 )
-from dragoman.workflows.verify_model import verify_model
+from dragoman.workflows.models.verify import verify_model
 
 COLUMNS = ("name", "pairs", "size", "licence", "score", "where")
 

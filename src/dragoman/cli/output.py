@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from dragoman.errors import ConfigError
-from dragoman.storage import atomic_file, is_special, refuse_unwritable_file
-from dragoman.workflows.partial_output import partial_output, refuse_existing
+from dragoman.system.files import atomic_file, is_special, refuse_unwritable_file
+from dragoman.workflows.lines.partial_output import partial_output, refuse_existing
 
 # How the command line names it.
 STDOUT = Path("-")

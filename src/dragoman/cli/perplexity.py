@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 
 from dragoman.cli.console import print_json
-from dragoman.data.corpus import decode_lines, read_lines
+from dragoman.data.corpus.corpus import decode_lines, read_lines
 from dragoman.installed.opening import open_model
-from dragoman.text.lines import WINDOW
-from dragoman.workflows.language_model import LineScorer
+from dragoman.text.words.lines import WINDOW
+from dragoman.workflows.train.language_model import LineScorer
 
 
 def run_perplexity(model: Path, files: Sequence[Path], device: str, as_json: bool) -> None:

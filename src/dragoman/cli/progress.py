@@ -12,10 +12,10 @@ from dragoman.cli.costs import estimate_lines
 from dragoman.cli.course import Course
 from dragoman.cli.eta import Clock, EtaColumn, duration
 from dragoman.cli.reports import say_reports
-from dragoman.data.report import CorpusReport
+from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import counted
-from dragoman.training.estimate import Estimate
-from dragoman.training.reports import StepReport, ValidationReport
+from dragoman.training.estimate.estimate import Estimate
+from dragoman.training.report.reports import StepReport, ValidationReport
 from dragoman.workflows.listener import Listener, Progress
 
 # Seconds between two lines about one task where there is no terminal.

@@ -9,8 +9,8 @@ from dragoman.cli.console import print_json, say
 from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.progress import Display
 from dragoman.errors import ConfigError, counted
-from dragoman.workflows.confidence import confidence_facts, learn_model_confidence
-from dragoman.workflows.robustness import DEFINITION, Robustness, evaluate_robustness
+from dragoman.workflows.evaluate.confidence import confidence_facts, learn_model_confidence
+from dragoman.workflows.evaluate.robustness import DEFINITION, Robustness, evaluate_robustness
 
 
 def run_confidence(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.console import say
-from dragoman.data.report import UNUSABLE, CorpusReport, is_alarming, problems
+from dragoman.data.corpus.report import UNUSABLE, CorpusReport, is_alarming, problems
 from dragoman.evaluation import Comparison, Score
-from dragoman.workflows.check_page import kind_name, texts
+from dragoman.workflows.data.check_page import kind_name, texts
 
 
 def say_reports(reports: Sequence[CorpusReport]) -> None:

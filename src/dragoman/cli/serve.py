@@ -3,11 +3,11 @@
 from dragoman.cli.console import say
 from dragoman.cli.serve_request import ServeRequest, served
 from dragoman.cli.service_log import logged
-from dragoman.machine import usable_processors
 from dragoman.serve.run import serve
-from dragoman.serve.service import Service
-from dragoman.serve.tracing import trace_to
-from dragoman.serve.workers import Workers
+from dragoman.serve.search.workers import Workers
+from dragoman.serve.watch.tracing import trace_to
+from dragoman.serve.work.service import Service
+from dragoman.system.machine import usable_processors
 
 
 def run_serve(request: ServeRequest) -> None:

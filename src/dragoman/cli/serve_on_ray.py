@@ -17,16 +17,16 @@ from dragoman.cli.console import say
 from dragoman.cli.serve_replicas import has_keys, signalled
 from dragoman.cli.serve_request import ServeRequest, served
 from dragoman.cli.service_log import logged
-from dragoman.cluster import cluster, processors_of
 from dragoman.errors import ConfigError, DragomanError, ModelError
-from dragoman.machine import usable_processors
 from dragoman.serve.app import LOCAL_NAMES, make_app
-from dragoman.serve.documents import Documents
-from dragoman.serve.events import log_event
-from dragoman.serve.models import Models
-from dragoman.serve.rates import Rates
+from dragoman.serve.documents.documents import Documents
+from dragoman.serve.models.models import Models
+from dragoman.serve.requests.events import log_event
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
-from dragoman.serve.tracing import trace_to
+from dragoman.serve.store.rates import Rates
+from dragoman.serve.watch.tracing import trace_to
+from dragoman.system.cluster import cluster, processors_of
+from dragoman.system.machine import usable_processors
 
 NAME = "dragoman"
 # Seconds between two questions of a replica whether the service stops, and until all of them know.

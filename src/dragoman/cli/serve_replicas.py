@@ -11,13 +11,13 @@ from dragoman.cli.console import say
 from dragoman.cli.serve_request import ServeRequest, served
 from dragoman.cli.service_log import logged
 from dragoman.errors import DragomanError
-from dragoman.machine import usable_processors
-from dragoman.serve.keys import KeyStore
-from dragoman.serve.models import Models
-from dragoman.serve.replica import Link
-from dragoman.serve.replicas import Replicas
+from dragoman.serve.models.models import Models
+from dragoman.serve.replicas.replica import Link
+from dragoman.serve.replicas.replicas import Replicas
 from dragoman.serve.run import listen, reserved, serve_on, url_of
-from dragoman.serve.tracing import trace_to
+from dragoman.serve.store.keys import KeyStore
+from dragoman.serve.watch.tracing import trace_to
+from dragoman.system.machine import usable_processors
 
 
 def run_serve_replicas(request: ServeRequest, count: int) -> None:

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.cli.service_log import Style
-from dragoman.machine import usable_processors
-from dragoman.serve.document_store import DocumentLimits
-from dragoman.serve.loading import Loader
-from dragoman.serve.memories import Memories
-from dragoman.serve.models import Models
+from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.models.loading import Loader
+from dragoman.serve.models.memories import Memories
+from dragoman.serve.models.models import Models
 from dragoman.serve.run import Address
-from dragoman.serve.service import Limits, Service
-from dragoman.serve.state import State, state_folder
-from dragoman.serve.workers import Workers
+from dragoman.serve.search.workers import Workers
+from dragoman.serve.store.state import State, state_folder
+from dragoman.serve.work.service import Limits, Service
+from dragoman.system.machine import usable_processors
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,9 @@ def serve(
     from dragoman.cli.serve_on_ray import RayReplicas, run_serve_on_ray
     from dragoman.cli.serve_replicas import run_serve_replicas
     from dragoman.cli.serve_request import ServeRequest
-    from dragoman.serve.document_store import DocumentLimits
+    from dragoman.serve.documents.store import DocumentLimits
     from dragoman.serve.run import Address
-    from dragoman.serve.service import Limits
+    from dragoman.serve.work.service import Limits
 
     if ray or replicas:
         refuse_useless({"workers": workers}, "replicas, which search by themselves; give --replicas")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dragoman.cli.console import print_json, say
 from dragoman.cli.progress import Display
-from dragoman.workflows.shortlist import learn_model_shortlist
+from dragoman.workflows.models.shortlist import learn_model_shortlist
 
 
 def run_shortlist(

@@ -11,9 +11,9 @@ from dragoman.cli.reports import plain, shown
 from dragoman.config import LanguageModelConfig, RunConfig
 from dragoman.config.file import read_config
 from dragoman.errors import Interrupted
-from dragoman.workflows.language_model import read_language_model, shared_tokenizer
-from dragoman.workflows.run_folder import original_overrides, output_of
-from dragoman.workflows.train import TrainResult, train
+from dragoman.workflows.train.language_model import read_language_model, shared_tokenizer
+from dragoman.workflows.train.run_folder import original_overrides, output_of
+from dragoman.workflows.train.train import TrainResult, train
 
 OUTPUT = "train.output="
 

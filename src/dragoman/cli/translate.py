@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dragoman import __version__
 from dragoman.bundled import bundled_models
 from dragoman.cli.bundled import BundledTranslators
 from dragoman.cli.console import console, say
@@ -19,19 +18,20 @@ from dragoman.cli.loading import EngineChoice, load_translator
 from dragoman.cli.output import STDOUT, LineOutput, is_stdout, line_output, refuse_output
 from dragoman.cli.progress import LINE_EVERY, Display
 from dragoman.cli.translate_on_ray import RayChoice, translated_on_ray
-from dragoman.cluster import cluster
-from dragoman.data.corpus import decode_lines, read_lines
+from dragoman.data.corpus.corpus import decode_lines, read_lines
 from dragoman.errors import ConfigError, QualityError, counted
 from dragoman.installed import resolve_model
-from dragoman.runtime import sigterm_interrupts
-from dragoman.storage import sha256
-from dragoman.text.tbx import TermBase, read_glossary
+from dragoman.system.cluster import cluster
+from dragoman.system.files import sha256
+from dragoman.system.processes import sigterm_interrupts
+from dragoman.text.terms.tbx import TermBase, read_glossary
 from dragoman.translator import Translator
-from dragoman.workflows.line_parts import Part
-from dragoman.workflows.line_shards import Shard, cut, windows
+from dragoman.version import __version__
+from dragoman.workflows.documents.memory import existing_memory
+from dragoman.workflows.lines.partial_output import saved_lines
+from dragoman.workflows.lines.parts import Part
+from dragoman.workflows.lines.shards import Shard, cut, windows
 from dragoman.workflows.listener import Progress
-from dragoman.workflows.memory import existing_memory
-from dragoman.workflows.partial_output import saved_lines
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")

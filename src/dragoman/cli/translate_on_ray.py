@@ -14,15 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dragoman import __version__, errors
+from dragoman import errors
 from dragoman.cli.bundled import BundledTranslators, announce
 from dragoman.cli.line_work import LineWork
 from dragoman.cli.loading import EngineChoice
-from dragoman.cluster import ordered_data, processors_of
 from dragoman.errors import ConfigError, DataError, DistributedError, DragomanError
-from dragoman.machine import usable_processors
-from dragoman.workflows.line_parts import Part
-from dragoman.workflows.line_shards import Shard, ShardReader, windows
+from dragoman.system.cluster import ordered_data, processors_of
+from dragoman.system.machine import usable_processors
+from dragoman.version import __version__
+from dragoman.workflows.lines.parts import Part
+from dragoman.workflows.lines.shards import Shard, ShardReader, windows
 
 # A shard on which workers end this often is given up: it needs more memory than there is.
 ATTEMPTS = 3

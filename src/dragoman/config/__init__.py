@@ -5,21 +5,21 @@ an unknown key is an error and never ignored. The names of [model] are those of 
 al. 2017), section 3 and table 3.
 """
 
-from dragoman.config.architectures.bytenet import ByteNetConfig
-from dragoman.config.architectures.convs2s import ConvS2SConfig
-from dragoman.config.architectures.known import AnyModel
-from dragoman.config.architectures.language_model import LanguageModelConfig
-from dragoman.config.architectures.moe import MoeConfig
-from dragoman.config.architectures.rnn import RnnConfig
-from dragoman.config.base import Section
-from dragoman.config.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
-from dragoman.config.decode import DecodeConfig
-from dragoman.config.model import ModelConfig
-from dragoman.config.objectives import DualConfig, RiskConfig
-from dragoman.config.project import PairConfig, ProjectConfig
-from dragoman.config.run import RunConfig
-from dragoman.config.tokenizer import TokenizerConfig
-from dragoman.config.train import TrainConfig
+from dragoman.config.sections.architectures.bytenet import ByteNetConfig
+from dragoman.config.sections.architectures.convs2s import ConvS2SConfig
+from dragoman.config.sections.architectures.known import AnyModel
+from dragoman.config.sections.architectures.language_model import LanguageModelConfig
+from dragoman.config.sections.architectures.moe import MoeConfig
+from dragoman.config.sections.architectures.rnn import RnnConfig
+from dragoman.config.sections.base import Section
+from dragoman.config.sections.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
+from dragoman.config.sections.decode import DecodeConfig
+from dragoman.config.sections.model import ModelConfig
+from dragoman.config.sections.objectives import DualConfig, RiskConfig
+from dragoman.config.sections.project import PairConfig, ProjectConfig
+from dragoman.config.sections.run import RunConfig
+from dragoman.config.sections.tokenizer import TokenizerConfig
+from dragoman.config.sections.train import TrainConfig
 
 __all__ = [
     "AnyModel",

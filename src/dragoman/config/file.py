@@ -13,11 +13,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
-from dragoman.config.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
-from dragoman.config.architectures.language_model import LANGUAGE_MODEL
-from dragoman.config.data import ONE, SEVERAL
+from dragoman.config.sections.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
+from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL
+from dragoman.config.sections.data import ONE, SEVERAL
 from dragoman.errors import ConfigError, check_type, checked_path
-from dragoman.parsing import Malformed, parse_toml, plain_cause
+from dragoman.system.parsing import Malformed, parse_toml, plain_cause
 
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
 CHOICE = "constrained-int"

@@ -17,9 +17,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, PairConfig, RunConfig, Section
-from dragoman.config.architectures.base import OtherModel
-from dragoman.config.architectures.known import ARCHITECTURES, owners_of
-from dragoman.config.base import INT32_MAX, REQUIRED
+from dragoman.config.sections.architectures.base import OtherModel
+from dragoman.config.sections.architectures.known import ARCHITECTURES, owners_of
+from dragoman.config.sections.base import INT32_MAX, REQUIRED
 from dragoman.errors import ConfigError
 
 

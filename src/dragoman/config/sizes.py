@@ -6,9 +6,9 @@ A run replaces `auto` before it trains and stores the numbers in its `config.tom
 import math
 from collections.abc import Collection
 
-from dragoman.config.architectures.known import AnyModel
-from dragoman.config.run import RunConfig
-from dragoman.config.train import TrainConfig
+from dragoman.config.sections.architectures.known import AnyModel
+from dragoman.config.sections.run import RunConfig
+from dragoman.config.sections.train import TrainConfig
 
 # Up to how many pairs a preset is large enough, on a CPU and on a GPU: a CPU of a few cores needs days for the rest.
 ON_CPU = {100_000: "tiny"}

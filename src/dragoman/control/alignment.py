@@ -1,8 +1,8 @@
 """Which words of a source line the words of its translation come from, by any engine that can score. No torch.
 
 A source word is erased and the translation is scored again: a target word is linked to the source word whose erasure
-costs it most (`control.erasure`). Both engines compute the same, and an export needs nothing for it. The price is one
-scoring for each word of the source.
+costs it most (`control.glossary.erasure`). Both engines compute the same, and an export needs nothing for it. The price
+is one scoring for each word of the source.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import accumulate
 
 from dragoman.config import DecodeConfig
-from dragoman.control.erasure import erasure_losses
-from dragoman.control.sentences import Sentence
+from dragoman.control.glossary.erasure import erasure_losses
+from dragoman.control.search.sentences import Sentence
 from dragoman.engine import Engine
-from dragoman.text.normalise import normalise
-from dragoman.text.tokenizer import Side, Tokenizer
+from dragoman.text.tokens.tokenizer import Side, Tokenizer
+from dragoman.text.words.normalise import normalise
 from dragoman.translation import Link, Span, Translation
 
 SPACE = "▁"  # what SentencePiece writes for a space

@@ -13,10 +13,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dragoman.errors import ConfigError
-from dragoman.model.attention import padding_mask
 from dragoman.model.hooks import AttentionCall, watch_attention
-from dragoman.model.network import Attending, EncoderDecoder
-from dragoman.text.tokenizer import PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import Attending, EncoderDecoder
+from dragoman.text.tokens.tokenizer import PAD
 
 
 def aligning_layer(layers: int) -> int:

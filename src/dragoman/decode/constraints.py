@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.text.tokenizer import EOS
+from dragoman.text.tokens.tokenizer import EOS
 
 
 @dataclass(frozen=True, slots=True)

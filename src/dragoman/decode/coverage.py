@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.decode.attention import require_attention
 from dragoman.model.hooks import AttentionCall, watch_attention
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder
 
 
 class StepAttention:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.model.network import EncoderDecoder, State
+from dragoman.model.parts.network import EncoderDecoder, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from dragoman.decode.ensemble import Ensemble, EnsembleState, Projection
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.model.language_model import LanguageModel
-from dragoman.text.tokenizer import EOS
+from dragoman.model.others.language_model import LanguageModel
+from dragoman.text.tokens.tokenizer import EOS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dragoman.text.tokenizer import BOS, PAD, UNK
+from dragoman.text.tokens.tokenizer import BOS, PAD, UNK
 
 # Ids that no translation contains: padding, the beginning, and "unknown", in whose place bytes are written.
 FORBIDDEN_IDS = (PAD, UNK, BOS)

@@ -5,10 +5,10 @@ from typing import Literal
 import torch
 from torch import nn
 
-from dragoman.config.decode import Precision
+from dragoman.config.sections.decode import Precision
 from dragoman.model.build import build_network
-from dragoman.model.device import without_values
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.device import without_values
+from dragoman.model.parts.network import EncoderDecoder
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:

@@ -17,8 +17,8 @@ from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.search import COMPACT_AT
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.model.attention import padding_mask
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
-from dragoman.model.attention import padding_mask
-from dragoman.model.network import EncoderDecoder
-from dragoman.text.tokenizer import PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.text.tokens.tokenizer import PAD
 
 # Positions projected onto the vocabulary at a time: enough to keep a processor busy, few enough for any memory.
 POSITIONS_PER_PROJECTION = 512

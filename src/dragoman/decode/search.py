@@ -18,8 +18,8 @@ from dragoman.decode.fusion import Fusion
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.topk import topk_by_blocks
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.model.attention import padding_mask
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 # Finished rows are dropped once they are this share of the batch, because dropping them copies the cache.
 COMPACT_AT = 1 / 8

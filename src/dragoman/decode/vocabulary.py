@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK
 
 SPECIAL_TOKENS = (PAD, UNK, BOS, EOS)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from dragoman.documents.document import Document, Format, Request
+from dragoman.documents.core.document import Document, Format, Request
 from dragoman.errors import DataError, ResourceError
 
 
@@ -23,48 +23,36 @@ class Kind:
     needs: bool = False
     zipped: bool = False
     """Whether its files are zip archives."""
+    keyed: bool = False
+    """Whether the locations of its units are keys, by which an earlier translation is found again."""
+    checked: bool = False
+    """Whether its `write` reads again what it writes, because codes and attributes change places in it."""
 
-    @property
-    def keyed(self) -> bool:
-        """Whether the locations of its units are keys, by which an earlier translation is found again."""
-        return self.module in KEYED
-
-    @property
-    def checked(self) -> bool:
-        """Whether its `write` reads again what it writes, because codes and attributes change places in it."""
-        return self.module in CHECKED
-
-
-# By modules.
-CHECKED = frozenset((
-    "arb", "json", "html", "markdown", "subtitles", "rst", "latex", "android", "stringsdict",
-    "docx", "pptx", "xlsx", "odt", "epub",
-))  # fmt: skip
-KEYED = frozenset(("json", "arb", "properties", "strings", "yaml", "android", "stringsdict"))
 
 KINDS = (
-    Kind("plain text", (".txt",), "plain", "bytes"),
-    Kind("HTML", (".html", ".htm", ".xhtml"), "html", "bytes"),
-    Kind("Markdown", (".md", ".markdown"), "markdown", "bytes"),
-    Kind("LaTeX", (".tex",), "latex", "bytes", needs=True),
-    Kind("reStructuredText", (".rst",), "rst", "bytes", needs=True),
-    Kind("subtitles", (".srt", ".vtt"), "subtitles", "bytes"),
-    Kind("JSON", (".json",), "json", "bytes"),
-    Kind("gettext PO", (".po", ".pot"), "po", "bytes"),
-    Kind("Word", (".docx", ".docm"), "docx", "tree", needs=True, zipped=True),
-    Kind("table", (".csv", ".tsv"), "table", "bytes"),
-    Kind("Excel", (".xlsx", ".xlsm"), "xlsx", "tree", needs=True, zipped=True),
-    Kind("EPUB", (".epub",), "epub", "tree", needs=True, zipped=True),
-    Kind("OpenDocument text", (".odt", ".ott"), "odt", "tree", needs=True, zipped=True),
-    Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "pptx", "tree", needs=True, zipped=True),
-    Kind("Java properties", (".properties",), "properties", "bytes"),
-    Kind("Apple strings", (".strings",), "strings", "bytes"),
-    Kind("Flutter ARB", (".arb",), "arb", "bytes", needs=True),
-    Kind("XLIFF", (".xlf", ".xliff"), "xliff", "bytes"),
-    Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "android", "bytes"),
-    Kind("Apple .stringsdict", (".stringsdict",), "stringsdict", "bytes"),
-    Kind("TMX", (".tmx",), "tmx", "bytes"),
-    Kind("YAML", (".yaml", ".yml"), "yaml", "bytes", needs=True),
+    Kind("plain text", (".txt",), "plain.plain", "bytes"),
+    Kind("HTML", (".html", ".htm", ".xhtml"), "markup.html", "bytes", checked=True),
+    Kind("Markdown", (".md", ".markdown"), "markup.markdown", "bytes", checked=True),
+    Kind("LaTeX", (".tex",), "markup.latex", "bytes", needs=True, checked=True),
+    Kind("reStructuredText", (".rst",), "markup.rst", "bytes", needs=True, checked=True),
+    Kind("subtitles", (".srt", ".vtt"), "plain.subtitles", "bytes", checked=True),
+    Kind("JSON", (".json",), "catalogues.json", "bytes", keyed=True, checked=True),
+    Kind("gettext PO", (".po", ".pot"), "catalogues.po", "bytes"),
+    Kind("Word", (".docx", ".docm"), "office.docx", "tree", needs=True, zipped=True, checked=True),
+    Kind("table", (".csv", ".tsv"), "plain.table", "bytes"),
+    Kind("Excel", (".xlsx", ".xlsm"), "office.xlsx", "tree", needs=True, zipped=True, checked=True),
+    Kind("EPUB", (".epub",), "office.epub", "tree", needs=True, zipped=True, checked=True),
+    Kind("OpenDocument text", (".odt", ".ott"), "office.odt", "tree", needs=True, zipped=True, checked=True),
+    Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "office.pptx", "tree", needs=True, zipped=True, checked=True),
+    Kind("Java properties", (".properties",), "catalogues.properties", "bytes", keyed=True),
+    Kind("Apple strings", (".strings",), "catalogues.strings", "bytes", keyed=True),
+    Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True),
+    Kind("XLIFF", (".xlf", ".xliff"), "exchange.xliff", "bytes"),
+    Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "catalogues.android", "bytes", keyed=True,
+         checked=True),
+    Kind("Apple .stringsdict", (".stringsdict",), "catalogues.stringsdict", "bytes", keyed=True, checked=True),
+    Kind("TMX", (".tmx",), "exchange.tmx", "bytes"),
+    Kind("YAML", (".yaml", ".yml"), "catalogues.yaml", "bytes", needs=True, keyed=True),
 )  # fmt: skip
 
 SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.text.marks import Marks
+from dragoman.text.tokens.marks import Marks
 
 Ids = Sequence[int]
 Attention = NDArray[np.float32]

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from dragoman.config import DecodeConfig
-from dragoman.config.decode import RetryOptions
+from dragoman.config.sections.decode import RetryOptions
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.engine import Attention, Ids
 from dragoman.engine.groups import balanced_groups, thread_tokens
@@ -26,9 +26,9 @@ from dragoman.engine.network import Job, Network, Result
 from dragoman.engine.process import refuse_fork
 from dragoman.engine.stepwise import SentenceSearch, search_stepwise
 from dragoman.errors import ConfigError
-from dragoman.machine import available_memory, usable_processors
-from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.tokenizer import EOS, Tokenizer
+from dragoman.system.machine import available_memory, usable_processors
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 
 T = TypeVar("T")
 

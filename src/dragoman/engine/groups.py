@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.config.base import INT32_MAX
+from dragoman.config.sections.base import INT32_MAX
 
 # Tokens that a thread searches at a time: enough that its products are large and that weights too big for any cache
 # are read for several sentences, but few otherwise. A batch is never divided among threads: they would wait for each

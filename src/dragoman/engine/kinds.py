@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.config.architectures.language_model import LANGUAGE_MODEL
+from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL
 from dragoman.errors import ModelError
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from dragoman.model.language_model import LanguageModel
+    from dragoman.model.others.language_model import LanguageModel
 
 
 def require_kind(bundle: Bundle, language_model: bool) -> None:

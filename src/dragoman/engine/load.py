@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.bundle import Bundle
-from dragoman.config.decode import Precision
+from dragoman.config.sections.decode import Precision
 from dragoman.engine import Engine, Ids
 from dragoman.engine.kinds import load_language_model, require_kind
 from dragoman.engine.memory import cached_numbers
@@ -61,7 +61,7 @@ def load_engine(
             )
     networks = [one.load_model() for one in (bundle, *others)]
     from dragoman.engine.torch import TorchEngine
-    from dragoman.model.device import pick_device
+    from dragoman.model.parts.device import pick_device
 
     return TorchEngine(
         networks,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Attention, Engine, Ids
-from dragoman.text.marks import Marks
+from dragoman.text.tokens.marks import Marks
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from dragoman.engine import Attention, Ids
 from dragoman.engine.memory import hypotheses
 from dragoman.engine.stepwise import Decoded, Request
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
-from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.tokenizer import EOS, Side, Tokenizer
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import EOS, Side, Tokenizer
 
 # With a length penalty CTranslate2 stops a sentence at `beam` hypotheses, as our search does; this one changes nothing.
 STOP_AT_BEAM = 1e-9

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis, length_penalty
 from dragoman.engine import Ids
-from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.tokenizer import EOS
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import EOS
 
 Tokens = tuple[int, ...]
 Logits = NDArray[np.float32]

@@ -11,9 +11,9 @@ from typing import TypeVar
 import torch
 
 from dragoman.config import DecodeConfig
-from dragoman.config.decode import Precision
-from dragoman.data.batch import pad
-from dragoman.data.batching import pack
+from dragoman.config.sections.decode import Precision
+from dragoman.data.batches.batch import pad
+from dragoman.data.batches.batching import pack
 from dragoman.decode.attention import forced_attention
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, log_mean
@@ -28,12 +28,12 @@ from dragoman.engine import Attention, Ids
 from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.engine.process import refuse_fork
 from dragoman.errors import ConfigError, ResourceError, counted
-from dragoman.machine import available_memory
-from dragoman.model.device import autocast, torch_threads, within_memory
-from dragoman.model.language_model import LanguageModel
-from dragoman.model.network import EncoderDecoder
-from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.tokenizer import BOS, EOS, PAD
+from dragoman.model.others.language_model import LanguageModel
+from dragoman.model.parts.device import autocast, torch_threads, within_memory
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.system.machine import available_memory
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 T = TypeVar("T")
 

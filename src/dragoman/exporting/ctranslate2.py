@@ -21,12 +21,12 @@ from torch import Tensor, nn
 from dragoman.config import ModelConfig
 from dragoman.decode.attention import aligning_layer
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
-from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.embedding import LearnedPositions, positional_encoding
 from dragoman.model.layers import DecoderLayer, EncoderLayer
-from dragoman.model.norm import EPSILON
+from dragoman.model.parts.attention import MultiHeadAttention
+from dragoman.model.parts.embedding import LearnedPositions, positional_encoding
+from dragoman.model.parts.norm import EPSILON
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import Side, Tokenizer
+from dragoman.text.tokens.tokenizer import Side, Tokenizer
 
 Array = NDArray[np.float32]
 

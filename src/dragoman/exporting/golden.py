@@ -13,8 +13,8 @@ from pathlib import Path
 from dragoman.config import DecodeConfig
 from dragoman.engine import Engine
 from dragoman.errors import ModelError
-from dragoman.parsing import parse_json
-from dragoman.text.tokenizer import Tokenizer
+from dragoman.system.parsing import parse_json
+from dragoman.text.tokens.tokenizer import Tokenizer
 
 FILE = "golden.jsonl"
 COUNT = 32

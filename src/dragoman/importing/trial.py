@@ -23,7 +23,7 @@ from typing import Any
 
 from dragoman.engine import Engine, Ids
 from dragoman.errors import ModelError, QualityError, counted
-from dragoman.text.tokenizer import UNK, Side, Tokenizer
+from dragoman.text.tokens.tokenizer import UNK, Side, Tokenizer
 
 # Pairs that are scored, and tokens of the longest sentence among them.
 PAIRS, LONGEST = 32, 100

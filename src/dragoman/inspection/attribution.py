@@ -21,8 +21,8 @@ from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.decode.scoring import log_probabilities
 from dragoman.inspection.heads import HeadRole, roles, strongest
 from dragoman.inspection.inspection import Inspection
-from dragoman.model.attention import padding_mask
-from dragoman.text.tokenizer import BOS, PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.text.tokens.tokenizer import BOS, PAD
 
 # Source and target positions of all rows in one pass: at most half a gigabyte for paper-base, gradients included.
 POSITIONS_PER_PASS = 512
@@ -88,9 +88,9 @@ def is_affordable(inspection: Inspection) -> bool:
 def erasure(inspection: Inspection) -> Tensor:
     """log P(token | source) − log P(token | source without token s): (T, S), in nats.
 
-    The source token is removed and the tokens after it move up, as in `control.erasure`. UNK in its place would be a
-    vector that training never touched, because unknown characters are spelled in bytes. EOS is removed like any other
-    token. One pass through the model computes as many erasures as `POSITIONS_PER_PASS` allows.
+    The source token is removed and the tokens after it move up, as in `control.glossary.erasure`. UNK in its place
+    would be a vector that training never touched, because unknown characters are spelled in bytes. EOS is removed like
+    any other token. One pass through the model computes as many erasures as `POSITIONS_PER_PASS` allows.
     """
     source, target = torch.tensor(inspection.source_ids), torch.tensor(inspection.target_ids)
     others = ~torch.eye(len(source), dtype=torch.bool)

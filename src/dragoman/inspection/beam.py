@@ -18,7 +18,7 @@ from dragoman.decode.hypothesis import Hypothesis
 from dragoman.decode.search import beam_search
 from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import BOS, EOS
+from dragoman.text.tokens.tokenizer import BOS, EOS
 
 # The most extensions recorded for each hypothesis: the page draws far fewer of a wide beam.
 MAX_EXTENSIONS = 32

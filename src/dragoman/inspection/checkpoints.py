@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
-from dragoman.control.pairs import Pairs
+from dragoman.control.languages.pairs import Pairs
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
 from dragoman.installed.opening import open_model
@@ -22,11 +22,11 @@ from dragoman.model.initialise import evenly_spaced
 from dragoman.model.lora import load_merged, read_adapter
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
-from dragoman.text.marks import Marks
-from dragoman.text.symbols import Symbols
-from dragoman.text.tokenizer import Tokenizer
-from dragoman.training.checkpoint import checkpoint, checkpoint_steps
-from dragoman.training.integrity import NOTE, WEIGHTS, fault_in
+from dragoman.text.terms.symbols import Symbols
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.training.resume.checkpoint import checkpoint, checkpoint_steps
+from dragoman.training.resume.integrity import NOTE, WEIGHTS, fault_in
 
 # More do not fit side by side on a page.
 MAX_CHECKPOINTS = 12

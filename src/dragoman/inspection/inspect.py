@@ -11,15 +11,15 @@ from dataclasses import dataclass, fields
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
-from dragoman.control.pairs import Pairs
+from dragoman.control.languages.pairs import Pairs
 from dragoman.errors import ModelError, check_type
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.inspection.page import write_page
 from dragoman.installed.opening import open_model
 from dragoman.model.build import require_transformer
-from dragoman.model.network import EncoderDecoder
-from dragoman.text.symbols import Symbols
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.text.terms.symbols import Symbols
 from dragoman.translator import Translator
 
 Model = str | os.PathLike[str] | Bundle | Translator

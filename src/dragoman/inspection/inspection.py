@@ -31,13 +31,13 @@ from dragoman.inspection.record import (
     Recording,
     record,
 )
-from dragoman.machine import available_memory
-from dragoman.model.attention import padding_mask
+from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
-from dragoman.storage import atomic_file
-from dragoman.text.marks import NO_MARKS, Marks
-from dragoman.text.symbols import NO_SYMBOLS, Symbols, Table, restore
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from dragoman.system.files import atomic_file
+from dragoman.system.machine import available_memory
+from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols, Table, restore
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # The arrays of each kind of activation and their axes. "position" is the position of the query, "key" of the key.
 FIELDS: dict[type, dict[str, tuple[str, ...]]] = {

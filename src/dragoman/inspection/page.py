@@ -19,7 +19,7 @@ from dragoman.inspection.analyses import analyse
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.payload import Payload, gather
-from dragoman.storage import write_text_atomically
+from dragoman.system.files import write_text_atomically
 
 SCRIPTS = (
     "arrays.js",

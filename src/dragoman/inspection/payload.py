@@ -20,8 +20,8 @@ from dragoman.config import DecodeConfig
 from dragoman.inspection.beam import thinned
 from dragoman.inspection.inspection import Array, Inspection
 from dragoman.inspection.record import record
-from dragoman.model.attention import padding_mask
-from dragoman.text.tokenizer import PAD
+from dragoman.model.parts.attention import padding_mask
+from dragoman.text.tokens.tokenizer import PAD
 
 CANDIDATES = 24
 """Pieces per position whose logits the page has."""

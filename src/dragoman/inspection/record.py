@@ -20,10 +20,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from dragoman.model.attention import MultiHeadAttention, attention_weights
-from dragoman.model.embedding import Embedding, LearnedPositions, positional_encoding
 from dragoman.model.hooks import AttentionCall, watch_attention
 from dragoman.model.layers import AddNorm, FeedForward, GatedFeedForward
+from dragoman.model.parts.attention import MultiHeadAttention, attention_weights
+from dragoman.model.parts.embedding import Embedding, LearnedPositions, positional_encoding
 from dragoman.model.transformer import Transformer
 
 

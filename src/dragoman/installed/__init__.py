@@ -13,9 +13,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from dragoman.bundled import bundled_folder, bundled_names
-from dragoman.config.project import is_name
+from dragoman.config.sections.project import is_name
 from dragoman.errors import ConfigError, ModelError
-from dragoman.storage import restore
+from dragoman.system.files import restore
 
 VARIABLE = "DRAGOMAN_HOME"
 

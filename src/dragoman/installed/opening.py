@@ -13,7 +13,7 @@ from dragoman.adapter import base_folder, is_adapter
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.errors import ConfigError, checked_path
 from dragoman.installed import installed_folder, installed_names, resolve_model
-from dragoman.parsing import parse_json
+from dragoman.system.parsing import parse_json
 
 ModelPath = str | os.PathLike[str]
 

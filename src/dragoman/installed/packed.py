@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.archive import Archive, open_archive
 from dragoman.bundle import WEIGHTS, Bundle
 from dragoman.errors import ModelError
-from dragoman.parsing import parse_json
+from dragoman.system.archives import Archive, open_archive
+from dragoman.system.parsing import parse_json
 
 MANIFEST = "bundle.json"
 # A bundle.json of more bytes is none.

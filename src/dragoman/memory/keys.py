@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from dragoman.errors import DataError, ResourceError
-from dragoman.text.normalise import is_text
+from dragoman.text.words.normalise import is_text
 
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 # Han, kana, Hangul, Thai, Lao, Myanmar, Khmer: a character is a token.

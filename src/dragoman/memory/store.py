@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.memory.keys import NUMBER, key_of, similarity, tokens_of, with_numbers_of, without_numbers
-from dragoman.text.language import primary_language
+from dragoman.text.words.language import primary_language
 
 SCHEMA = "dragoman.memory/1"
 TABLES = """

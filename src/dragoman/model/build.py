@@ -2,11 +2,11 @@
 
 from dragoman.config import AnyModel, ConvS2SConfig, LanguageModelConfig, ModelConfig, RnnConfig
 from dragoman.errors import ConfigError
-from dragoman.model.bytenet import ByteNet
-from dragoman.model.convs2s import ConvS2S
-from dragoman.model.language_model import LanguageModel
-from dragoman.model.network import EncoderDecoder
-from dragoman.model.recurrent import Recurrent
+from dragoman.model.others.bytenet import ByteNet
+from dragoman.model.others.convs2s import ConvS2S
+from dragoman.model.others.language_model import LanguageModel
+from dragoman.model.others.recurrent import Recurrent
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 
 

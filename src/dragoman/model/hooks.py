@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from dragoman.model.attention import attention_weights
-from dragoman.model.network import Attending
-from dragoman.model.scores import ScoredAttention
+from dragoman.model.parts.attention import attention_weights
+from dragoman.model.parts.network import Attending
+from dragoman.model.parts.scores import ScoredAttention
 
 Key = TypeVar("Key")
 

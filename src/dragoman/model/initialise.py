@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from dragoman.config import AnyModel, ModelConfig
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 
 DEPTHS = {"encoder_layers", "decoder_layers"}
@@ -51,7 +51,7 @@ def initialise_from_base(
 ) -> None:
     """Copy the weights of a base with fewer pieces; the rows of a new piece are the means of those that it replaces.
 
-    `replaced` are, for source and target, the ids of the base for each new piece (`dragoman.text.extension`).
+    `replaced` are, for source and target, the ids of the base for each new piece (`dragoman.text.tokens.extension`).
     """
     weights = dict(base.named_parameters(remove_duplicate=False))
     for name, parameter in model.named_parameters(remove_duplicate=False):

@@ -10,11 +10,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig, MoeConfig
-from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.cache import Past, by_sentence
-from dragoman.model.dropout import Dropout
-from dragoman.model.moe import Experts
-from dragoman.model.norm import norm
+from dragoman.model.parts.attention import MultiHeadAttention
+from dragoman.model.parts.cache import Past, by_sentence
+from dragoman.model.parts.dropout import Dropout
+from dragoman.model.parts.moe import Experts
+from dragoman.model.parts.norm import norm
 
 Memory = tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S W"]]
 

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from dragoman.config import TrainConfig
 from dragoman.errors import ModelError
-from dragoman.model.dropout import Dropout
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.dropout import Dropout
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.model.weights import load_tensors
 
 # Groups of matrices, by the names of MultiHeadAttention, FeedForward and GatedFeedForward.

@@ -13,12 +13,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
-from dragoman.model.attention import MultiHeadAttention
-from dragoman.model.cache import Lineage, Past, extend_lineage, step_mask
-from dragoman.model.embedding import Embedding, LearnedPositions
 from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
-from dragoman.model.network import EncoderDecoder
-from dragoman.model.norm import norm
+from dragoman.model.parts.attention import MultiHeadAttention
+from dragoman.model.parts.cache import Lineage, Past, extend_lineage, step_mask
+from dragoman.model.parts.embedding import Embedding, LearnedPositions
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.model.parts.norm import norm
 
 
 @dataclass(frozen=True, slots=True)

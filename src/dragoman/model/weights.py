@@ -10,7 +10,7 @@ from dragoman.errors import ModelError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dragoman.model.network import EncoderDecoder
+    from dragoman.model.parts.network import EncoderDecoder
 
 
 # The names of dtypes in safetensors.

@@ -2,8 +2,8 @@
 
 from starlette.responses import JSONResponse
 
-from dragoman.serve import libretranslate
-from dragoman.serve.problems import MEDIA_TYPE, Problem
+from dragoman.serve.http.problems import MEDIA_TYPE, Problem
+from dragoman.serve.libretranslate import libretranslate
 
 # How DeepL answers a request for more than an account has.
 QUOTA = 456

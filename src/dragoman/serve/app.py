@@ -12,35 +12,31 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Match
 from starlette.types import ASGIApp
 
-from dragoman import __version__
 from dragoman.errors import DragomanError
-from dragoman.parsing import plain_cause
-from dragoman.serve import (
-    assist_api,
-    cards,
-    deepl,
-    deepl_glossaries,
-    documents_api,
-    documents_deepl,
-    documents_libretranslate,
-    feedback,
-    glossary_api,
-    inspect_api,
-    libretranslate,
-    memory_api,
-    native,
-    page,
-)
-from dragoman.serve.access import PROBLEMS, authorise
+from dragoman.serve import page
 from dragoman.serve.answers import error_response
-from dragoman.serve.documents import UPLOADS, Documents
+from dragoman.serve.deepl import deepl
+from dragoman.serve.deepl import documents as documents_deepl
+from dragoman.serve.deepl import glossaries as deepl_glossaries
+from dragoman.serve.documents.documents import UPLOADS, Documents
 from dragoman.serve.guard import Guard
-from dragoman.serve.http import problem_for
+from dragoman.serve.http.access import PROBLEMS, authorise
+from dragoman.serve.http.http import problem_for
+from dragoman.serve.http.problems import Problem, malformed
+from dragoman.serve.http.upload import FIELD_BYTES
+from dragoman.serve.libretranslate import documents as documents_libretranslate
+from dragoman.serve.libretranslate import libretranslate
+from dragoman.serve.native import assist as assist_api
+from dragoman.serve.native import cards, feedback, native
+from dragoman.serve.native import documents as documents_api
+from dragoman.serve.native import glossaries as glossary_api
+from dragoman.serve.native import inspect as inspect_api
+from dragoman.serve.native import memory as memory_api
 from dragoman.serve.openapi import Described
-from dragoman.serve.problems import Problem, malformed
 from dragoman.serve.reference import reference_page
-from dragoman.serve.service import Service
-from dragoman.serve.upload import FIELD_BYTES
+from dragoman.serve.work.service import Service
+from dragoman.system.parsing import plain_cause
+from dragoman.version import __version__
 
 LOCAL_NAMES = frozenset(("localhost",))
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")

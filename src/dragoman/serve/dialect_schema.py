@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dragoman.serve.body import FORMS
-from dragoman.serve.described import inlined
+from dragoman.serve.http.body import FORMS
+from dragoman.serve.http.described import inlined
 
 
 class _Lenient(BaseModel):

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serve.answers import dialect_of, error_response
-from dragoman.serve.problems import Problem, problem_of, too_large
-from dragoman.serve.record import OnRequest, Record, recorded
+from dragoman.serve.http.problems import Problem, problem_of, too_large
+from dragoman.serve.requests.record import OnRequest, Record, recorded
 
 log = logging.getLogger("dragoman.serve")
 

@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import FastAPI
 
 from dragoman.serve.answers import QUOTA, dialect_of
-from dragoman.serve.described import PROBLEMS
 from dragoman.serve.dialect_schema import error_as
+from dragoman.serve.http.described import PROBLEMS
 
 # By the guard, the parsers, the queue, the engine and the store; a route may have any of them.
 STATUSES = (400, 401, 403, 404, 405, 409, 410, 411, 413, 415, 429, 500, 501, 503, 504, 507)

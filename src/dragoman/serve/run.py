@@ -18,9 +18,9 @@ import uvicorn
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.serve.app import LOCAL_NAMES, make_app
 from dragoman.serve.connection import Protocol
-from dragoman.serve.document_store import DocumentLimits
-from dragoman.serve.documents import Documents
-from dragoman.serve.service import Service
+from dragoman.serve.documents.documents import Documents
+from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.work.service import Service
 
 # Seconds that an idle connection is kept: as long as a person thinks about the next sentence.
 KEEP_ALIVE = 75

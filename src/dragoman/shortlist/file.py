@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.errors import ModelError
-from dragoman.text.tokenizer import UNK, Tokenizer, Vocabulary
+from dragoman.text.tokens.tokenizer import UNK, Tokenizer, Vocabulary
 
 NAME = "shortlist.txt"
 MAPPING = "vmap.txt"  # CTranslate2's name for it

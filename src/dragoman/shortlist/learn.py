@@ -18,13 +18,13 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch, Example, collate
-from dragoman.data.batching import pack
+from dragoman.data.batches.batch import Batch, Example, collate
+from dragoman.data.batches.batching import pack
 from dragoman.decode.attention import cross_attention, require_attention
-from dragoman.model.attention import padding_mask
-from dragoman.model.network import EncoderDecoder
+from dragoman.model.parts.attention import padding_mask
+from dragoman.model.parts.network import EncoderDecoder
 from dragoman.shortlist.file import Shortlist
-from dragoman.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # Sentences × longest side of a batch of forced decoding.
 BATCH_TOKENS = 4096

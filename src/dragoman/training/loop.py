@@ -15,14 +15,16 @@ from pathlib import Path
 import torch
 
 from dragoman.config import RunConfig
-from dragoman.data.batch import Batch
-from dragoman.data.stream import BatchStream, Update
+from dragoman.data.batches.batch import Batch
+from dragoman.data.batches.stream import BatchStream, Update
 from dragoman.errors import DivergenceError, Interrupted
-from dragoman.model.device import emulation_notice
 from dragoman.model.lora import attach, load_merged
-from dragoman.model.network import EncoderDecoder
-from dragoman.training.averaging import best_average, unusable_weights
-from dragoman.training.checkpoint import (
+from dragoman.model.parts.device import emulation_notice
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.training.report.meter import Meter
+from dragoman.training.report.reports import Listener, Outcome, TranslationScores, ValidationReport
+from dragoman.training.resume.averaging import best_average, unusable_weights
+from dragoman.training.resume.checkpoint import (
     Progress,
     evaluation_weights,
     load_checkpoint,
@@ -30,19 +32,17 @@ from dragoman.training.checkpoint import (
     save_checkpoint,
     what_is_kept,
 )
-from dragoman.training.distributed import ProcessGroup, gather_full_state, load_parameters
-from dragoman.training.divergence import DIVERGENCE_HINT, diverged
-from dragoman.training.ema import MovingAverage
-from dragoman.training.gradient import GradientAccumulator, SplitsDoubled
-from dragoman.training.meter import Meter
-from dragoman.training.optimizer import build_optimizer, clip_grad_norm
-from dragoman.training.precision import choose_precision
-from dragoman.training.prefetch import Prefetched
-from dragoman.training.reports import Listener, Outcome, TranslationScores, ValidationReport
-from dragoman.training.schedule import learning_rate
-from dragoman.training.signals import stop_on_signals
-from dragoman.training.triggers import Triggers
-from dragoman.training.validation import BestTracker, validation_loss
+from dragoman.training.resume.divergence import DIVERGENCE_HINT, diverged
+from dragoman.training.resume.signals import stop_on_signals
+from dragoman.training.resume.triggers import Triggers
+from dragoman.training.resume.validation import BestTracker, validation_loss
+from dragoman.training.update.distributed import ProcessGroup, gather_full_state, load_parameters
+from dragoman.training.update.ema import MovingAverage
+from dragoman.training.update.gradient import GradientAccumulator, SplitsDoubled
+from dragoman.training.update.optimizer import build_optimizer, clip_grad_norm
+from dragoman.training.update.precision import choose_precision
+from dragoman.training.update.prefetch import Prefetched
+from dragoman.training.update.schedule import learning_rate
 
 
 class Trainer:

@@ -17,11 +17,11 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Literal
 
-from dragoman import machine
 from dragoman.bundle import open_bundle
 from dragoman.bundled import bundled_models
 from dragoman.engine.load import load_engine
 from dragoman.errors import DragomanError, ResourceError, counted
+from dragoman.system import machine
 
 State = Literal["ok", "note", "fault"]
 CPUINFO = Path("/proc/cpuinfo")

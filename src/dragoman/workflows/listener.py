@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from dragoman.data.report import CorpusReport
-from dragoman.training.estimate import Estimate
-from dragoman.training.reports import StepReport, ValidationReport
+from dragoman.data.corpus.report import CorpusReport
+from dragoman.training.estimate.estimate import Estimate
+from dragoman.training.report.reports import StepReport, ValidationReport
 
 Item = TypeVar("Item")
 

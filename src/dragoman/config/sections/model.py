@@ -1,0 +1,117 @@
+"""The keys of [model]: the shape of the Transformer, in the names of section 3 and table 3 of the paper."""
+
+from collections.abc import Container
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from dragoman.config.sections.base import Fraction, Positive, Section
+from dragoman.config.sections.presets import MODEL_PRESETS
+
+# The deepest published Transformer has 1,000 layers on each side (Wang et al. 2022, DeepNet).
+LayerCount = Annotated[int, Field(gt=0, le=1000)]
+# Without a preset all of these must be set (both depths by `layers`); without any of them the preset is `small`.
+SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
+
+
+class ModelConfig(Section):
+    """The shape of the Transformer, section 3. `preset` gives the values of keys that are not set."""
+
+    architecture: Literal["transformer"] = "transformer"
+    """The kind of network: `transformer`, Vaswani et al. 2017, or one of those it is compared with: `rnn`, recurrent,
+    Bahdanau et al. 2015 and others; `convs2s`, Gehring et al. 2017; `bytenet`, Kalchbrenner et al. 2016; `moe`, a
+    Transformer with mixtures of experts, Shazeer et al. 2017. Each has keys of its own."""
+    preset: Literal["paper-base", "paper-big", "tiny", "small", "base", "big", "auto"] | None = None
+    """`paper-base` and `paper-big` are exactly the models of the paper (2017); the others are our recommendations.
+    `auto` chooses among these by the amount of text and whether there is a GPU, and a higher `dropout` for little
+    text."""
+    layers: LayerCount | None = None
+    """N, the number of layers of the encoder and of the decoder."""
+    encoder_layers: LayerCount
+    """Number of encoder layers; `layers` unless set."""
+    decoder_layers: LayerCount
+    """Number of decoder layers; `layers` unless set."""
+    d_model: Positive
+    """Width of the embeddings and of the output of every sub-layer."""
+    d_ff: Positive
+    """Inner width of the position-wise feed-forward networks."""
+    heads: Positive
+    """h, the number of parallel attention heads."""
+    d_k: Positive
+    """Width of the queries and keys of a head; d_model / h unless set."""
+    d_v: Positive
+    """Width of the values of a head; d_model / h unless set."""
+    dropout: Fraction = 0.1
+    """P_drop of section 5.4: on each sub-layer's output and on embedding + position."""
+    norm_order: Literal["post", "pre"] = "pre"
+    """`post`: LayerNorm(x + Sublayer(x)), the paper. `pre`: x + Sublayer(LayerNorm(x)), Xiong et al. 2020."""
+    norm: Literal["layer", "rms"] = "layer"
+    """`layer`: LayerNorm, the paper. `rms`: RMSNorm, Zhang and Sennrich 2019."""
+    positions: Literal["sinusoidal", "rotary", "learned"] = "sinusoidal"
+    """`sinusoidal`: added to the embeddings, section 3.5. `rotary`: RoPE in self-attention, Su et al. 2021.
+    `learned`: a vector for each position, row (E) of table 3."""
+    position_base: Annotated[float, Field(gt=1, allow_inf_nan=False)] = 10000.0
+    """Base of the wavelengths of sinusoidal positions, section 3.5; Marian and M2M-100 have
+    10000^((d/2) / (d/2 − 1)) with d = d_model."""
+    first_position: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Number of a sentence's first sinusoidal position; M2M-100 counts from 2."""
+    max_positions: Positive = 1024
+    """How many positions have a learned vector of their own; those after them share the last one."""
+    feed_forward: Literal["relu", "silu", "swiglu"] = "relu"
+    """`relu`: Eq. (2). `silu`: Eq. (2) with SiLU (Swish) instead of max(0, x), Elfwing et al. 2018. `swiglu`: a gated
+    network of three matrices, Shazeer 2020."""
+    bias: bool = True
+    """Whether the linear layers add a bias, as in Eq. (2)."""
+    output_bias: bool = False
+    """Whether the projection onto the vocabulary adds a bias to the logits, as Marian's does."""
+    tie: Literal["all", "target", "none"] = "all"
+    """`all`: source embedding, target embedding and output projection share one matrix (section 3.4). `target`: target
+    embedding and output projection share one. `none`: three matrices."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        """What was given, with the keys that follow from it: those of the preset, the depths, the width of a head."""
+        if not isinstance(given, dict):
+            return given
+        for key in SHAPE & given.keys():
+            if given[key] is not None and not isinstance(given[key], int):
+                raise ValueError(f"{key}: input should be a whole number, not {given[key]!r}")
+        preset = given.get("preset", None if SHAPE & given.keys() else "small")
+        shape = "small" if preset == "auto" else str(preset)  # until the run knows its text (`dragoman.config.sizes`)
+        filled = _with_depths(MODEL_PRESETS.get(shape, {})) | _with_depths(given)
+        filled["preset"] = preset
+        if filled.get("encoder_layers") == filled.get("decoder_layers"):
+            filled["layers"] = filled.get("encoder_layers")
+        else:
+            filled.pop("layers", None)
+        return _head_widths(filled.get("d_model"), filled.get("heads"), filled) | filled
+
+    @model_validator(mode="after")
+    def _keys_of_positions(self) -> Self:
+        for key in ("position_base", "first_position"):
+            if self.positions != "sinusoidal" and getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(
+                    f'{key}: only sinusoidal positions have it; remove it, or set positions = "sinusoidal"'
+                )
+        if self.positions != "learned" and self.max_positions != type(self).model_fields["max_positions"].default:
+            raise ValueError('max_positions: only learned positions have it; remove it, or set positions = "learned"')
+        return self
+
+
+def _with_depths(keys: dict[str, Any]) -> dict[str, Any]:
+    """`keys` with both depths if `layers` is among them; a depth of its own comes before it."""
+    layers = keys.get("layers")
+    return keys if layers is None else {"encoder_layers": layers, "decoder_layers": layers} | keys
+
+
+def _head_widths(d_model: Any, heads: Any, given: Container[str]) -> dict[str, int]:
+    """d_k = d_v = d_model / h, section 3.2.2. Raises ValueError if they are needed and h does not divide d_model."""
+    if not (isinstance(d_model, int) and isinstance(heads, int) and heads > 0):
+        return {}
+    if d_model % heads and not ("d_k" in given and "d_v" in given):
+        raise ValueError(
+            f"heads: {heads} does not divide d_model = {d_model}; "
+            f"make d_model {d_model // heads * heads or heads} or {(d_model // heads + 1) * heads}"
+        )
+    return {"d_k": d_model // heads, "d_v": d_model // heads}

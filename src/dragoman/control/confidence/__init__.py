@@ -1,0 +1,1 @@
+"""The probability that a person would accept a translation, learned from validation lines."""

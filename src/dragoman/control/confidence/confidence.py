@@ -1,0 +1,216 @@
+"""Confidence: the probability that a person would accept a translation, learned from validation lines. No torch.
+
+"Accepted" is a proxy, because nobody judges the validation lines: sentence-level chrF of at least `accept` against the
+reference. The features are log P, the lengths of both sides, and, where random samples are drawn, their agreement with
+the translation: what the model means, its samples say too (Fomicheva et al. 2020, "Unsupervised Quality Estimation").
+A model keeps what was learned in `confidence.json` of its bundle.
+"""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dragoman.config import DecodeConfig
+from dragoman.control.confidence.calibration import Calibration, Logistic, calibration, cross_validated, fit_logistic
+from dragoman.errors import ConfigError, DataError, ModelError, counted
+from dragoman.system.parsing import parse_json
+from dragoman.translation import Translation
+
+NAME = "confidence.json"
+FORMAT = 1
+# chrF from which a translation counts as accepted.
+ACCEPT = 50.0
+# Fewer lines, or fewer of either outcome, would calibrate by chance.
+MIN_LINES, MIN_EACH = 100, 10
+# A translation with a warning is at most as probable as the share of such lines that were accepted, after this many
+# that were not and ½ that was: log P is high in a loop, and most validation texts have none to learn from.
+REJECTED_BEFORE, ACCEPTED_BEFORE = 9.5, 0.5
+
+Sample = Callable[[DecodeConfig], list[Translation]]
+"""The translations of the same lines under other options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model of acceptance, and how well it is calibrated on lines that it has not seen (cross-validation)."""
+
+    model: Logistic
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """What a model has learned about its own translations."""
+
+    accept: float
+    """chrF of an accepted translation."""
+    lines: int
+    accepted: float
+    """Share of the lines that were accepted."""
+    usual_ratio: float
+    """Mean of log(characters of the translation / characters of the source)."""
+    flagged_limit: float
+    """The most that a translation with a warning gets."""
+    plain: Fitted
+    samples: int = 0
+    """Random translations of each line that `sampled` was learned with; 0: none was."""
+    sampled: Fitted | None = None
+
+    def probability(self, translation: Translation, samples: Sequence[str] = ()) -> float:
+        """The probability that the translation is accepted; with `samples`, their agreement counts too."""
+        fitted = self.sampled if samples else self.plain
+        assert fitted is not None
+        found = fitted.model.probability(features(translation, self.usual_ratio, samples))
+        return min(found, self.flagged_limit) if is_flagged(translation) else found
+
+    def text(self) -> str:
+        """The content of `confidence.json`."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=2) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> "Confidence":
+        """Read what `text` gave. Raises ModelError for a malformed file."""
+        remedy = "learn it again with `dragoman model confidence`"
+        try:
+            tree = parse_json(path.read_bytes())
+            if (version := tree.pop("format")) != FORMAT:
+                raise ModelError(f"{path}: format {version}, this version reads {FORMAT}; {remedy}")
+            sampled = _fitted(tree["sampled"]) if tree["sampled"] else None
+            return cls(**{**tree, "plain": _fitted(tree["plain"]), "sampled": sampled})
+        except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+            raise ModelError(f"{path}: cannot be read: {error}; {remedy}") from None
+
+
+def _fitted(tree: Any) -> Fitted:
+    model = tree["model"]
+    means, scales, weights = (tuple(map(float, model[key])) for key in ("means", "scales", "weights"))
+    return Fitted(Logistic(means, scales, weights, float(model["bias"])), Calibration(**tree["calibration"]))
+
+
+def check_learned(learned: Confidence | None, options: DecodeConfig) -> None:
+    """Raises ConfigError if `options` ask for a confidence that the model has not learned."""
+    if options.confidence and learned is None:
+        raise ConfigError(
+            "decode.confidence: the model has learned none; "
+            "`dragoman model confidence -m MODEL SOURCE REFERENCE` learns it from validation text"
+        )
+    if options.confidence and options.confidence_samples and learned and learned.sampled is None:
+        raise ConfigError(
+            "decode.confidence_samples: the model's confidence was learned without samples; learn it again with "
+            "`dragoman model confidence --samples 8`, or leave the key out"
+        )
+
+
+def add_confidence(
+    translations: list[Translation], learned: Confidence | None, options: DecodeConfig, sample: Sample
+) -> list[Translation]:
+    """The translations with their confidence, as the model has `learned` it, if `options` ask for it.
+
+    A blank line has none. `check_learned` has found that the model has learned what `options` ask for.
+    """
+    if not options.confidence or learned is None:
+        return translations
+    samples: Sequence[Sequence[str]] = [()] * len(translations)
+    if options.confidence_samples:
+        samples = draw(options, options.confidence_samples, sample)
+    return [
+        replace(one, confidence=learned.probability(one, drawn)) if one.source.strip() else one
+        for one, drawn in zip(translations, samples, strict=True)
+    ]
+
+
+def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
+    """`count` random translations of each line, of the model's own distribution."""
+    own = {
+        "method": "sample",
+        "n_best": count,
+        "temperature": 1.0,
+        "top_k": 0,
+        "top_p": 1.0,
+        "token_scores": False,
+        "alignment": False,
+    }
+    drawn = sample(options.model_copy(update={**own, "confidence": False, "confidence_samples": 0}))
+    return [[candidate.text for candidate in one.candidates] for one in drawn]
+
+
+def learn_confidence(
+    translations: Sequence[Translation],
+    references: Sequence[str],
+    accept: float = ACCEPT,
+    samples: Sequence[Sequence[str]] | None = None,
+) -> Confidence:
+    """Learn from translations of the model and their references; with `samples` of each line, from these too.
+
+    Raises DataError if there are too few lines, or nearly all have the same outcome.
+    """
+    given = [index for index, one in enumerate(translations) if one.source.strip() and references[index].strip()]
+    if len(given) < MIN_LINES:
+        raise DataError(f"confidence: {counted(len(given), 'line')} with text; give at least {MIN_LINES}")
+    kept, score = [translations[index] for index in given], _chrf()
+    outcomes = [score(one.text, references[index]) >= accept for one, index in zip(kept, given, strict=True)]
+    if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:
+        raise DataError(
+            f"confidence: {sum(outcomes):,} of {len(outcomes):,} lines reach chrF {accept:g}, too few or too many to "
+            "learn from; give more lines, or another --accept"
+        )
+    usual = sum(map(_log_ratio, kept)) / len(kept)
+    flagged = [outcome for one, outcome in zip(kept, outcomes, strict=True) if is_flagged(one)]
+    limit = (sum(flagged) + ACCEPTED_BEFORE) / (len(flagged) + ACCEPTED_BEFORE + REJECTED_BEFORE)
+    sampled = None
+    if samples is not None:
+        sampled = _fit([features(one, usual, samples[index]) for one, index in zip(kept, given, strict=True)], outcomes)
+    return Confidence(
+        accept,
+        len(kept),
+        sum(outcomes) / len(kept),
+        usual,
+        limit,
+        _fit([features(one, usual) for one in kept], outcomes),
+        len(samples[given[0]]) if samples is not None else 0,
+        sampled,
+    )
+
+
+def _fit(rows: Sequence[Sequence[float]], outcomes: Sequence[bool]) -> Fitted:
+    return Fitted(fit_logistic(rows, outcomes), calibration(cross_validated(rows, outcomes), outcomes))
+
+
+def features(translation: Translation, usual_ratio: float, samples: Sequence[str] = ()) -> list[float]:
+    """What the probability depends on; the same for a line alone and in any batch, except for its samples."""
+    best = translation.candidates[0]
+    per_token = best.log_prob / (len(best.tokens) + 1)
+    ratio = _log_ratio(translation) - usual_ratio
+    found = [
+        per_token,
+        math.exp(per_token),  # the geometric mean of the tokens' probabilities
+        math.sqrt(max(-best.log_prob, 0.0)),  # a long line has more that may be wrong
+        math.log1p(len(translation.source)),
+        ratio,
+        abs(ratio),
+    ]
+    if samples:
+        score = _chrf()
+        # The logarithm, because the worst lines differ most between 0 and 20 of 100.
+        found.append(math.log1p(sum(score(best.text, sample) for sample in samples) / len(samples)))
+    return found
+
+
+def is_flagged(translation: Translation) -> bool:
+    """Whether a warning names a fault of the translation; `segmented` and `language`, which is the source's, do not."""
+    return any(flag.kind not in ("segmented", "language") for flag in translation.warnings)
+
+
+def _log_ratio(translation: Translation) -> float:
+    return math.log((len(translation.text) + 1) / (len(translation.source) + 1))
+
+
+def _chrf() -> Callable[[str, str], float]:
+    """chrF of a sentence, from 0 to 100."""
+    from sacrebleu.metrics.chrf import CHRF  # slow to import
+
+    metric = CHRF()
+    return lambda text, reference: float(metric.sentence_score(text, [reference]).score)

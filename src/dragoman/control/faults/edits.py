@@ -1,0 +1,182 @@
+"""Edits: a translation that still has faults is corrected by the smallest changes, one after the other. No torch.
+
+A placeholder that the translation invented becomes one that it lacks; what it lacks is inserted where a word begins,
+with the quotation marks it has in the source; what it has too often is deleted. Of all places the engine's log P
+chooses. Every change removes a fault, so that an end is sure; what no change can remove stays.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.control.faults.debris import debris_spans
+from dragoman.control.faults.kept import Faults, Kept, numbers_outside
+from dragoman.engine import Engine, Ids
+from dragoman.text.tokens.tokenizer import UNK, Tokenizer
+from dragoman.text.words.normalise import normalise
+from dragoman.text.words.particles import hangul_run, is_particles
+from dragoman.text.words.words import is_unspaced
+
+# Places that are tried for one change of one translation.
+MAX_DRAFTS = 96
+_ENCLOSING = ("“”", "‘’", "「」", "『』", "()", "[]", '""', "''", "«»", "<>", "``")
+_END = re.compile(r"[\s.!?。！？…:]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class EditTask:
+    """A source, its translation with faults, and how many of its characters (of a target prefix) must stay."""
+
+    kept: Kept
+    source_ids: Ids
+    text: str
+    fixed: int = 0
+    allowed: Callable[[str], bool] = lambda text: True
+    """Whether a changed text may be taken: one without a term of a glossary may not."""
+
+
+def edit(engine: Engine, tokenizer: Tokenizer, tasks: Sequence[EditTask], exact: bool = False) -> list[str]:
+    """The translation of each task with as few faults as changes can reach; `exact`: whatever the others are."""
+    texts = [task.text for task in tasks]
+    left = list(range(len(tasks)))
+    while left:
+        drafts = [(n, draft) for n in left for draft in _drafts(tasks[n], texts[n])]
+        scores = _scores(engine, tokenizer, [(tasks[n].source_ids, draft) for n, draft in drafts], exact)
+        best: dict[int, tuple[float, str]] = {}
+        for (n, draft), score in zip(drafts, scores, strict=True):
+            if n not in best or score > best[n][0]:
+                best[n] = score, draft
+        for n, (_, draft) in best.items():
+            texts[n] = draft
+        left = [n for n in left if n in best and tasks[n].kept.faults(texts[n]).count]
+    return texts
+
+
+def _scores(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Ids, str]], exact: bool) -> list[float]:
+    """log P of each text given its source; what the vocabulary cannot write does not count."""
+    targets = [
+        [token for token in ids if token != UNK] for ids in tokenizer.encode([text for _, text in pairs], "target")
+    ]
+    if not pairs:
+        return []
+    return [sum(row) for row in engine.score([ids for ids, _ in pairs], targets, alone=exact)]
+
+
+def _drafts(task: EditTask, text: str) -> list[str]:
+    """The text with one change, in every place where it removes a fault; the kind of change that disturbs least."""
+    faults = task.kept.faults(text)
+    for changes in (_replacements, _fragments, _clearings, _insertions, _deletions):
+        found = dict.fromkeys(
+            draft
+            for draft in map(normalise, changes(task, text, faults))
+            if draft[: task.fixed] == text[: task.fixed]
+            and task.kept.faults(draft).count < faults.count
+            and task.allowed(draft)
+        )
+        if found:
+            return list(found)[:MAX_DRAFTS]
+    return []
+
+
+def _replacements(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
+    """An invented placeholder becomes one that is missing, another number the missing number."""
+    found = task.kept.find(text)
+    for missing in faults.missing:
+        for one in found:
+            if one.text in faults.extra:
+                yield text[: one.begin] + missing + text[one.end :]
+    if faults.report_numbers:
+        return
+    for source in task.kept.numbers:
+        if source.value in faults.missing_numbers:
+            for number in numbers_outside(text, found):
+                if number.value in faults.extra_numbers:
+                    yield text[: number.begin] + task.kept.source[source.begin : source.end] + text[number.end :]
+
+
+def _fragments(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
+    """What the translation has of a missing placeholder, such as `%`, becomes the placeholder."""
+    found = task.kept.find(text)
+    for missing in faults.missing:
+        for size in range(len(missing) - 1, 0, -1):
+            fragment = missing[:size]
+            if fragment.isalnum():
+                continue
+            for match in re.finditer(re.escape(fragment), text):
+                inside = any(one.begin < match.end() and match.start() < one.end for one in found)
+                if not inside and text[match.start() - 1 : match.start()] != fragment[0]:
+                    yield text[: match.start()] + missing + text[match.end() :]
+
+
+def _clearings(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
+    """What is left next to placeholders is deleted."""
+    for begin, end in debris_spans(text, task.kept.find(text), faults.debris):
+        yield text[:begin] + text[end:]
+
+
+def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
+    """What is missing is inserted before each word, and at the end."""
+    names = [(name, _enclosed(task.kept, name)) for name in faults.missing]
+    if not names and not faults.report_numbers:
+        numbers = [one for one in task.kept.numbers if one.value in faults.missing_numbers]
+        names = [(task.kept.source[one.begin : one.end],) * 2 for one in numbers]
+    for name, written in names[:1]:
+        for position in _word_starts(text):
+            before, after = text[:position], text[position:]
+            if name.startswith("</"):
+                yield before.rstrip() + name + after[: len(before) - len(before.rstrip())] + " " + after
+            elif name.startswith("<") and not name.endswith("/>"):
+                yield before + name + after
+            elif before and after and is_unspaced(before[-1]) and is_unspaced(after[0]):
+                yield before + written + after
+            else:
+                yield f"{before} {written} {after}" if not _END.fullmatch(after) else f"{before} {written}{after}"
+
+
+def _deletions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
+    """What occurs too often is deleted with its particles and its quotation marks, or with the word it is in."""
+    found = task.kept.find(text)
+    spans = [(one.begin, one.end) for one in found if one.text in faults.extra]
+    if not spans and not faults.report_numbers:
+        spans = [
+            (one.begin, one.end)
+            for one in numbers_outside(text, found)
+            if one.value in faults.extra_numbers and one.value in {ours.value for ours in task.kept.numbers}
+        ]
+    for begin, end in spans:
+        for outer in _enclosing(text, begin, end), _word(text, begin, end):
+            yield text[: outer[0]] + text[outer[1] :]
+
+
+def _enclosing(text: str, begin: int, end: int) -> tuple[int, int]:
+    """The span with the quotation marks or brackets directly around it, and with the particles after them."""
+    if text[begin - 1 : begin] + text[end : end + 1] in _ENCLOSING and begin:
+        begin, end = begin - 1, end + 1
+    run = hangul_run(text, end)
+    return begin, run if run > end and is_particles("가나", text[end:run], agree=False) else end
+
+
+def _word(text: str, begin: int, end: int) -> tuple[int, int]:
+    """The span of characters between two spaces."""
+    after = text.find(" ", end)
+    return text.rfind(" ", 0, begin) + 1, len(text) if after < 0 else after
+
+
+def _enclosed(kept: Kept, name: str) -> str:
+    """A placeholder with the quotation marks that it has in the source."""
+    one = next(one for one in kept.placeholders if one.text == name)
+    begin, end = one.begin - 1, one.end + 1
+    around = kept.source[begin : one.begin] + kept.source[one.end : end] if begin >= 0 else ""
+    return kept.source[begin:end] if around in _ENCLOSING else name
+
+
+def _word_starts(text: str) -> list[int]:
+    """Where a word may be inserted: before each word or unspaced character, and before the last stop."""
+    last = _END.search(text)
+    end = last.start() if last else len(text)
+
+    def begins(at: int) -> bool:
+        before = text[at - 1 : at]
+        return not before or before.isspace() or (is_unspaced(before) and is_unspaced(text[at]))
+
+    return [*(at for at in range(end) if not text[at].isspace() and begins(at)), end]

@@ -1,0 +1,1 @@
+"""Glossary terms: which a line has, and how a translation comes to use them."""

@@ -1,0 +1,1 @@
+"""Text with inline codes → its translation with the same codes."""

@@ -1,0 +1,164 @@
+"""Where the inline codes of a source belong in its translation. No torch.
+
+Input: both texts as units, how much each target unit comes from each source unit, the codes. Output: the same codes,
+each exactly once and validly nested, at positions of the target. The decision is made for a whole span: of all runs of
+target units, it gets the one with the most mass from inside of the span minus mass from outside. Spans side by side get
+disjoint runs, the best ones together; a span inside of another gets a run inside of that one's. (A rule per target
+token, as in bergamot-translator, writes a tag several times where its words come apart.) A code without text keeps the
+neighbours on the side on which it touches them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.control.inline.code_tree import Node, Point, code_tree
+from dragoman.control.inline.placed import Placed
+from dragoman.control.inline.runs import disjoint_runs
+from dragoman.control.inline.units import Side
+from dragoman.text.words.inline import Code
+
+Weights = NDArray[np.float64]
+Run = tuple[int, int]
+# More than all weights of a text: what is translated elsewhere belongs to no span.
+CERTAIN = 1e5
+# What a neighbour that a code touches counts, one behind a space, and the order of everything else.
+TOUCHING, APART, ORDER = 2.0, 1.0, 0.2
+# Where in a space a code belongs that touches the text before it, and behind it.
+_PREFERS: dict[tuple[bool, bool], Literal["begin", "end", "apart"]] = {
+    (True, True): "begin",
+    (True, False): "begin",
+    (False, True): "end",
+    (False, False): "apart",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Units of the source, from `source` on, whose translation are units of the target, from `target` on."""
+
+    source: int
+    target: int
+    weights: Weights
+    """(target units, source units): the share of each target unit that comes from each source unit, 1 at most."""
+
+    @property
+    def source_end(self) -> int:
+        """The unit after the last one of the source."""
+        return self.source + self.weights.shape[1]
+
+    @property
+    def target_end(self) -> int:
+        """The unit after the last one of the target."""
+        return self.target + self.weights.shape[0]
+
+
+@dataclass(eq=False)
+class Placement:
+    """Codes on their way from `source` to `target`; `blocks`, in order on both sides, together hold all units."""
+
+    source: Side
+    target: Side
+    blocks: Sequence[Block]
+    codes: Sequence[Code]
+    runs: dict[Node, Run] = field(default_factory=dict)
+    gaps: dict[Point, int] = field(default_factory=dict)
+
+    def place(self) -> list[Placed]:
+        """The codes in the order of the target."""
+        root = code_tree(self.codes, self.source.units)
+        self.runs[root] = (0, len(self.target.units))
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            nodes = [child for child in node.children if isinstance(child, Node)]
+            self._choose_runs(node, nodes)
+            for child in node.children:
+                if isinstance(child, Point):
+                    self.gaps[child] = self._choose_gap(node, child, [self.runs[one] for one in nodes])
+            waiting += nodes
+        return list(self._emit(root))
+
+    def _choose_runs(self, parent: Node, nodes: Sequence[Node]) -> None:
+        begin, end = self.runs[parent]
+        if len(nodes) == 1 and (nodes[0].begin, nodes[0].end) == (parent.begin, parent.end):
+            self.runs[nodes[0]] = begin, end
+            return
+        found = disjoint_runs([self._scores(node, begin, end) for node in nodes])
+        self.runs.update((node, (begin + a, begin + b)) for node, (a, b) in zip(nodes, found, strict=True))
+
+    def _scores(self, node: Node, begin: int, end: int) -> Weights:
+        """For each target unit from `begin` to `end`: mass from the span minus mass from elsewhere."""
+        scores = np.full(end - begin, -CERTAIN)
+        for block in self.blocks:
+            first, last = max(block.target, begin), min(block.target_end, end)
+            if first >= last or block.source_end <= node.begin or block.source >= node.end:
+                continue
+            if node.begin <= block.source and block.source_end <= node.end:
+                scores[first - begin : last - begin] = CERTAIN
+                continue
+            rows = block.weights[first - block.target : last - block.target]
+            inside = rows[:, max(node.begin - block.source, 0) : node.end - block.source].sum(1)
+            scores[first - begin : last - begin] = 2 * inside - rows.sum(1)
+        return scores
+
+    def _choose_gap(self, parent: Node, point: Point, siblings: Sequence[Run]) -> int:
+        """The gap of a point within its parent and outside of the spans next to it."""
+        begin, end = self.runs[parent]
+        if point.gap <= parent.begin or begin == end:
+            return begin
+        if point.gap >= parent.end:
+            return end
+        allowed = np.ones(end - begin + 1, bool)
+        for first, last in siblings:
+            allowed[first + 1 - begin : last - begin] = False
+        scores = np.where(allowed, self._gap_scores(point, begin, end), -np.inf)
+        return begin + int(np.argmax(scores))
+
+    def _gap_scores(self, point: Point, begin: int, end: int) -> Weights:
+        """How well each gap from `begin` to `end` separates what the gap of the source separates."""
+        number = point.gap
+        block = next(one for one in self.blocks if number <= one.source_end and one.source_end > one.source)
+        gaps = np.arange(begin, end + 1)
+        if number == block.source_end:  # between two lines or sentences
+            return -np.abs(gaps - block.target_end).astype(float)
+        left, right = self._touches(point)
+        column = number - block.source
+        edges = np.pad(block.weights[:, column - 1 : column + 1], ((1, 1), (0, 0)))
+        change = edges[:-1] - edges[1:]  # what ends at a gap, and what begins
+        weight = TOUCHING if left else APART, TOUCHING if right else APART
+        both = block.weights[:, :column].sum(1) - block.weights[:, column:].sum(1)
+        before = np.concatenate(([0.0], np.cumsum(both)))
+        order = (2 * before - before[-1]) / max(len(both), 1)
+        own = weight[0] * change[:, 0] - weight[1] * change[:, 1] + ORDER * order
+        inside = np.clip(gaps - block.target, 0, len(both))
+        return own[inside] - np.abs(gaps - block.target - inside) * CERTAIN
+
+    def _touches(self, point: Point) -> tuple[bool, bool]:
+        """Whether the codes touch the text before them, and the text behind them."""
+        text, begin, end = self.source.text, point.codes[0].position, point.codes[-1].position
+        return begin > 0 and not text[begin - 1].isspace(), end < len(text) and not text[end].isspace()
+
+    def _emit(self, root: Node) -> Iterator[Placed]:
+        """All codes: those that open, what is inside of them in the order of the target, those that close."""
+        stack: list[Node | Point | Placed] = [root]
+        while stack:
+            match stack.pop():
+                case Placed() as placed:
+                    yield placed
+                case Point() as point:
+                    left, right = self._touches(point)
+                    for code in point.codes:
+                        yield Placed(code, self.gaps[point], point.gap, _PREFERS[left, right])
+                case Node() as node:
+                    begin, end = self.runs[node]
+                    if node is not root:
+                        yield Placed(self.codes[node.open], begin, node.begin, "end")
+                        stack.append(Placed(self.codes[node.close], end, node.end, "begin"))
+                    stack += sorted(node.children, key=self._order)[::-1]
+
+    def _order(self, child: Node | Point) -> Run:
+        return self.runs[child] if isinstance(child, Node) else (self.gaps[child], self.gaps[child])

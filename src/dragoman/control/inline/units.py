@@ -1,0 +1,117 @@
+"""Text → units: the words, numbers and signs between which an inline code may be. No torch.
+
+A unit is a word, a number, a sign, or a letter of a script without spaces. What has to stay together is one unit. Where
+particles are asked for, a word of Hangul ends before them (`서울` + `에서`): a tag may enclose the noun alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.text.words.characters import joined
+from dragoman.text.words.normalise import INVISIBLE
+from dragoman.text.words.particles import particles_start
+from dragoman.text.words.words import is_unspaced
+from dragoman.translation import Span
+
+_CHUNK = re.compile(r"\S+")
+# Within a number or a word: 3,000.5 and 10:30, don't and l’eau.
+_NUMBER_SIGNS, _APOSTROPHES = ".,:", "'’"
+_HANGUL_END = re.compile("[가-힣]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A text and its units, in order."""
+
+    text: str
+    units: Sequence[Span]
+
+    def gap(self, number: int) -> Span:
+        """The characters between the units number − 1 and number; before the first; after the last."""
+        begin = self.units[number - 1].end if number else 0
+        return Span(begin, self.units[number].begin if number < len(self.units) else len(self.text))
+
+
+def units(
+    text: str,
+    atoms: Iterable[tuple[int, int]] = (),
+    cuts: Iterable[int] = (),
+    *,
+    within: Span | None = None,
+    particles: bool = False,
+) -> list[Span]:
+    """The units of a text; `atoms`, in order, are whole, and no other unit reaches over a position of `cuts`."""
+    at, stop = within or (0, len(text))
+    found, borders = list[Span](), sorted(set(cuts))
+    for begin, end in (*atoms, (stop, stop)):
+        inner = [cut for cut in borders if at < cut < begin]
+        for first, last in zip((at, *inner), (*inner, begin), strict=True):
+            found += _plain(text, first, last, particles)
+        if end > begin:
+            found.append(Span(begin, end))
+        at = max(at, end)
+    return found
+
+
+def moved(spans: Iterable[Span], by: int) -> list[Span]:
+    """The spans where `by` characters precede their text."""
+    return [span.moved(by) for span in spans]
+
+
+def _plain(text: str, begin: int, end: int, particles: bool) -> Iterator[Span]:
+    for chunk in _CHUNK.finditer(text, begin, end):
+        for span in _runs(text, chunk.start(), chunk.end()):
+            if particles and _HANGUL_END.search(text, span.begin, span.end):
+                cut = span.begin + particles_start(text[span.begin : span.end])
+                if cut < span.end:
+                    yield Span(span.begin, cut)
+                    span = Span(cut, span.end)
+            yield span
+
+
+def _runs(text: str, begin: int, end: int) -> Iterator[Span]:
+    """The units of text without spaces."""
+    start = begin
+    for at in range(begin + 1, end + 1):
+        if at == end or not _together(text, at, begin, end):
+            if INVISIBLE.sub("", text[start:at]):
+                yield Span(start, at)
+            start = at
+
+
+def _together(text: str, at: int, begin: int, end: int) -> bool:
+    """Whether the characters before and at `at` are of one unit."""
+    before, after = text[at - 1], text[at]
+    if joined(before, after):
+        return True
+    if _is_word(before) and _is_word(after):
+        return not is_unspaced(before) and not is_unspaced(after)
+    if _is_word(before) and at + 1 < end:
+        return _binds(before, after, text[at + 1])
+    if _is_word(after) and at - 1 > begin:
+        return _binds(text[at - 2], before, after)
+    return before == after and not _is_word(before)
+
+
+def _binds(before: str, sign: str, after: str) -> bool:
+    """Whether a sign between two characters makes one unit of them."""
+    if sign in _NUMBER_SIGNS:
+        return before.isdigit() and after.isdigit()
+    return sign in _APOSTROPHES and before.isalpha() and after.isalpha()
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or joined("a", character)
+
+
+def gap_of(found: Sequence[Span], position: int, *, after: bool) -> int:
+    """The number of units before a position; a unit that reaches over it is counted if `after`."""
+    low, high = 0, len(found)
+    while low < high:
+        middle = (low + high) // 2
+        if found[middle].end <= position or (after and found[middle].begin < position):
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,121 @@
+"""Lines that are not in a model's languages: a source that it never learned to read, a translation in other letters.
+
+Input: a line, its token ids and its translation. Output: warnings. They are only read if they are rare, so that a line
+is warned of when most of it speaks for another script, or when the detector of languages is confident; on 20,000 lines
+of manuals, captions and everyday sentences it was wrong on fewer than 1 of 1,000 (`docs/log.md`, 2026-11-22).
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from dragoman.control.faults.faults import PLAIN_LETTERS, PLAIN_WORDS, plain_words
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.text.words.language import detect_language, primary_language
+from dragoman.text.words.normalise import normalise
+from dragoman.text.words.script import script_of, script_shares, scripts_of_language
+from dragoman.translation import Flag
+
+# More than half of the letters, and at least this number, must be of another script (or unknown to the vocabulary).
+SCRIPT_LETTERS, UNKNOWN_CHARACTERS, MOST = 3, 2, 0.5
+# Fewer letters than these, or a lower probability, say nothing about the language; less is enough where a line has no
+# letter of a script of its language.
+LANGUAGE_LETTERS, CONFIDENT, CONFIDENT_BY_SCRIPT = 16, 0.7, 0.3
+# Names, commands and formulas are written in these letters in every language.
+COMMON = frozenset(("Latn", "Zyyy", ""))
+# Languages that the detector recognises well, and groups of them that it takes for each other.
+_RECOGNISED = """
+    ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr sv th tr uk vi zh
+"""
+RECOGNISED = frozenset(_RECOGNISED.split())
+CLOSE = tuple(
+    frozenset(group.split())
+    for group in (
+        "no da sv", "cs sk", "id ms", "hr sr bs sl", "ru uk be bg mk", "es pt gl ca ast", "nl af", "hi mr ne", "zh ja"
+    )
+)  # fmt: skip
+
+NO_TOKENS = Flag("script", "the model has no tokens for most of the source; check its language")
+
+
+class LanguageCheck:
+    """The checks of one model, which translates from `source` to `target` (BCP-47)."""
+
+    def __init__(self, tokenizer: Tokenizer, source: str, target: str) -> None:
+        self.tokenizer, self.source, self.target = tokenizer, source, target
+        self.source_scripts, self.target_scripts = scripts_of_language(source), scripts_of_language(target)
+
+    def flags(self, line: str, ids: Iterable[int], translation: str) -> Iterator[Flag]:
+        """The warnings about a line and its translation, at most one for each."""
+        text = normalise(line)
+        shares = script_shares(text)
+        if foreign := _foreign_letter(text, shares, self.source_scripts):
+            yield Flag("script", f"the source is in {_script_name(foreign)} letters, not in those of {self.source}")
+        elif self._is_unknown(text, ids):
+            yield NO_TOKENS
+        elif other := self._other_language(text):
+            yield Flag("language", f"the source seems to be {other}, not {self.source}; check its language")
+        found = _foreign_letter(translation, script_shares(translation), self.target_scripts)
+        if found is None and self.target_scripts and not self.target_scripts & COMMON:
+            found = _untranslated_letter(text, translation, self.target_scripts)
+        if found:
+            yield Flag("script", f"the translation is in {_script_name(found)} letters, not in those of {self.target}")
+
+    def _is_unknown(self, text: str, ids: Iterable[int]) -> bool:
+        """Whether most characters are unknown to the vocabulary, or known as bytes only."""
+        characters = len(text) - text.count(" ")
+        known = sum(map(self._lengths.__getitem__, ids))
+        return known < (1 - MOST) * characters and characters - known >= UNKNOWN_CHARACTERS
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        """The number of characters of each source piece; 0 for bytes and special tokens."""
+        processor = self.tokenizer.source.processor
+        return [
+            0
+            if processor.IsByte(token) or processor.IsControl(token) or processor.IsUnknown(token)
+            else len(processor.IdToPiece(token).replace("▁", ""))
+            for token in range(len(self.tokenizer.source))
+        ]
+
+    def _other_language(self, text: str) -> str | None:
+        """The language of a text, if it is surely not the source language."""
+        own = primary_language(self.source)
+        if own not in RECOGNISED or sum(map(str.isalpha, text)) < LANGUAGE_LETTERS:
+            return None
+        found, probability = detect_language(text)
+        close = any({own, found} <= group for group in CLOSE)
+        by_script = self.source_scripts and _has_only_other_words(text, self.source_scripts)
+        enough = CONFIDENT_BY_SCRIPT if by_script else CONFIDENT
+        return found if found != own and not close and probability >= enough else None
+
+
+def _foreign_letter(text: str, shares: dict[str, float], scripts: frozenset[str]) -> str | None:
+    """A letter of the most frequent other script, if most letters are of scripts that the language does not use."""
+    if not scripts or all(script in scripts or script in COMMON for script in shares):
+        return None
+    others = {script: share for script, share in shares.items() if script not in scripts | COMMON}
+    letters = sum(map(str.isalpha, text))
+    if sum(others.values()) <= MOST or letters < SCRIPT_LETTERS:
+        return None
+    return next(letter for letter in text if script_of(letter) == next(iter(others)))
+
+
+def _untranslated_letter(source: str, translation: str, scripts: frozenset[str]) -> str | None:
+    """A letter of a translation of plain words, none of which is in a script of its language."""
+    is_other = source != translation and _has_only_other_words(translation, scripts)
+    return plain_words(translation)[0][0] if is_other else None
+
+
+def _has_only_other_words(text: str, scripts: frozenset[str]) -> bool:
+    """Whether a text of several plain words, not names or code, has no letter of these scripts."""
+    if any(script_of(letter) in scripts for letter in text):
+        return False
+    plain = plain_words(text)
+    return len(plain) > PLAIN_WORDS and sum(map(len, plain)) > PLAIN_LETTERS
+
+
+def _script_name(letter: str) -> str:
+    """The name of a letter's script, from its Unicode name: Hangul, Cyrillic, CJK."""
+    name = unicodedata.name(letter, "unknown").split("-")[0].split(" ")[0]
+    return name if name == "CJK" else name.capitalize()

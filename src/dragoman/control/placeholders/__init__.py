@@ -1,0 +1,1 @@
+"""Placeholders: masked by symbols, restored, and repaired where a translation lost some."""

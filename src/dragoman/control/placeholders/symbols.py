@@ -1,0 +1,83 @@
+"""Lines whose placeholders are symbols, for a model that was trained with `data.protect`, and their translations.
+
+Everything between, from segmentation to alignment, sees symbols: a web address is one short piece that no sentence
+boundary divides. A model without symbols sees every line as it is.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from dragoman.errors import ConfigError
+from dragoman.text.terms.symbols import Symbols, Table, drop_unknown, find_symbols, restore
+from dragoman.text.tokens.tokenizer import UNK, Tokenizer
+from dragoman.text.words.normalise import normalise
+from dragoman.translation import Link, Span, Term, Translation
+
+
+def mask_lines(lines: Sequence[str], symbols: Symbols) -> tuple[list[str], list[Table]]:
+    """Each line with symbols for its placeholders, and what they replace."""
+    masked = [symbols.mask(line) for line in lines]
+    return [text for text, _ in masked], [table for _, table in masked]
+
+
+def encode_prefixes(
+    tokenizer: Tokenizer, prefix: str, tables: Sequence[Table], symbols: Symbols, longest: int | None
+) -> list[tuple[int, ...]]:
+    """The target prefix as tokens for each line, with the symbols of its source. Raises ConfigError."""
+    texts = [symbols.mask_as(prefix, table) for table in tables]
+    distinct = list(dict.fromkeys(texts))
+    known = dict(zip(distinct, map(tuple, tokenizer.encode(distinct, "target")), strict=True))
+    for tokens in known.values():
+        if UNK in tokens:
+            raise ConfigError(f"target_prefix {prefix!r}: the model has no token for a character; change it")
+        if longest and len(tokens) > longest:
+            raise ConfigError(f"target_prefix: {len(tokens):,} tokens; give at most {longest:,}")
+    return [known[text] for text in texts]
+
+
+def restore_translation(translation: Translation, line: str, table: Table, symbols: Symbols) -> Translation:
+    """The translation of `line` from that of its masked text: what each symbol replaces is in its place again.
+
+    A symbol that the source did not have, which the model made up, is left out.
+    """
+    if not symbols.names:
+        return translation
+    if not table and "⟦" not in "".join(candidate.text for candidate in translation.candidates):
+        return replace(translation, source=line)
+
+    def known(text: str) -> str:
+        return normalise(drop_unknown(text, table, symbols.names))
+
+    candidates = tuple(replace(one, text=restore(known(one.text), table)) for one in translation.candidates)
+    return replace(
+        translation,
+        source=line,
+        candidates=candidates,
+        terms=tuple(Term(restore(t.source, table), restore(t.target, table), t.satisfied) for t in translation.terms),
+        alignment=_moved(translation, known(translation.text), table),
+    )
+
+
+def _moved(translation: Translation, target: str, table: Table) -> tuple[Link, ...]:
+    """The alignment between the texts with symbols, as one between the restored texts."""
+    if not translation.alignment:
+        return ()
+    source_table = {name: normalise(text) for name, text in table.items()}
+    of_source, of_target = _position_in(normalise(translation.source), source_table), _position_in(target, table)
+    return tuple(
+        Link(Span(*map(of_source, link.source)), Span(*map(of_target, link.target))) for link in translation.alignment
+    )
+
+
+def _position_in(masked: str, table: Table) -> Callable[[int], int]:
+    """Where a position of a masked text is in the restored one; one inside of a symbol is where that begins."""
+    found = [one for one in find_symbols(masked) if one[0] in table]
+    surplus = [0, *accumulate(len(table[name]) - len(name) for name, _, _ in found)]
+
+    def position(at: int) -> int:
+        passed = sum(end <= at for _, _, end in found)
+        inside = next((begin for _, begin, end in found if begin < at < end), at)
+        return inside + surplus[passed]
+
+    return position

@@ -1,0 +1,1 @@
+"""Lines → sentences → candidates: splitting, search, retries, choice among samples, alternatives."""

@@ -1,0 +1,76 @@
+"""What one call asks for: options changed for it, and its glossary. No torch.
+
+Input: the arguments of a call, as a user gave them. Output: a `DecodeConfig` and a `Glossary`, or a ConfigError that
+names the argument.
+"""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from dragoman.config import DecodeConfig
+from dragoman.config.file import build_section
+from dragoman.config.sections.decode import Precision
+from dragoman.engine import Engine
+from dragoman.errors import ConfigError, check_type
+from dragoman.text.terms.glossary import Glossary, GlossaryLike
+
+MAX_THREADS = 1024
+
+
+def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
+    """`options` with some keys changed (None: not changed); `n_best` alone widens the beam. Raises ConfigError."""
+    given = {key: value for key, value in changes.items() if value is not None}
+    if isinstance(n_best := given.get("n_best"), int) and "beam" not in given:
+        given["beam"] = max(n_best, options.beam)
+    return build_section(options, given, "decode") if given else options
+
+
+def checked_request(
+    options: DecodeConfig | None,
+    own: DecodeConfig,
+    changes: Mapping[str, Any],
+    target_prefix: str,
+    glossary: Glossary | None,
+) -> DecodeConfig:
+    """The options of a call: those given, or a translator's own, changed. Raises ConfigError, also for the others."""
+    check_options_type(options)
+    check_type("target_prefix", target_prefix, str, "a str")
+    if "precision" in changes:
+        raise ConfigError("precision: belongs to a loaded model; give it to Translator.load")
+    if "language_model" in changes:
+        raise ConfigError("language_model: belongs to a translator; give it to Translator.load in options")
+    if glossary and target_prefix:
+        raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
+    return change_options(options or own, changes)
+
+
+def check_options_type(options: object) -> None:
+    """Raises ConfigError, because a dict given by mistake would fail later without a reason."""
+    check_type("options", options, DecodeConfig | None, "DecodeConfig(beam=8), for example")
+
+
+def check_engine_request(engine: str | Engine, device: str, precision: str, threads: object) -> str | Engine:
+    """The engine for a precision: one other than `auto` selects torch, because an export has its own.
+
+    Raises ConfigError for an unknown precision, for one that the engine has not, and for a wrong number of threads.
+    """
+    if not isinstance(engine, str) and hasattr(engine, "translate"):
+        return engine
+    check_type("engine", engine, str, "its name, such as auto or ct2-int8")
+    check_type("device", device, str, "its name, such as auto, cpu or cuda:1")
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision {precision!r}: choose one of: {', '.join(get_args(Precision))}")
+    is_count = isinstance(threads, int) and not isinstance(threads, bool) and 0 < threads <= MAX_THREADS
+    if threads is not None and not is_count:
+        raise ConfigError(f"threads: {threads!r} is not between 1 and {MAX_THREADS:,}; leave it out for all")
+    if precision != "auto" and engine not in ("auto", "torch"):
+        raise ConfigError(f"precision {precision!r}: {engine} has its own; use engine torch, or leave it out")
+    return engine if precision == "auto" else "torch"
+
+
+def merge_glossaries(given: GlossaryLike | None, own: Glossary | None) -> Glossary | None:
+    """The glossary or mapping that was given, before the own one. Raises ConfigError, DataError."""
+    if isinstance(given, Mapping):
+        given = Glossary.of(given)
+    check_type("glossary", given, Glossary | None, "a dict of terms, Glossary.of({…}) or Glossary.read(path)")
+    return given.over(own) if given and own else given or own

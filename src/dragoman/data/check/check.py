@@ -1,0 +1,274 @@
+"""Corpora → reports of their problems, in one pass over any size, before hours of training.
+
+Nothing stops the check but a file that cannot be read: empty sides, bytes that are not UTF-8 and unequal numbers of
+lines are counted as well, and `require_usable` refuses them. The rules for one pair are those of
+`dragoman.data.corpus.rules`; here is what needs the corpus: repeats, leakage, alignment, swapped sides, vocabulary.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dragoman.config import CorpusConfig, DataConfig
+from dragoman.data.check.alignment import Alignment, Misaligned
+from dragoman.data.corpus.block import Block, Lines
+from dragoman.data.corpus.blocks import BlockReader, Reading
+from dragoman.data.corpus.corpus import describe_unequal
+from dragoman.data.corpus.coverage import Coverage
+from dragoman.data.corpus.near import Hashes, NearIndex, letter_hashes, signatures, text_hashes
+from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusReport, Example, Finding
+from dragoman.data.corpus.rules import Context, active_rules, with_usual_ratio
+from dragoman.data.corpus.seen import SeenHashes
+from dragoman.data.corpus.sides import are_swapped, in_other_language, languages_of
+from dragoman.text.words.normalise import is_text
+
+# Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
+TOKENISED = "tokenised"
+HELD_OUT = ("valid", "test", "general_test")
+ReadProgress = Callable[[int, int | None], None]
+"""Called now and then with the pairs read so far, and about how many there are; None if that is not known."""
+_EDGES = 2.0 ** np.arange(0, 15)
+_RATIO_EDGES = 2.0 ** np.arange(-3.25, 3.5, 0.5)
+
+
+def check_data(
+    data: DataConfig,
+    source: str = "und",
+    target: str = "und",
+    progress: ReadProgress = lambda pairs, expected: None,
+    examples: int = EXAMPLES,
+    languages: Mapping[str, tuple[str, str]] | None = None,
+) -> list[CorpusReport]:
+    """Read every corpus once and report on it, with up to `examples` pairs for each kind of fault.
+
+    `source` and `target` are the languages (BCP-47), `languages` those of single corpora by their names.
+
+    Order of the reports: valid, test and general_test if there are any, replay, then the training corpora. Raises
+    DataError if a file cannot be read.
+    """
+    contexts = {
+        name: Context(*(languages or {}).get(name, (source, target)), data.clean) for name in data.named_corpora
+    }
+    check = _Check(data, contexts, progress, examples)
+    try:
+        return check.run()
+    finally:
+        check.seen.close()
+        check.seen_letters.close()
+
+
+def looks_tokenised(texts: Sequence[str]) -> bool:
+    """Whether these lines look pre-tokenised; their BLEU is not comparable, because BLEU tokenises itself."""
+    return 3 * sum(text.endswith(" .") for text in texts) > len(texts)
+
+
+@dataclass(slots=True)
+class _HeldOut:
+    """The sources of a held-out corpus, and which of them training text has."""
+
+    report: CorpusReport
+    texts: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
+    near: NearIndex = field(default_factory=NearIndex)
+    examples: dict[int, Example] = field(default_factory=dict)
+    found: set[int] = field(default_factory=set)
+    """Hashes of the sources that training text has."""
+
+
+class _Check:
+    """What the corpora of a run have in common: held-out sources, training pairs so far, the usual ratio."""
+
+    def __init__(self, data: DataConfig, contexts: dict[str, Context], progress: ReadProgress, examples: int) -> None:
+        self.data, self.contexts, self.progress, self.examples = data, contexts, progress, examples
+        self.context = contexts["train[0]"]
+        self.seen, self.seen_letters = SeenHashes(), SeenHashes()
+        self.held_out: list[_HeldOut] = []
+        self.coverage = Coverage()
+        self.pairs = 0
+        self.reading = Reading([*data.named_corpora.values()])
+
+    def run(self) -> list[CorpusReport]:
+        """The reports on all corpora."""
+        training = {name: corpus for name, corpus in self.data.named_corpora.items() if not name.startswith(HELD_OUT)}
+        readers = {name: BlockReader(corpus, self.reading) for name, corpus in training.items()}
+        blocks = {name: iter(reader) for name, reader in readers.items()}
+        for name in readers:
+            blocks[name] = self._measure_ratio(name, blocks[name])
+        for name, corpus in self.data.named_corpora.items():
+            if name not in readers:
+                reader = BlockReader(corpus, self.reading)
+                self._corpus(name, reader, iter(reader))
+        trained = [self._corpus(name, reader, blocks[name]) for name, reader in readers.items()]
+        for part in self.held_out:
+            part.report.unseen = self.coverage.unseen(part.report.name)
+            _report_leakage(part)
+        return [*(part.report for part in self.held_out), *trained]
+
+    def _measure_ratio(self, name: str, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The usual ratio of lengths, from the first training corpus of a pair of languages, for all corpora of it."""
+        own = self.contexts[name]
+        same = [other for other, context in self.contexts.items() if _pair(context) == _pair(own)]
+        read = [other for other in same if not other.startswith(HELD_OUT)]
+        if min(read, key=lambda other: not other.startswith("train")) != name:
+            return blocks
+        measured, blocks = with_usual_ratio(own, blocks)
+        self.contexts |= dict.fromkeys(same, measured)
+        return blocks
+
+    def _corpus(self, name: str, reader: BlockReader, blocks: Iterable[Block]) -> CorpusReport:
+        self.context = self.contexts[name]
+        report = CorpusReport(name, tuple(map(str, reader.corpus.files)), ratio=self.context.ratio)
+        if name.startswith(HELD_OUT):
+            self.held_out.append(_HeldOut(report))
+        alignment = Alignment()
+        for block in blocks:
+            _measure(report, block)
+            for kind, lines in self._faults(name, block).items():
+                _add(report, kind, reader.corpus, block, lines, self.examples)
+            alignment.add(block)
+            self.pairs += len(block)
+            self.progress(self.pairs, self.reading.expected(self.pairs))
+        report.sha256, report.lines = reader.sha256, tuple(reader.lines)
+        report.unequal = describe_unequal(reader.corpus) if reader.surplus else ""
+        for found in alignment.finish():
+            _report_misaligned(report, reader.corpus, found)
+        for finding in report.findings.values():
+            finding.share = finding.count / report.pairs
+        if TOKENISED in report.findings and 3 * report.findings[TOKENISED].count <= report.pairs:
+            del report.findings[TOKENISED]
+        return report
+
+    def _faults(self, name: str, block: Block) -> dict[str, Lines]:
+        """The pairs of a block that have each kind of fault."""
+        context, none = self.context, np.zeros(len(block), bool)
+        found = {kind: rule(block, context) for kind, rule in active_rules(context).items()}
+        languages = languages_of(block, context)
+        found["language"] = in_other_language(languages, context) & ~found.get("script", none)
+        sources = text_hashes(block.source.lines)
+        if name.startswith(HELD_OUT):
+            self._hold_out(block, sources)
+        else:
+            usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
+            found |= self._leakage(block, sources, usable)
+            found |= self._repeats(block, sources, usable)
+            self.coverage.add_training(block)
+        found["swapped"] = are_swapped(block, languages, context)
+        found[TOKENISED] = np.fromiter(
+            (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in _texts(block)), bool, len(block)
+        )
+        return found
+
+    def _hold_out(self, block: Block, sources: Hashes) -> None:
+        part = self.held_out[-1]
+        part.texts = np.union1d(part.texts, sources)
+        part.near.add(signatures(block.source.lines), np.arange(block.first, block.first + len(block)))
+        for index, number in enumerate(sources.tolist()):
+            location = f"{part.report.files[0]}:{block.first + index}"
+            part.examples.setdefault(number, _example(location, block, index))
+        self.coverage.add_held_out(part.report.name, block)
+
+    def _repeats(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+        """Training pairs that occurred before, exactly or nearly."""
+        if not self.context.clean.duplicate:
+            return {}
+        exact = self.seen.add(sources * np.uint64(3) + text_hashes(block.target.lines)) & usable
+        letters = [letter_hashes(side.lines) for side in (block.source, block.target)]
+        near = self.seen_letters.add(letters[0] * np.uint64(3) + letters[1]) & usable
+        return {"duplicate": exact, "near_duplicate": near & ~exact}
+
+    def _leakage(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+        """Training pairs whose source is held out, exactly or nearly."""
+        if not self.context.clean.leakage:
+            return {}
+        signed = signatures(block.source.lines)
+        exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
+        for part in self.held_out:
+            hit = np.isin(sources, part.texts) & usable
+            part.found.update(sources[hit].tolist())
+            exact |= hit
+            near |= (part.near.find(signed) >= 0) & usable
+        return {"leakage": exact, "near_leakage": near & ~exact}
+
+
+def _pair(context: Context) -> tuple[str, str]:
+    return context.source, context.target
+
+
+def _measure(report: CorpusReport, block: Block) -> None:
+    """Add the sizes of a block to the report."""
+    source, target = block.source.lengths, block.target.lengths
+    report.pairs += len(block)
+    report.source_characters += int(source.sum())
+    report.target_characters += int(target.sum())
+    report.longest = max(report.longest, int(source.max(initial=0)), int(target.max(initial=0)))
+    ratios = target[source > 0] / source[source > 0] / report.ratio
+    for kind, edges, values in (
+        ("source", _EDGES, source),
+        ("target", _EDGES, target),
+        ("ratio", _RATIO_EDGES, ratios),
+    ):
+        counts = np.bincount(np.searchsorted(edges, values, "right"), minlength=len(edges) + 1).tolist()
+        known = report.histograms.get(kind, [0] * len(counts))
+        report.histograms[kind] = [a + b for a, b in zip(known, counts, strict=True)]
+
+
+def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: Block, lines: Lines, most: int) -> None:
+    """Count the chosen lines of a block as faults of a kind."""
+    chosen = np.flatnonzero(lines)
+    if not len(chosen):
+        return
+    finding = report.findings.setdefault(kind, Finding())
+    finding.count += len(chosen)
+    for index in chosen[: most - len(finding.examples)].tolist():
+        side = corpus.files[-1] if _is_of_target(kind, block, index) else corpus.files[0]
+        finding.examples.append(_example(f"{side}:{block.first + index}", block, index))
+        finding.first = finding.first or finding.examples[0].location
+
+
+def _is_of_target(kind: str, block: Block, index: int) -> bool:
+    """Whether an empty line or bad bytes are on the side of the target."""
+    if kind == "empty":
+        return bool(block.source.lines[index].strip())
+    return kind == "bad_bytes" and index not in block.malformed and is_text(block.source.lines[index])
+
+
+def _example(location: str, block: Block, index: int) -> Example:
+    source, target = (_excerpt(side.lines[index]) for side in (block.source, block.target))
+    return Example(location, source, target, block.malformed.get(index, "") or _bad_byte(block, index))
+
+
+def _bad_byte(block: Block, index: int) -> str:
+    """The first byte of a pair that is not UTF-8 (PEP 383), and what to do; "" if there is none."""
+    for text in (block.source.lines[index], block.target.lines[index]):
+        if found := next((character for character in text if "\udc80" <= character <= "\udcff"), None):
+            return f"not UTF-8 (byte 0x{ord(found) & 0xFF:02x}); convert the file to UTF-8, with iconv for example"
+    return ""
+
+
+def _excerpt(text: str) -> str:
+    text = text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _texts(block: Block) -> Iterable[tuple[str, str]]:
+    return zip(block.source.lines, block.target.lines, strict=True)
+
+
+def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, found: Misaligned) -> None:
+    location = f"{corpus.files[0]}:{found.first}–{found.last}"
+    count = found.last - found.first + 1
+    if found.shift is None:
+        detail = "the targets are not translations of these lines, nor are those near them"
+        report.found("shuffled", count, location, [Example(location, "", "", detail)])
+    else:
+        by = f"{abs(found.shift)} line{'s' * (abs(found.shift) > 1)} {'later' if found.shift > 0 else 'earlier'}"
+        detail = f"the translations are {by} in {corpus.files[-1].name}"
+        report.found("shift", count, location, [Example(location, "", "", detail)])
+
+
+def _report_leakage(part: _HeldOut) -> None:
+    """What of a held-out corpus is in the training text: the share that makes its scores worthless."""
+    if part.found:
+        examples = [part.examples[number] for number in part.examples if number in part.found]
+        part.report.found("leakage", len(part.found), examples[0].location, examples[:EXAMPLES])
+        part.report.findings["leakage"].share = len(part.found) / len(part.texts)

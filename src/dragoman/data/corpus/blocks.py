@@ -1,0 +1,209 @@
+"""Corpora → blocks of pairs, as they are: nothing is refused, so that all faults can be counted in one pass.
+
+Input: a `CorpusConfig`. Output: `Block`s in order. Bytes that are not UTF-8 become unpaired surrogates (PEP 383); lines
+of a `.tsv` or `.jsonl` file that hold no pair are named in `Block.malformed`. Only a file that cannot be read raises a
+DataError. The files are hashed while they are read.
+"""
+
+import hashlib
+import io
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, cast
+
+from dragoman.config import CorpusConfig
+from dragoman.data.corpus.block import BLOCK_LINES, Block
+from dragoman.data.corpus.corpus import decompressed
+from dragoman.errors import DataError
+from dragoman.system.parsing import parse_json
+from dragoman.text.words.normalise import is_text
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK = 1 << 20
+# A block ends early if its lines are long, so that its arrays stay small.
+BLOCK_BYTES = 4 << 20
+
+
+class Reading:
+    """How many of the bytes of several corpora have been read."""
+
+    def __init__(self, corpora: Iterable[CorpusConfig]) -> None:
+        self.read = 0
+        try:
+            self.size = sum(path.stat().st_size for corpus in corpora for path in corpus.files)
+        except OSError:  # the reader will name the file
+            self.size = 0
+
+    def expected(self, pairs: int) -> int | None:
+        """About how many pairs there are, when `pairs` have been read; None if the files do not say."""
+        return max(round(pairs * self.size / self.read), pairs + 1) if 0 < self.read <= self.size else None
+
+
+class _Counted:
+    """Adds bytes to a digest, and counts them."""
+
+    def __init__(self, digest: Any, reading: Reading) -> None:
+        self.digest, self.reading = digest, reading
+
+    def update(self, data: memoryview) -> None:
+        """Take the next bytes."""
+        self.digest.update(data)
+        self.reading.read += len(data)
+
+
+class BlockReader:
+    """Iterates over the blocks of a corpus; afterwards it knows how many lines each file had, and its hash."""
+
+    def __init__(self, corpus: CorpusConfig, reading: Reading | None = None) -> None:
+        self.corpus, self.reading = corpus, reading or Reading([])
+        self.lines = [0] * len(corpus.files)
+        self.sha256: tuple[str, ...] = ()
+        self.surplus: tuple[int, int] | None = None
+        """Numbers of lines of both files if they differ."""
+
+    def __iter__(self) -> Iterator[Block]:
+        hashes = [hashlib.sha256() for _ in self.corpus.files]
+        with ExitStack() as stack:
+            sides = [
+                _Lines(path, _Counted(digest, self.reading), stack)
+                for path, digest in zip(self.corpus.files, hashes, strict=True)
+            ]
+            yield from self._blocks(sides)
+            self.lines = [side.count for side in sides]
+        self.sha256 = tuple(digest.hexdigest() for digest in hashes)
+        if len(sides) == 2 and sides[0].count != sides[1].count:
+            self.surplus = (sides[0].count, sides[1].count)
+
+    def _blocks(self, sides: list["_Lines"]) -> Iterator[Block]:
+        first = 1
+        while True:
+            for side in sides:
+                side.fill()
+            size = min(BLOCK_LINES, *(len(side.waiting) for side in sides))
+            if not size:
+                break
+            taken = [side.take(size) for side in sides]
+            yield block_of(self.corpus, taken, first)
+            first += size
+        for side in sides:  # what has no partner is counted
+            while side.waiting:
+                side.take(len(side.waiting))
+                side.fill()
+
+
+def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> Block:
+    """The block of these lines of each file of `corpus`, of which the first is line `first`."""
+    if len(taken) == 2:
+        return Block(taken[0], taken[1], first)
+    read = _from_tsv if corpus.single_file == "tsv" else _from_json
+    source, target, malformed = [], [], {}
+    for index, line in enumerate(taken[0]):
+        try:
+            pair = read(line, corpus.fields)
+        except ValueError as error:
+            pair, malformed[index] = ("", ""), str(error)
+        source.append(pair[0])
+        target.append(pair[1])
+    return Block(source, target, first, malformed)
+
+
+class _Lines:
+    """The lines of one file, `BLOCK_LINES` or about `BLOCK_BYTES` of them at a time."""
+
+    def __init__(self, path: Path, digest: _Counted, stack: ExitStack) -> None:
+        self.path, self.count = path, 0
+        self.waiting: list[str] = []
+        self._chunks = self._read(digest, stack)
+
+    def fill(self) -> None:
+        """Have the lines of a block waiting, or all that are left."""
+        while len(self.waiting) < BLOCK_LINES and (lines := next(self._chunks, None)) is not None:
+            self.waiting += lines
+            if sum(map(len, lines)) > BLOCK_BYTES:
+                break
+
+    def take(self, size: int) -> list[str]:
+        """The next lines."""
+        taken, self.waiting = self.waiting[:size], self.waiting[size:]
+        self.count += len(taken)
+        return taken
+
+    def _read(self, digest: _Counted, stack: ExitStack) -> Iterator[list[str]]:
+        started = False
+        try:
+            raw = stack.enter_context(io.BufferedReader(_Hashed(self.path, digest), CHUNK))
+            file = stack.enter_context(decompressed(self.path, cast("IO[bytes]", raw)))
+            parts: list[bytes] = []
+            while chunk := file.read(CHUNK):
+                head, newline, tail = chunk.rpartition(b"\n")
+                if newline:
+                    yield decode(b"".join([*parts, head, newline]), not started)[:-1]
+                    parts, started = [], True
+                if tail:
+                    parts.append(tail)
+            if parts:
+                yield decode(b"".join([*parts, b"\n"]), not started)[:-1]
+            while raw.read(CHUNK):  # what a decompressor left
+                pass
+        except FileNotFoundError:
+            raise DataError(f"{self.path}: no such file; check the path") from None
+        except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
+            cause = getattr(error, "strerror", None) or str(error)
+            raise DataError(f"{self.path}: cannot be read: {cause}") from None
+
+
+class _Hashed(io.FileIO):
+    """A file whose bytes go into a digest as they are read from beginning to end."""
+
+    def __init__(self, path: Path, digest: _Counted) -> None:
+        super().__init__(path, "rb")
+        self._digest = digest
+
+    def readinto(self, buffer: Any) -> int:
+        """Read, and add to the digest."""
+        view = memoryview(buffer).cast("B")
+        size = super().readinto(view) or 0
+        self._digest.update(view[:size])
+        return size
+
+    def seekable(self) -> bool:
+        """Not: what is read twice would be hashed twice."""
+        return False
+
+
+def decode(text: bytes, beginning: bool) -> list[str]:
+    """Lines without line ends, and an empty string after the last newline."""
+    if beginning:
+        text = text.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    return text.decode("utf-8", "surrogateescape").split("\n")
+
+
+def _from_tsv(line: str, fields: tuple[str, str]) -> tuple[str, str]:
+    columns = line.split("\t")
+    if len(columns) != 2:
+        raise ValueError(f"{len(columns)} column{'s' * (len(columns) != 1)}; a line is source, one tab, target")
+    return columns[0], columns[1]
+
+
+def _from_json(line: str, fields: tuple[str, str]) -> tuple[str, str]:
+    record = parse_json(line, finite=False)
+    if not isinstance(record, dict):
+        raise ValueError("not an object")
+    for field in fields:
+        text = record.get(field)
+        if not isinstance(text, str):
+            raise ValueError(f'no text under "{field}"')
+        if not is_text(text):
+            raise ValueError(f'an unpaired surrogate (invalid Unicode) under "{field}"')
+        if "".join(text.splitlines()) != text:
+            raise ValueError(f'a line break under "{field}"')
+    return record[fields[0]], record[fields[1]]

@@ -1,0 +1,111 @@
+"""A TMX translation memory → pairs of a source and a target language, read one by one in constant memory.
+
+Input: a `.tmx` file, also compressed (`.gz`, `.zst`). Output: `Pair`s whose number is the line of their `<tu>`. Inline
+codes (`<bpt>`, `<ph>`, …) are left out with the native code in them, as training text has none; `<hi>` keeps its text.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.parsers import expat
+
+from dragoman.data.corpus.corpus import Pair, decompressed
+from dragoman.errors import DataError
+from dragoman.text.words.language import primary_language
+
+# Elements of a segment whose text is native code, and what ends a variant.
+_NATIVE = frozenset(("bpt", "ept", "ph", "it", "ut"))
+_BLOCK = 1 << 16
+
+
+class _Handler:
+    """What expat found so far: the variants of the current unit, and the pairs that are complete."""
+
+    def __init__(self, path: Path, source: str, target: str) -> None:
+        self.path, self.languages = path, (source, target)
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.EntityDeclHandler = self._refuse
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.pairs: list[Pair] = []
+        self.line = self.native = 0
+        self.root = self.language = ""
+        self.segment: list[str] | None = None
+        self.variants: dict[str, str] = {}
+        self.seen: set[str] = set()
+
+    def _refuse(self, name: str, *_: object) -> None:
+        raise DataError(f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {name!r}, which is refused")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self.root:
+            self.root = name
+            if name != "tmx":
+                raise DataError(f"{self.path}: not TMX, but <{name}>; check the file")
+        if name == "tu":
+            self.line, self.variants = self.parser.CurrentLineNumber, {}
+        elif name == "tuv":
+            self.language = attributes.get("xml:lang") or attributes.get("lang", "")
+            self.seen.add(self.language)
+        elif name == "seg":
+            self.segment, self.native = [], 0
+        elif name in _NATIVE:
+            self.native += 1
+
+    def _text(self, text: str) -> None:
+        if self.segment is not None and not self.native:
+            self.segment.append(text)
+
+    def _end(self, name: str) -> None:
+        if name in _NATIVE:
+            self.native -= 1
+        elif name == "seg" and self.segment is not None:
+            text = " ".join("".join(self.segment).split())
+            for wanted in self.languages:
+                if text and _is_language(self.language, wanted):
+                    self.variants.setdefault(wanted, text)
+            self.segment = None
+        elif name == "tu" and len(self.variants) == 2:
+            source, target = self.languages
+            self.pairs.append(Pair(self.variants[source], self.variants[target], self.line))
+
+
+def read_tmx(path: Path, source: str, target: str) -> Iterator[Pair]:
+    """The units of a memory that have both languages, in order; units without one of them are left out.
+
+    Raises DataError with the line if the file is not well-formed, or declares entities.
+    """
+    yield from _read(_Handler(path, source, target))
+
+
+def tmx_languages(path: Path) -> list[str]:
+    """The languages of the variants of a memory. Raises DataError as `read_tmx`."""
+    handler = _Handler(path, "", "")
+    for _ in _read(handler):
+        pass
+    return sorted(handler.seen - {""})
+
+
+def _read(handler: _Handler) -> Iterator[Pair]:
+    path = handler.path
+    try:
+        with path.open("rb") as raw, decompressed(path, raw) as file:
+            while block := file.read(_BLOCK):
+                handler.parser.Parse(block, False)
+                yield from handler.pairs
+                handler.pairs.clear()
+            handler.parser.Parse(b"", True)
+            yield from handler.pairs
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise DataError(f"{path}:{error.lineno}:{error.offset + 1}: not well-formed XML: {what}; repair it") from None
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _is_language(tag: str, wanted: str) -> bool:
+    """Whether a variant is in a language: "en-US" is "en", and "en" is no "en-US"."""
+    tag, wanted = tag.replace("_", "-").lower(), wanted.replace("_", "-").lower()
+    return tag == wanted or (primary_language(tag) == wanted)

@@ -1,0 +1,1 @@
+"""Corpora → other corpora: cleaned, split, mixed, or typed differently."""

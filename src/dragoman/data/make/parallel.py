@@ -1,0 +1,69 @@
+"""A function over blocks in several processes: results in order, and never more than a few blocks on the way."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+from dragoman.data.corpus.block import Block
+from dragoman.data.make.clean import Judge, Verdict
+from dragoman.errors import ResourceError
+
+# Blocks that wait or are worked on, per process.
+ON_THE_WAY = 3
+
+_judge: Judge
+
+
+def judged(blocks: Iterable[Block], judge: Judge, workers: int) -> Iterator[tuple[Block, Verdict]]:
+    """Each block with its verdict, in order, from `workers` processes, or from this one if they are 1.
+
+    Raises ResourceError if a process is killed, as the operating system does when memory is short.
+    """
+    if workers == 1:
+        yield from ((block, judge(block)) for block in blocks)
+        return
+    # Started afresh: a fork of a process with threads, as a progress bar has, may hang.
+    start = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, start, _begin, (judge,)) as pool:
+        try:
+            yield from _in_order(blocks, pool, ON_THE_WAY * workers)
+        except BrokenProcessPool:
+            raise ResourceError("a worker process was killed; use fewer with --workers") from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _in_order(blocks: Iterable[Block], pool: ProcessPoolExecutor, on_the_way: int) -> Iterator[tuple[Block, Verdict]]:
+    waiting: deque[tuple[Block, Future[Verdict]]] = deque()
+    for block in blocks:
+        task: Callable[..., Verdict] = _work
+        texts = list(block.source.lines), list(block.target.lines)
+        waiting.append((block, pool.submit(task, *texts, block.first, dict(block.malformed))))
+        if len(waiting) >= on_the_way:
+            first, verdict = waiting.popleft()
+            yield first, verdict.result()
+    for block, verdict in waiting:
+        yield block, verdict.result()
+
+
+def _begin(judge: Judge) -> None:
+    """In a new process: Ctrl-C is for the parent, which ends this one; if the parent is killed, this one ends too."""
+    global _judge
+    _judge = judge
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)  # it waits for work that nobody sends
+
+
+def _work(source: list[str], target: list[str], first: int, malformed: dict[int, str]) -> Verdict:
+    return _judge(Block(source, target, first, malformed))

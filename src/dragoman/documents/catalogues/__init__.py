@@ -1,0 +1,1 @@
+"""Catalogues of messages: PO, JSON, YAML, ARB, properties, and those of Android and Apple."""

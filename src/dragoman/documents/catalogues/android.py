@@ -1,0 +1,129 @@
+r"""Android string resources (`strings.xml`): strings, items of arrays and of plurals, each written where it was.
+
+Escapes (`\'`, `\n`, `\u0020`) are resolved and written again, bare quotation marks stay, tags in the text are codes (as
+elements, as `&lt;b&gt;` and in CDATA), `<xliff:g>` is copied with what is in it. Plural items are those of the file.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.rewrite import written
+from dragoman.documents.core.runs import Item, Piece
+from dragoman.documents.core.splice import Decoded, Splice, spliced
+from dragoman.documents.xml.check import check_letters
+from dragoman.documents.xml.elements import Element, plain_text, read_elements, unescaped
+from dragoman.documents.xml.runs import Role, source_of, xml_pieces
+from dragoman.documents.xml.text import escape, writable
+from dragoman.errors import DataError
+
+_XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
+_LISTS = ("plurals", "string-array", "array")
+_PART = re.compile(
+    r"""(?P<cdata><!\[CDATA\[|\]\]>) | (?P<other><!--.*?-->|<\?.*?\?>)
+    | (?:<|&lt;)(?P<close>/?)(?P<tag>[A-Za-z][A-Za-z0-9]{0,20})(?P<rest>(?:\s(?:(?!&gt;)[^<>])*+)?/?)(?:>|&gt;)
+    | (?P<reference>&[^;<&\s]{1,20};) | (?P<line>[ \t\r\n]*\\n[ \t\r\n]*) | (?P<unicode>\\u[0-9A-Fa-f]{4})
+    | (?P<escape>\\[^\r\n])
+    | (?P<quote>") | (?P<text>(?:(?!\]\]>)[^<&\\"])+|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_EMPTY = ("br", "img", "hr")
+
+
+def read(path: Path, request: Request) -> Document:
+    """The strings of a resource file, but for those with `translatable="false"` and references to others."""
+    decoded, root = read_elements(str(path), path.read_bytes())
+    if root.name != "resources":
+        raise DataError(f"{path}:{root.line}: not Android resources, but <{root.name}>; check the file")
+    found: list[Piece] = []
+    units: list[Unit] = []
+    for element, name, comment in _strings(decoded.text, root):
+        pieces = xml_pieces(decoded.text, element, _role, texts=_texts)
+        found += pieces
+        for number, piece in enumerate(pieces, 1):
+            key = name if number == 1 else f"{name} {number}"
+            units.append(Unit(piece.inline, key, context=comment, max_length=length_limit(comment)))
+    return Document(path, units, (decoded, root, found))
+
+
+def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:
+    """The elements that hold text, with their names and the comments for translators."""
+    before = root.opened
+    for element in root.children:
+        comment = re.search(r"<!--((?:(?!-->).)*)-->\s*$", text[before : element.begin], re.DOTALL)
+        before = element.end
+        if element.attributes.get("translatable") == "false":
+            continue
+        note = element.attributes.get("comment") or (" ".join(comment[1].split()) if comment else "")
+        name = element.attributes.get("name", element.name)
+        if element.name == "string" or (element.name == "item" and element.attributes.get("type") == "string"):
+            listed = [(element, name)]
+        elif element.name in _LISTS:
+            items = [each for each in element.children if each.name == "item"]
+            listed = [(each, f"{name} {each.attributes.get('quantity', index)}") for index, each in enumerate(items)]
+        else:
+            continue
+        for each, label in listed:
+            if not re.match(r"\s*[@?][\w+:.]*/?[\w.]+\s*$", plain_text(text, each)):
+                yield each, label, note
+
+
+def _role(element: Element) -> tuple[Role, str]:
+    if element.space == _XLIFF:
+        return "kept", element.name
+    return ("alone" if element.name in _EMPTY else "pair"), element.name
+
+
+def _texts(text: str, begin: int, end: int) -> Iterator[Item]:
+    """What is between two elements of a string."""
+    for match in _PART.finditer(text, begin, end):
+        low, high, raw = match.start(), match.end(), match[0]
+        if match["cdata"]:
+            yield Item("close" if raw == "]]>" else "open", low, high, "cdata")
+        elif match["other"] or match["quote"]:
+            yield Item("alone", low, high)
+        elif name := match["tag"]:
+            empty = name.lower() in _EMPTY or match["rest"].endswith("/")
+            yield Item("alone" if empty else "close" if match["close"] else "open", low, high, name.lower())
+        elif match["line"]:
+            yield Item("break", low, high, "\n")
+        elif match["unicode"]:
+            yield Item("text", low, high, writable(chr(int(raw[2:], 16))))
+        elif match["escape"]:
+            yield Item("text", low, high, " " if raw == r"\t" else raw[1])
+        else:
+            yield Item("text", low, high, unescaped(raw))
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same file with the translations in place."""
+    decoded, root, found = document.skeleton
+    text = decoded.text
+    changed = [
+        (piece, new) for piece, new in zip(found, translations, strict=True) if new is not None and new != piece.inline
+    ]
+
+    def splices() -> Iterator[Splice]:
+        for piece, translation in changed:
+            new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
+            first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
+            yield Splice(piece.begin, piece.end, "\\" + new if first else new)
+
+    content = b"".join(spliced(decoded, splices()))
+    if changed:
+        check_letters(document.path, _all_pieces(decoded, root), changed, content, _all_pieces)
+    file.write(content)
+
+
+def _all_pieces(decoded: Decoded, root: Element) -> Iterator[Piece]:
+    """All texts, those without words too."""
+    for element, _, _ in _strings(decoded.text, root):
+        yield from xml_pieces(decoded.text, element, _role, texts=_texts, words=False)
+
+
+def _escaped(text: str, encoding: str) -> str:
+    text = re.sub(r"<(?=/?[A-Za-z])", "< ", text)  # apps read escaped tags: a translation brings none of its own
+    return escape(re.sub(r"""(['"\\])""", r"\\\1", writable(text)), encoding)

@@ -1,0 +1,265 @@
+"""gettext PO and POT: each message is a unit, each plural form that differs one more. All other lines stay as they are.
+
+Only the `msgstr` of a message whose translation changes is written again, in the wrapping of the file. The header names
+the target language and its plural rule. A fuzzy message counts as not translated: with `update` it is translated again.
+A translation of a format string that lost a directive is fuzzy, so that no program uses it before a person looked. The
+mark of an accelerator key (`_File`) is not translated, but set again.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+import polib
+
+from dragoman.documents.catalogues.po_formats import directives, is_kept, numbered, patterns, unnumbered
+from dragoman.documents.catalogues.po_header import Header, header_of, header_splices
+from dragoman.documents.catalogues.po_lines import Layout, Message, layout, messages
+from dragoman.documents.catalogues.po_plurals import Plurals
+from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.limits import length_limit
+from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
+from dragoman.errors import DataError
+from dragoman.text.words.accelerators import Accelerator, find_accelerator, with_accelerator, without_accelerator
+from dragoman.text.words.inline import InlineText
+
+_CHARSET = re.compile(rb'^(?:msgstr[ \t]*)?"[^"\n]*\bcharset=([\w.:-]+)', re.MULTILINE)
+_SPACE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+# What a form of a message may not lose; only to compare a singular with its plural.
+_DIRECTIVE = re.compile(r"%(?:\([^)\s]*\))?[-+#0-9.*$]{0,9}[a-zA-Z@]|\{[^{}\s]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What one unit fills: some forms of a message. The form None is its only `msgstr`."""
+
+    message: Message
+    entry: polib.POEntry
+    source: str
+    forms: tuple[int | None, ...]
+
+    @property
+    def accelerator(self) -> Accelerator | None:
+        """That of its source, if it is the label of a menu or a button."""
+        return find_accelerator(self.source.strip())
+
+    @property
+    def text(self) -> str:
+        """What is translated."""
+        return self.accelerator.text if self.accelerator else self.source.strip()
+
+    def existing(self, form: int | None) -> str:
+        """The translation that a form has."""
+        return self.entry.msgstr if form is None else self.entry.msgstr_plural.get(form, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Skeleton:
+    decoded: Decoded
+    header: Header
+    layout: Layout
+    slots: list[_Slot]
+
+
+def read(path: Path, request: Request) -> Document:
+    """The messages of a PO file, but for obsolete ones; with `update` those that are empty or fuzzy."""
+    decoded = _decode(path, path.read_bytes())
+    found = messages(path, decoded)
+    header = header_of(next((each for each in found if each.is_header), None), request.target, request.update)
+    current = [
+        (message, entry)
+        for message, entry in _entries(path, decoded, found)
+        if not message.obsolete and entry.msgid.strip()
+    ]
+    slots = [slot for message, entry in current for slot in _slots(message, entry, header.plurals, request.update)]
+    notices = (*header.notices, *_duplicates(current))
+    return Document(
+        path, [_unit(slot) for slot in slots], _Skeleton(decoded, header, layout(found, decoded.text), slots), notices
+    )
+
+
+def _decode(path: Path, content: bytes) -> Decoded:
+    """The text of a PO file in the charset of its header, which is before the second `msgid`."""
+    second = content.find(b"\nmsgid", content.find(b"msgid") + 1)
+    found = _CHARSET.search(content, 0, second if second > 0 else len(content))
+    charset = found[1].decode("ascii") if found else "UTF-8"
+    if charset == "CHARSET":  # a template that nobody has filled in
+        charset = "UTF-8"
+    try:
+        "a".encode(charset)
+    except (LookupError, UnicodeError):
+        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
+        raise DataError(f"{path}:{line}: charset {charset} is unknown; name the one the file is saved in") from None
+    return decode(path, content, charset.lower())
+
+
+def _entries(path: Path, decoded: Decoded, found: list[Message]) -> list[tuple[Message, polib.POEntry]]:
+    """What polib reads of each message but the header. Raises DataError where it reads something else than is there."""
+    try:
+        entries = list(polib.pofile(str(path), encoding=decoded.encoding))
+    except (OSError, ValueError) as error:
+        line = re.search(r"line (\d+)", str(error))
+        where = f"{path}:{line[1]}" if line else str(path)
+        raise DataError(f"{where}: not a line of a PO file; check it with `msgfmt -c`") from None
+    header = next((each for each in found if each.is_header), None)
+    pairs = list(zip((each for each in found if each is not header), entries, strict=False))
+    for message, entry in pairs:
+        msgid = message.get("msgid")
+        if msgid is None or polib.unescape("".join(msgid.raw)) != entry.msgid:
+            raise DataError(f"{path}:{message.line}: cannot be read for certain; check it with `msgfmt -c`")
+    if len(entries) != len(found) - (header is not None):
+        raise DataError(f"{path}: {len(found)} messages, but {len(entries)} are read; check it with `msgfmt -c`")
+    return pairs
+
+
+def _duplicates(current: list[tuple[Message, polib.POEntry]]) -> Iterator[str]:
+    """What to tell of messages that are there twice: `msgfmt` refuses such a file."""
+    first: dict[tuple[str | None, str], int] = {}
+    for message, entry in current:
+        key = (entry.msgctxt, entry.msgid)
+        if key in first:
+            yield f"line {message.line}: the same msgid as in line {first[key]}; msgfmt refuses it"
+        first.setdefault(key, message.line)
+
+
+def _slots(message: Message, entry: polib.POEntry, rule: Plurals, update: bool) -> list[_Slot]:
+    """The units of a message."""
+    forms: list[tuple[str, tuple[int | None, ...]]]
+    if not entry.msgid_plural:
+        forms = [(entry.msgid, (None,))]
+    else:
+        # A form for several numbers needs the number, which the singular may lack: "one file", "%d files".
+        alike = sorted(_DIRECTIVE.findall(entry.msgid)) == sorted(_DIRECTIVE.findall(entry.msgid_plural))
+        one = rule.singular if rule.only_one or alike else None
+        forms = [] if one is None else [(entry.msgid, (one,))]
+        forms.append((entry.msgid_plural, tuple(form for form in range(rule.count) if form != one)))
+    slots = [_Slot(message, entry, source, some) for source, some in forms if source.strip()]
+    if update and not entry.fuzzy:
+        return [slot for slot in slots if not all(slot.existing(form) for form in slot.forms)]
+    return slots
+
+
+def _unit(slot: _Slot) -> Unit:
+    entry = slot.entry
+    existing = next((text for form in reversed(slot.forms) if (text := slot.existing(form).strip())), None)
+    source = numbered(slot.text, entry.flags)
+    if existing and slot.accelerator:
+        existing = without_accelerator(existing)
+    return Unit(
+        InlineText(source, protected=directives(source, entry.flags)),
+        f"line {slot.message.line}",
+        context="; ".join(" ".join(each.split()) for each in (entry.msgctxt, entry.comment) if each),
+        patterns=patterns(entry.flags),
+        max_length=length_limit(f"{entry.comment}\n{entry.tcomment}"),
+        existing=InlineText(numbered(existing, entry.flags)) if existing else None,
+    )
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same file with new `msgstr`s, and a header that names their language and plural rule."""
+    skeleton: _Skeleton = document.skeleton
+    units: list[Unit] = list(document.units)
+    written: dict[int, dict[int | None, str]] = {}
+    owners: dict[int, _Slot] = {}
+    broken: set[int] = set()
+    for slot, unit, translation in zip(skeleton.slots, units, translations, strict=True):
+        if translation is not None:
+            texts = _texts(slot, unit, translation.text, request.update)
+            written.setdefault(id(slot.message), {}).update(texts)
+            owners[id(slot.message)] = slot
+            if texts and not is_kept(unit.source.text, translation.text, slot.entry.flags):
+                broken.add(id(slot.message))
+                document.remarks.append(
+                    f"{unit.location}: fuzzy, because a directive of its format is missing or moved"
+                )
+    splices = [
+        splice
+        for key, texts in written.items()
+        if texts
+        for splice in _message_splices(
+            owners[key], texts, skeleton, replace(request, mark=request.mark or key in broken)
+        )
+    ]
+    decoded = skeleton.decoded
+    if splices:
+        charset = None
+        if not _encodable(splices, decoded.encoding):
+            charset, decoded = "UTF-8", Decoded(decoded.text, "utf-8", decoded.mark)
+        splices = header_splices(skeleton.header, decoded, charset, skeleton.layout.newline) + splices
+    file.writelines(spliced(decoded, sorted(splices, key=lambda splice: splice.begin)))
+
+
+def _texts(slot: _Slot, unit: Unit, text: str, update: bool) -> dict[int | None, str]:
+    """The new text of each form that changes, with the white space around the source's."""
+    before, _, after = _SPACE.fullmatch(slot.source).groups()  # type: ignore[union-attr]  # it matches any text
+    kept = update and not slot.entry.fuzzy
+    same = unit.existing is not None and unit.existing.text == text
+    text = unnumbered(text, slot.entry.flags, slot.source)
+    if slot.accelerator:
+        text = with_accelerator(text, slot.accelerator)
+    return {form: before + text + after for form in slot.forms if not (slot.existing(form) and (kept or same))}
+
+
+def _message_splices(slot: _Slot, texts: dict[int | None, str], skeleton: _Skeleton, request: Request) -> list[Splice]:
+    """What changes in the lines of one message."""
+    message, text = slot.message, skeleton.decoded.text
+    splices = _similar_splices(slot, text, skeleton.layout.newline, request)
+    splices += _flag_splices(message, text, skeleton.layout.newline, request)
+    fields = {field.index: field for field in message.forms}
+    if None in texts or set(fields) == set(range(skeleton.header.plurals.count)):
+        for form, translation in texts.items():
+            field = fields[form]
+            prefix = text[field.begin : field.quoted]
+            quoted = skeleton.layout.quoted(prefix, polib.escape(translation))
+            splices.append(Splice(field.quoted, field.end, quoted))
+        return splices
+    lines = []
+    for form in range(skeleton.header.plurals.count):
+        prefix = f"msgstr[{form}] "
+        lines.append(prefix + skeleton.layout.quoted(prefix, polib.escape(texts.get(form, ""))))
+    splices.append(Splice(message.forms[0].begin, message.forms[-1].end, skeleton.layout.newline.join(lines)))
+    return splices
+
+
+def _similar_splices(slot: _Slot, text: str, newline: str, request: Request) -> list[Splice]:
+    """Comments for the translator: translations of similar sources, as `# 83 %: source → translation`."""
+    found = request.similar(slot.text)
+    if not found:
+        return []
+    at = min([slot.message.fields[0].begin, *(begin for begin, _ in slot.message.comments)])
+    lines = (f"# {one.score} %: {polib.escape(one.source)} → {polib.escape(one.target)}{newline}" for one in found)
+    return [Splice(at, at, "".join(lines))]
+
+
+def _flag_splices(message: Message, text: str, newline: str, request: Request) -> list[Splice]:
+    """`fuzzy` set where translations are marked; cleared, with the previous msgid, where `update` replaced a guess."""
+    flags = [(begin, end) for begin, end in message.comments if text.startswith("#,", begin)]
+    fuzzy = [each for each in flags if re.search(r"\bfuzzy\b", text[slice(*each)])]
+    if request.mark and not fuzzy:
+        if flags:
+            return [Splice(flags[0][0] + 2, flags[0][0] + 2, " fuzzy,")]
+        previous = [begin for begin, _ in message.comments if text.startswith("#|", begin)]
+        at = min(previous, default=message.fields[0].begin)
+        return [Splice(at, at, f"#, fuzzy{newline}")]
+    if not request.update or request.mark or not fuzzy:
+        return []
+    splices = []
+    for begin, end in message.comments:
+        line = text[begin:end]
+        if (begin, end) in fuzzy:
+            others = [flag for each in line[2:].split(",") if (flag := each.strip()) and flag != "fuzzy"]
+            splices.append(Splice(begin, end, f"#, {', '.join(others)}{newline}" if others else ""))
+        elif line.startswith("#|"):
+            splices.append(Splice(begin, end, ""))
+    return splices
+
+
+def _encodable(splices: Sequence[Splice], encoding: str) -> bool:
+    try:
+        for splice in splices:
+            splice.written.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

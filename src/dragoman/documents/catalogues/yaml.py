@@ -1,0 +1,124 @@
+"""YAML catalogues (Rails and others): strings are text; keys, comments, anchors, quotes and layout stay.
+
+- Where all is under the source's language (`en:`), that key becomes the target's. Plural keys (`one`,
+  `other`) are keys like others: each is translated, none is added, none removed.
+- What YAML 1.1 or 1.2 reads as a number, a truth value, null or a date is no text; a translation that would be read so
+  is quoted. Ruby's symbols (`:day`) and values with tags of their own stay. An alias stays one: nothing is expanded.
+- A block (`|`, `>`) keeps its header and its indent; a folded one gets one line for each paragraph.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from dragoman.documents.catalogues.json import name_of
+from dragoman.documents.catalogues.yaml_events import Scalar, scalars
+from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.passage import ENTITY, UNFIT, plain
+from dragoman.documents.core.splice import Splice, decode
+from dragoman.documents.core.values import Value, Values, document_of, write_values
+
+# Interpolation of Ruby, formats of dates, expressions of Jinja.
+_KEEP = re.compile(
+    rf"%\{{[^{{}}]*\}}|%<\w+>[-+0-9.]*[a-zA-Z]|%%|%[-0^#_]*[0-9]*[a-zA-Z]|\{{\{{[^{{}}]*\}}\}}|\{{%[^{{}}]*%\}}|{ENTITY}"
+)
+_NO_TEXT = re.compile(
+    r"(?i:y|n|yes|no|true|false|on|off|null|[-+]?\.inf|\.nan)"
+    r"|[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*(?:\.[0-9_]*)?[eE][-+]?[0-9]+)"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]).*|:[A-Za-z_]\w*[?!]?"
+)
+# A text that is no number and has no sign where YAML reads one: it needs no quotes.
+_BARE = re.compile(r"[^\W_](?:[^\x00-\x1f\x7f-\x9f\ufeff\u2028\u2029:#]|:(?=\S)|(?<=\S)#)*(?<!\s)")
+_LANGUAGE_KEYS = frozenset(("locale", "language", "lang"))
+_HEADER = re.compile(r"[|>][^\r\n]*(\r\n|\r|\n)")
+
+
+def read(path: Path, request: Request) -> Document:
+    """The strings of a YAML file. Raises DataError with the line for what is not YAML, or nested too deeply."""
+    decoded = decode(path, path.read_bytes())
+    repeated: list[tuple[int, str]] = []
+    found = list(scalars(path, decoded.text, repeated))
+    notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in repeated]
+    languages, root = _languages(found, request)
+    by_begin: dict[int, Scalar] = {}
+    values = []
+    for scalar in found:
+        if scalar.is_key or not _is_text(scalar) or scalar in languages:
+            continue
+        where = name_of(scalar.keys[1:] if root and len(scalar.keys) > 1 else scalar.keys)
+        if UNFIT.search(scalar.text):
+            line = decoded.text.count("\n", 0, scalar.begin) + 1
+            notices.append(f"line {line}, {where}: unpaired surrogate, NUL or private character; left unchanged")
+            continue
+        by_begin[scalar.begin] = scalar
+        values.append(Value(scalar.begin, scalar.end, where, (plain(scalar.text, _KEEP),)))
+    languages = [each for each in languages if _tag(each) == request.source.lower()]
+    splices = [Splice(each.begin, each.end, _bare(request.target, each)) for each in languages]
+    return document_of(path, Values(decoded, values, _encoder(decoded.text, by_begin), splices), notices)
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same file with the translations in place of the strings."""
+    write_values(document, translations, file)
+
+
+def _is_text(scalar: Scalar) -> bool:
+    # A translation that has no letters gets quotes, so that it stays text.
+    words = any(map(str.isalpha, scalar.text)) and not _NO_TEXT.fullmatch(scalar.text)
+    return bool(scalar.style) or scalar.tagged or words
+
+
+def _languages(found: Sequence[Scalar], request: Request) -> tuple[list[Scalar], bool]:
+    """The scalars that name the language of all that is there; whether one is the key over everything."""
+    tags = (request.source.lower(), request.target.lower())
+    roots = [each for each in found if each.is_key and not each.keys]
+    if len(roots) == 1 and _tag(roots[0]) in tags:
+        return roots, True
+    settings = [each for each in found if len(each.keys) == 1 and each.keys[0] in _LANGUAGE_KEYS]
+    return [each for each in settings if _tag(each) in tags], False
+
+
+def _tag(scalar: Scalar) -> str:
+    return scalar.text.replace("_", "-").lower()
+
+
+def _encoder(text: str, by_begin: Mapping[int, Scalar]) -> Callable[[Value, str], str]:
+    def encode(value: Value, new: str) -> str:
+        scalar = by_begin[value.begin]
+        raw = text[scalar.begin : scalar.end]
+        return _block(raw, scalar, new) if scalar.style and scalar.style in "|>" else _bare(new, scalar)
+
+    return encode
+
+
+def _bare(text: str, scalar: Scalar) -> str:
+    """A text on one line: without quotes or in single ones if the source is and it can be, otherwise in double ones."""
+    if scalar.style == "'" and not re.search(r"[\x00-\x1f\x7f-\x9f\ufeff\u2028\u2029]", text):
+        return "'" + text.replace("'", "''") + "'"
+    is_bare = _BARE.fullmatch(text) and any(map(str.isalpha, text)) and not _NO_TEXT.fullmatch(text)
+    if not scalar.style and is_bare and not (scalar.in_flow and re.search(r"[,\[\]{}:?]", text)):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return re.sub(r"[\x7f-\x9f\ufeff\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def _block(raw: str, scalar: Scalar, text: str) -> str:
+    """A block with the header, the indent and the end of the source's."""
+    header = _HEADER.match(raw)
+    assert header is not None
+    end_of_line = header[1]
+    body = raw[header.end() :]
+    kept = body.rstrip(" \t\r\n")
+    first = next(line for line in body.splitlines() if line.strip())
+    old = next(line for line in scalar.text.splitlines() if line.strip())
+    indent = first[: len(first) - len(old)] if scalar.style == "|" else first[: len(first) - len(first.lstrip(" "))]
+    lines = text.rstrip("\n").split("\n")
+    head = header[0]
+    if scalar.style == ">":
+        if any(line[:1] in (" ", "\t") for line in lines):
+            head = "|" + head[1:]  # lines with an indent of their own are not folded
+        else:
+            lines = [part for line in lines for part in (line, "")][:-1]
+    return head + end_of_line.join(indent + line if line else "" for line in lines) + body[len(kept) :]

@@ -1,0 +1,111 @@
+"""Translations of the pieces of a run → splices: the same tags, breaks and protected spans around the new text."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from dragoman.documents.core.document import Translations
+from dragoman.documents.core.runs import Piece
+from dragoman.documents.core.splice import Splice
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+
+def written(
+    piece: Piece, translation: InlineText, escape: Callable[[str], str], source: Callable[[int, int], str]
+) -> str:
+    """A translation as the file has it: codes, breaks and protected spans as in `source(begin, end)`, text escaped."""
+    assert translation.counted_codes == piece.inline.counted_codes, "a translation has the codes of its source"
+    breaks = iter(piece.breaks)
+    parts: list[str] = []
+
+    def put(begin: int, end: int) -> None:
+        for number, line in enumerate(translation.text[begin:end].split("\n")):
+            if number:
+                span = next(breaks, None)
+                parts.append(" " if span is None else source(*span))
+            parts.append(escape(line))
+
+    at = 0
+    marks = [(code.position, None, code) for code in translation.codes]
+    marks += [(begin, end, None) for begin, end in translation.protected]  # type: ignore[misc]
+    for begin, end, code in sorted(marks, key=lambda mark: mark[0]):
+        put(at, begin)
+        at = max(at, begin)
+        if code is not None:
+            parts.append(source(*piece.codes[code.kind, code.name]))
+        elif end is not None and (span := piece.protected.get(translation.text[begin:end])) is not None:
+            parts.append(source(*span))
+            at = end
+    put(at, len(translation.text))
+    return "".join(parts)
+
+
+def splices(
+    content: str,
+    found: Sequence[Piece],
+    translations: Translations,
+    write: Callable[[Piece, InlineText, Callable[[int, int], str]], str | None],
+) -> list[Splice]:
+    """The replacements for the units that change. A unit may be inside a code of another: an attribute of a tag.
+
+    `write` writes a unit for the file; None leaves it as it is.
+    """
+    changed = [
+        (piece, each)
+        for piece, each in zip(found, translations, strict=True)
+        if each is not None and each.text != piece.inline.text
+    ]
+    changed.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
+    inner: list[Splice] = []
+    for piece, each in changed:
+        if piece.where and (text := write(piece, each, lambda begin, end: content[begin:end])) is not None:
+            inner.append(Splice(piece.begin, piece.end, text))
+    starts = [splice.begin for splice in inner]
+
+    def source(begin: int, end: int) -> str:
+        parts, at = [], begin
+        for splice in inner[bisect_left(starts, begin) : bisect_left(starts, end)]:
+            parts += [content[at : splice.begin], splice.written]
+            at = splice.end
+        return "".join([*parts, content[at:end]])
+
+    outer: list[Splice] = []
+    for piece, each in changed:
+        if not piece.where and (text := write(piece, each, source)) is not None:
+            outer.append(Splice(piece.begin, piece.end, text))
+    covered = iter(sorted(outer, key=lambda splice: splice.begin))
+    return sorted([*outer, *_outside(inner, covered)], key=lambda splice: splice.begin)
+
+
+def _outside(inner: Sequence[Splice], outer: Iterator[Splice]) -> Iterator[Splice]:
+    """The inner splices that are in none of the outer ones. Both are in order."""
+    current = next(outer, None)
+    for splice in inner:
+        while current is not None and current.end <= splice.begin:
+            current = next(outer, None)
+        if current is None or splice.begin < current.begin:
+            yield splice
+
+
+def check_pieces(path: Path, expected: Iterable[tuple[Piece, InlineText]], found: Iterable[Piece]) -> None:
+    """Raise DataError unless the texts are those that were to be written; an attribute moves with its tag."""
+    old = list(expected)
+    new = [(piece, piece.inline) for piece in found]
+    for where in (False, True):
+        texts = [[text.text for piece, text in each if bool(piece.where) == where] for each in (old, new)]
+        check_letters(path, *(sorted(each) if where else each for each in texts))
+
+
+def check_letters(path: Path, expected: Iterable[str], found: Iterable[str]) -> None:
+    """Raise DataError with the first difference, if the letters of these texts are not the same."""
+    one, two = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, found))
+    if one != two:
+        at = next(
+            (index for index, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
+        )
+        here = slice(max(0, at - 8), at + 24)
+        raise DataError(
+            f"{path}: its translation could not be read again ({two[here]!r} instead of {one[here]!r}); "
+            "nothing was written, please report it"
+        )

@@ -1,0 +1,206 @@
+"""Runs: text with markup between two borders of blocks, as items in the order of the file → units with codes.
+
+A reader of marked-up text makes items with their spans in the file. Here tags are matched, white space and codes at the
+edges stay outside, and the rest becomes the text of a unit. `documents.core.rewrite` puts a translation between those
+tags.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dragoman.text.words.inline import Code, InlineText
+
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part of a run from `begin` to `end` of the file.
+
+    `text` is what a reader sees of a text, a protected span or a break ("\\n"), and the tag's name of an open or close.
+    """
+
+    kind: Literal["text", "protected", "break", "open", "close", "alone"]
+    begin: int
+    end: int
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A unit's text and where its parts are in the file."""
+
+    begin: int
+    end: int
+    inline: InlineText
+    codes: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """The span of each code, by kind and name."""
+    protected: dict[str, tuple[int, int]] = field(default_factory=dict)
+    breaks: list[tuple[int, int]] = field(default_factory=list)
+    where: str = ""
+    """What it is if it is no running text: an attribute's name."""
+
+    def moved(self, by: int) -> "Piece":
+        """The same piece of a text in which it is `by` characters later."""
+        return replace(
+            self,
+            begin=self.begin + by,
+            end=self.end + by,
+            codes={name: (begin + by, end + by) for name, (begin, end) in self.codes.items()},
+            protected={text: (begin + by, end + by) for text, (begin, end) in self.protected.items()},
+            breaks=[(begin + by, end + by) for begin, end in self.breaks],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Where the lines of a text end."""
+
+    ends: list[int]
+
+    @classmethod
+    def of(cls, content: str) -> "Lines":
+        """The lines of a text."""
+        return cls([match.start() for match in re.finditer("\n", content)])
+
+    def at(self, position: int) -> int:
+        """The number of the line of a position, from 1."""
+        return bisect_left(self.ends, position) + 1
+
+
+def whole_piece(items: Sequence[Item], content: str) -> Piece:
+    """All of a run as one unit, with the codes at its edges, as a translation has it."""
+    return _piece(items, 0, _partners(items), content)
+
+
+def pieces(items: Sequence[Item], content: str, *, words: bool = True) -> Iterator[Piece]:
+    """The units of one run of a file's text: one, or several if it has tags whose other half is elsewhere.
+
+    Two breaks in a row outside of all tags separate units too. Without `words` those that have no letter are units too.
+    """
+    partners = _partners(items)
+    begin = depth = 0
+    last = ""
+    for index, item in enumerate([*items, Item("open", 0, 0)]):
+        if index in partners:
+            depth += 1 if item.kind == "open" else -1
+        border = item.kind in ("open", "close") and index not in partners
+        if border or (item.kind == last == "break" and depth == 0):
+            low, high = _trimmed(items, partners, begin, index)
+            if has_words(items[low:high]) or (low < high and not words):
+                yield _piece(items[low:high], low, partners, content)
+            begin = index + 1
+        if item.kind != "text" or item.text.strip():
+            last = item.kind
+
+
+def has_words(items: Iterable[Item]) -> bool:
+    """Whether there is a letter to translate."""
+    return any(character.isalpha() for item in items if item.kind == "text" for character in item.text)
+
+
+def _partners(items: Sequence[Item]) -> dict[int, int]:
+    """The indices of tags that open and close the same span. One that crosses another or has no partner is left out."""
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    for index, item in enumerate(items):
+        if item.kind == "open":
+            opened.append(index)
+        elif item.kind == "close" and opened and items[opened[-1]].text == item.text:
+            partners[index] = opened.pop()
+            partners[partners[index]] = index
+        elif item.kind == "close":
+            # It crosses what is open, or is a stray: none of them encloses a part of one unit.
+            opened.clear()
+    return partners
+
+
+def _trimmed(items: Sequence[Item], partners: dict[int, int], low: int, high: int) -> tuple[int, int]:
+    """The bounds without white space, breaks and codes at the edges, and without pairs around the whole or nothing."""
+    while low < high:
+        first, last = items[low], items[high - 1]
+        if _is_blank(first):
+            low += 1
+        elif _is_blank(last):
+            high -= 1
+        elif first.kind == "open" and partners[low] == high - 1:
+            low, high = low + 1, high - 1
+        elif first.kind == "open" and all(map(_is_blank, items[low + 1 : partners[low]])):
+            low = partners[low] + 1
+        elif last.kind == "close" and all(map(_is_blank, items[partners[high - 1] + 1 : high - 1])):
+            high = partners[high - 1]
+        else:
+            break
+    return low, high
+
+
+def _is_blank(item: Item) -> bool:
+    return item.kind in ("alone", "break") or (item.kind == "text" and not item.text.strip())
+
+
+def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content: str) -> Piece:
+    """The unit of these items, whose first is number `offset` of the run."""
+    items = [*items]
+    items[0], items[-1] = _stripped(items[0], left=True), _stripped(items[-1], left=False)
+    if len(items) == 1:
+        items[0] = _stripped(_stripped(items[0], left=True), left=False)
+    text = ""
+    codes: list[Code] = []
+    piece = Piece(items[0].begin, items[-1].end, InlineText(""))
+    protected: list[tuple[int, int]] = []
+    numbers: dict[int, int] = {}
+    for index, item in enumerate(items, offset):
+        if item.kind == "text":
+            seen = _SPACE.sub(" ", item.text)
+            if seen[:1] == " " and text[-1:] in ("", " ", "\n"):
+                seen = seen[1:]
+                _extend(piece.codes, item)
+            text += seen
+        elif item.kind == "protected":
+            # A formula over two lines is one line of the unit.
+            seen = _SPACE.sub(" ", item.text)
+            protected.append((len(text), len(text) + len(seen)))
+            piece.protected[seen] = (item.begin, item.end)
+            text += seen
+        elif item.kind == "break":
+            text = text.rstrip(" ") + "\n"
+            _clamp(codes, len(text) - 1)
+            piece.breaks.append((item.begin, item.end))
+        else:
+            opener = min(index, partners.get(index, index))
+            name = f"{item.text or 'x'}{numbers.setdefault(opener, len(numbers) + 1)}"
+            piece.codes[item.kind, name] = (item.begin, item.end)
+            codes.append(Code(len(text), item.kind, name, content[item.begin : item.end]))
+    text = text.rstrip(" ")
+    _clamp(codes, len(text))
+    return replace(piece, inline=InlineText(text, tuple(codes), tuple(protected)))
+
+
+def _extend(codes: dict[tuple[str, str], tuple[int, int]], text: Item) -> None:
+    """Count the white space between a single code and this text, which the unit does not show twice, to the code."""
+    if codes:
+        (kind, name), (begin, end) = next(reversed(codes.items()))
+        space = len(text.text) - len(text.text.lstrip())
+        if kind == "alone" and end == text.begin and len(text.text) == text.end - text.begin:
+            codes[kind, name] = (begin, end + space)
+
+
+def _stripped(item: Item, *, left: bool) -> Item:
+    """A text without the white space at one side."""
+    if item.kind != "text":
+        return item
+    text = item.text.lstrip() if left else item.text.rstrip()
+    cut = len(item.text) - len(text)
+    begin, end = (item.begin + cut, item.end) if left else (item.begin, item.end - cut)
+    return replace(item, text=text, begin=begin, end=end)
+
+
+def _clamp(codes: list[Code], limit: int) -> None:
+    """Move the last codes to `limit` if they are after it: white space before a break or the end has gone."""
+    for index in range(len(codes) - 1, -1, -1):
+        if codes[index].position <= limit:
+            break
+        codes[index] = replace(codes[index], position=limit)

@@ -1,0 +1,104 @@
+"""What the elements and attributes of XLIFF 1.2 and 2.x mean: inline codes, states, limits of length."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from dragoman.documents.core.runs import Piece
+from dragoman.documents.xml.elements import Element
+from dragoman.documents.xml.runs import Role
+from dragoman.text.words.inline import InlineText
+
+_SIZE = "urn:oasis:names:tc:xliff:sizerestriction:2.0 sizeRestriction"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Where the two versions differ."""
+
+    entry: str
+    """The element that has one source and one target."""
+    language: str
+    """The attribute that names the target language."""
+    state_of_segment: bool
+    """Whether the state is that of the segment, not of the target."""
+    translated: str
+    """The state of a translation."""
+    marked: str
+    """The state of one that a person is to check."""
+    unfinished: tuple[str, ...]
+    """The states of a target that is none yet."""
+
+
+VERSIONS = {
+    "1.": Version(
+        "trans-unit", "target-language", False, "translated", "needs-review-translation", ("new", "needs-translation")
+    ),
+    "2.": Version("segment", "trgLang", True, "translated", "translated", ("initial",)),
+}
+
+# Halves of a pair: the kind, and the attributes by which the other half is found.
+_HALVES: dict[str, tuple[Role, tuple[str, ...]]] = {
+    "bpt": ("open", ("rid", "id", "i")),
+    "ept": ("close", ("rid", "id", "i")),
+    "bx": ("open", ("rid", "id")),
+    "ex": ("close", ("rid", "id")),
+    "sc": ("open", ("id",)),
+    "ec": ("close", ("startRef", "id")),
+    "sm": ("open", ("id",)),
+    "em": ("close", ("startRef",)),
+}
+_FAMILY = {"bpt": "bpt", "ept": "bpt", "bx": "bx", "ex": "bx", "sc": "sc", "ec": "sc", "sm": "sm", "em": "sm"}
+
+
+def role(element: Element) -> tuple[Role, str]:
+    """What an inline element of XLIFF or TMX is, and the name that the halves of a pair share."""
+    name = element.name
+    if name == "mrk" and (
+        element.attributes.get("mtype") == "protected" or element.attributes.get("translate") == "no"
+    ):
+        return "kept", name
+    if name in ("g", "pc", "mrk", "hi"):
+        return "pair", name
+    if name in _HALVES:
+        kind, keys = _HALVES[name]
+        found = next((element.attributes[key] for key in keys if key in element.attributes), "")
+        return kind, f"{_FAMILY[name]}{found}-"
+    return "alone", name
+
+
+def begins_before_ends(piece: Piece, translation: InlineText, source: Callable[[int, int], str]) -> InlineText:
+    """A translation whose halves of overlapping pairs are in the order of the source: `<bx/>` before its `<ex/>`.
+
+    Halves that overlap are codes of their own to the placement; two that came out in the wrong order change places.
+    """
+    codes, places = list(translation.codes), dict[tuple[str, Role], int]()
+    for number, code in enumerate(codes):
+        if code.kind == "alone" and (half := _half(source(*piece.codes[code.kind, code.name]))):
+            places[half] = number
+    for (pair, kind), begin in places.items():
+        end = places.get((pair, "close"), begin)
+        if kind == "open" and end < begin:
+            one, other = codes[begin], codes[end]
+            codes[begin], codes[end] = replace(other, position=one.position), replace(one, position=other.position)
+    return replace(translation, codes=tuple(codes))
+
+
+def _half(tag: str) -> tuple[str, Role] | None:
+    """The pair that a tag is a half of, and which half; None for another tag."""
+    match = re.match(r"<(?:[\w.-]+:)?(\w+)", tag)
+    if not match or match[1] not in _HALVES:
+        return None
+    attributes = dict(re.findall(r"""([\w:.-]+)\s*=\s*["']([^"']*)["']""", tag.partition(">")[0]))
+    kind, keys = _HALVES[match[1]]
+    found = next((attributes[key] for key in keys if key in attributes), None)
+    return None if found is None else (f"{_FAMILY[match[1]]}{found}", kind)
+
+
+def allowed_length(element: Element) -> int | None:
+    """The most characters of a translation, where an element limits them; a limit in pixels or bytes is not one."""
+    attributes = element.attributes
+    if attributes.get("size-unit") == "char" and attributes.get("maxwidth", "").isdecimal():
+        return int(attributes["maxwidth"])
+    match = re.search(r"(\d{1,6})\s*$", attributes.get(_SIZE, ""))
+    return int(match[1]) if match else None

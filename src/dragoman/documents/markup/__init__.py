@@ -1,0 +1,1 @@
+"""Markup: HTML, Markdown, reStructuredText, LaTeX."""

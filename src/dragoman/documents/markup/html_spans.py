@@ -1,0 +1,265 @@
+"""Where the text of HTML is: tokens with their spans from the standard parser, then runs of text between block tags.
+
+No tree is built and nothing recurses: tags are matched inside a run only, so unclosed and crossing ones do no harm.
+"""
+
+# ruff: noqa: SIM905
+import re
+from bisect import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+from html.parser import HTMLParser
+from itertools import pairwise
+
+from dragoman.documents.core.runs import Item, Piece, has_words, pieces
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+# Tags inside sentences; any other is the border of a unit.
+INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite data del dfn em font i img input ins label mark nobr output q ruby s small span "
+    "strike strong sub sup time tt u wbr br code kbd samp var svg math script style object".split()
+)
+# Their content is copied as a whole: shown to the model where it is text of the sentence, otherwise not.
+SHOWN = frozenset("code kbd samp var tt".split())
+OPAQUE = frozenset("script style pre textarea xmp iframe noframes noembed plaintext svg math ruby".split())
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+# One ends where the next begins: a missing end tag is allowed.
+_REPEATED = frozenset("p li dt dd tr td th option".split())
+_ATTRIBUTES = frozenset("alt title placeholder aria-label aria-description aria-roledescription label".split())
+_META = frozenset(
+    "description title og:title og:description og:image:alt twitter:title twitter:description twitter:image:alt".split()
+)
+_ATTRIBUTE = re.compile(r"""([^\s/>"'=][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
+_REFERENCE = re.compile(r"&#?\w+;?")
+# What begins a tag, a comment or a declaration; and elements in which nothing does.
+_OPENED, _RAW = re.compile(r"<[A-Za-z/!?]"), frozenset(("script", "style"))
+# Characters that may be looked at for the ends of tags and comments that have none.
+_MOST_LOOKED_AT = 300_000_000
+# How many tokens the end of an inline element is looked for.
+_REACH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A tag, text or anything else of the file from `begin` to `end`."""
+
+    kind: str
+    begin: int
+    end: int
+    name: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+
+
+class _Tokens(HTMLParser):
+    def __init__(self, content: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.content = content
+        self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
+        self.found: list[Token] = []
+        self.feed(content)
+        self.close()
+
+    def _add(self, kind: str, length: int, name: str = "", attributes: tuple[tuple[str, str], ...] = ()) -> None:
+        line, column = self.getpos()
+        begin = self.lines[line - 1] + column
+        self.found.append(Token(kind, begin, begin + length, name, attributes))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("start", len(self.get_starttag_text() or ""), tag, tuple((n, v or "") for n, v in attrs))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add("empty", len(self.get_starttag_text() or ""), tag, tuple((n, v or "") for n, v in attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add("end", 0, tag)
+
+    def handle_data(self, data: str) -> None:
+        self._add("text", len(data))
+
+    def handle_entityref(self, name: str) -> None:
+        self._add("reference", 0)
+
+    def handle_charref(self, name: str) -> None:
+        self._add("reference", 0)
+
+    def handle_comment(self, data: str) -> None:
+        self._add("other", 0)
+
+    def handle_decl(self, decl: str) -> None:
+        self._add("border", 0)
+
+    def handle_pi(self, data: str) -> None:
+        self._add("other", 0)
+
+    def unknown_decl(self, data: str) -> None:
+        self._add("other", 0)
+
+
+def tokens(content: str) -> list[Token]:
+    """The tokens of a text, each up to the next: what the parser does not report belongs to the markup before it.
+
+    Raises DataError for too many tags or comments without an end: the parser looks for that of each.
+    """
+    last = content.rfind(">") + 1
+    tags = content.count("<", last) * (len(content) - last)
+    if max(tags, (content.count("<!--") - content.count("-->")) * len(content)) > _MOST_LOOKED_AT:
+        raise DataError("too many tags or comments that do not end; it is damaged or made to do harm")
+    found = _finished(content, _Tokens(content).found)
+    exact: list[Token] = []
+    for token, following in pairwise([*found, Token("", len(content), 0)]):
+        end = following.begin
+        if token.kind == "reference" and (match := _REFERENCE.match(content, token.begin, end)):
+            token = Token("text", token.begin, match.end())
+        elif token.kind != "text":
+            token = Token(token.kind, token.begin, end, token.name, token.attributes)
+        if token.end > end:
+            token = Token("other", token.begin, end)
+        exact.append(token)
+        if token.end < end:
+            exact.append(Token("other", token.end, end))
+    return exact
+
+
+def _finished(content: str, found: list[Token]) -> list[Token]:
+    """The tokens up to a tag or a comment that does not end, which takes the rest of the text, as in a browser."""
+    raw = False
+    for index, token in enumerate(found):
+        if token.name in _RAW:
+            raw = token.kind == "start"
+        elif token.kind == "text" and not raw and _OPENED.match(content, token.begin):
+            return [*found[:index], Token("other", token.begin, len(content))]
+    return found
+
+
+def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece]:
+    """The units of a text, or of a part of it, in order."""
+    part = content if begin == 0 and end is None else content[begin:end]
+    found: list[Piece] = []
+    items: list[Item] = []
+    listed = tokens(part)
+    ends, skip = _Ends(part, listed), 0
+    for index, token in enumerate(listed):
+        if index < skip:
+            continue
+        last = ends.of(index) if token.kind == "start" else None
+        if last is not None:
+            inline = token.name in INLINE
+            skip = last + 1
+            items += _copied(part, listed[index:skip]) if inline else [_BORDER]
+        else:
+            found += attribute_pieces(part, token)
+            items.append(_item(part, token))
+        if items[-1] is _BORDER:
+            found += pieces(items[:-1], part)
+            items = []
+    found += pieces(items, part)
+    found.sort(key=lambda piece: (piece.begin, -piece.end))
+    return [piece.moved(begin) for piece in found] if begin else found
+
+
+_BORDER = Item("break", 0, 0)
+
+
+def _item(content: str, token: Token) -> Item:
+    text, span = content[token.begin : token.end], (token.begin, token.end)
+    if token.kind == "text":
+        return Item("text", *span, unescape(text) if text.startswith("&") else text)
+    if token.kind == "other":
+        return Item("alone", *span)
+    if token.kind == "border" or token.name not in INLINE:
+        return _BORDER
+    if token.name == "br":
+        return Item("break", *span, "\n")
+    if token.kind == "empty" or token.name in _VOID:
+        return Item("alone", *span, token.name)
+    return Item("open" if token.kind == "start" else "close", *span, token.name)
+
+
+class _Ends:
+    """Where elements end, found once for all of them: a search for each would take too long where many never end."""
+
+    def __init__(self, content: str, listed: list[Token]) -> None:
+        self.content, self.listed = content, listed
+        self.borders = [at for at, token in enumerate(listed) if token.name and token.name not in INLINE]
+        self.closed: dict[int, int] = {}
+        opened: dict[str, list[int]] = {}
+        for index, token in enumerate(listed):
+            before = opened.setdefault(token.name, []) if token.kind in ("start", "end") else []
+            if token.kind == "end" and before:
+                self.closed[before.pop()] = index
+            elif token.kind == "start":
+                if before and token.name in _REPEATED:
+                    self.closed[before.pop()] = index - 1
+                before.append(index)
+
+    def of(self, index: int) -> int | None:
+        """The last token of an element that is copied as a whole; None if this start tag begins none."""
+        token = self.listed[index]
+        inline, name = token.name in INLINE, token.name
+        fixed = is_fixed(token.attributes)
+        if name in _VOID or not (fixed or name in OPAQUE or name in SHOWN or name in ("sup", "sub")):
+            return None
+        last = self.closed.get(index)
+        if not inline:
+            return len(self.listed) - 1 if last is None else last
+        if last is None or last - index >= _REACH:
+            return None
+        border = bisect(self.borders, index)
+        if name not in OPAQUE and border < len(self.borders) and self.borders[border] < last:
+            return None
+        return last if fixed or name not in ("sup", "sub") or self._is_mark(index, last) else None
+
+    def _is_mark(self, first: int, last: int) -> bool:
+        """Whether a raised or lowered text is the link to a note, which is no part of the sentence, or a number."""
+        listed = self.listed[first:last]
+        text = "".join(self.content[token.begin : token.end] for token in listed if token.kind == "text")
+        return len(text) <= 6 and (any(token.name == "a" for token in listed) or not any(map(str.isalpha, text)))
+
+
+def is_fixed(attributes: tuple[tuple[str, str], ...]) -> bool:
+    """Whether an element asks to be left as it is."""
+    given = dict(reversed(attributes))
+    return given.get("translate", "").strip().lower() == "no" or "notranslate" in given.get("class", "").split()
+
+
+def _copied(content: str, listed: list[Token]) -> list[Item]:
+    """An inline element as it is: its text is protected if it has no further tags."""
+    first, last = listed[0], listed[-1]
+    text = unescape(content[first.end : last.begin])
+    visible = first.name not in OPAQUE and first.name not in ("sup", "sub")
+    if visible and text.strip() == text != "" and "\n" not in text and all(t.kind == "text" for t in listed[1:-1]):
+        return [
+            Item("open", first.begin, first.end, first.name),
+            Item("protected", first.end, last.begin, text),
+            Item("close", last.begin, last.end, first.name),
+        ]
+    return [Item("alone", first.begin, last.end, first.name)]
+
+
+def attribute_spans(content: str, token: Token) -> Iterator[tuple[str, int, int]]:
+    """The name and the span of each attribute's value, quotes included, in the text of a start tag."""
+    seen = set()
+    for match in _ATTRIBUTE.finditer(content, token.begin + 1 + len(token.name), token.end):
+        name = match[1].lower()
+        if match[2] is not None and name not in seen:
+            yield name, *match.span(2)
+        seen.add(name)
+
+
+def attribute_pieces(content: str, token: Token) -> Iterator[Piece]:
+    """The units in the attributes of a start tag."""
+    if token.kind not in ("start", "empty") or is_fixed(token.attributes):
+        return
+    given = dict(token.attributes)
+    names = _ATTRIBUTES
+    if token.name == "meta" and (given.get("name") or given.get("property") or "").lower() in _META:
+        names = frozenset(["content"])
+    elif token.name == "input" and given.get("type", "").lower() in ("button", "submit", "reset"):
+        names = names | {"value"}
+    for name, begin, end in attribute_spans(content, token):
+        raw = content[begin:end]
+        text = unescape(raw[1:-1] if raw[:1] in ("'", '"') else raw).strip()
+        if name in names and has_words([Item("text", begin, end, text)]):
+            yield Piece(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")

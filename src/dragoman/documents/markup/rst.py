@@ -1,0 +1,217 @@
+"""reStructuredText: paragraphs, titles, items and captions by docutils; directives' options, code and targets stay.
+
+Docutils says which texts there are, the file where they are: lines that are not found are left alone. No other file is
+included, nothing raw is read. What is written is parsed again; a unit that changes the tree stays untranslated.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from docutils import nodes
+from docutils.core import publish_doctree
+
+from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.rewrite import splices, written
+from dragoman.documents.core.runs import Item, Lines, Piece, pieces
+from dragoman.documents.core.splice import Splice, decode, spliced
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "report_level": 5,
+    "halt_level": 6,
+    "warning_stream": False,
+    "input_encoding": "unicode",
+    "doctitle_xform": False,
+    "docinfo_xform": False,
+    "_disable_config": True,
+}
+_SKIPPED = (nodes.literal_block, nodes.comment, nodes.system_message, nodes.math_block, nodes.raw, nodes.field_name)
+_MARKUP = re.compile(
+    r"""(?P<shown>``.{1,300}?``(?!`) | (?::[\w.+:-]{1,40}:)`[^`]{1,300}`(?!_) | \|[^|\s][^|]{0,80}\|_{0,2}
+        | \[[^\]\s]{1,60}\]_ | (?<![\w`])[\w][\w.-]{0,60}__?(?![\w`]) | https?://[^\s<>]{1,300})
+      | (?P<link>`(?P<label>[^`<]{1,200}?)(?P<url>\s*<[^`>]{1,300}>`__?))
+      | (?P<reference>`[^`]{1,200}`_{0,2}|_`[^`]{1,200}`)
+      | (?P<strong>(?<![\w*])\*\*(?=\S)(?P<bold>[^*]{1,300}?)(?<=\S)\*\*(?!\w))
+      | (?P<emphasis>(?<![\w*])\*(?=[^\s*])(?P<italic>[^*]{1,300}?)(?<=\S)\*(?!\w))
+      | (?P<literal>::(?=\s*\Z))
+      | (?P<escape>\\(?:\s|.))""",
+    re.VERBOSE | re.DOTALL,
+)
+_UNDERLINE = re.compile(r"[ \t]*([!-/:-@\[-`{-~])\1{1,}[ \t]*$")
+_SPECIAL = re.compile(r"[\\*`|]|(?<=\w)_(?=\W|$)|^(?=(?:[-+•]|\.\.|\d+[.)]|#\.)(?:\s|$))")
+
+
+def read(path: Path, request: Request) -> Document:
+    """The units of a file, and which texts were not found exactly."""
+    decoded = decode(path, path.read_bytes())
+    tree = _tree(path, decoded.text)
+    found, lost = _found(decoded.text, tree)
+    lines = Lines.of(decoded.text)
+    units = [Unit(each.inline, f"line {lines.at(each.begin)}") for each in found]
+    notices = (f"{lost} texts cannot be located in the file and stay untranslated",) if lost else ()
+    return Document(path, units, (decoded, found, _shape(tree)), notices)
+
+
+def _tree(path: Path, content: str) -> Any:
+    try:
+        return publish_doctree(content, settings_overrides=_SETTINGS)
+    except RecursionError:
+        raise DataError(f"{path}: nested too deeply; is it reStructuredText?") from None
+
+
+def _shape(tree: Any) -> tuple[list[str], Counter[str]]:
+    """The kinds of blocks in order, and how many there are of each kind of markup inside of them."""
+    found = list(tree.findall(nodes.Element))
+    blocks = [type(node).__name__ for node in found if not isinstance(node, nodes.Inline)]
+    return blocks, Counter(type(node).__name__ for node in found if isinstance(node, nodes.Inline))
+
+
+def _texts(tree: Any) -> Iterator[Any]:
+    """Texts that are no part of another, in order."""
+    for node in tree.findall(nodes.TextElement):
+        inside = isinstance(node, (*_SKIPPED, nodes.Inline)) or isinstance(node.parent, nodes.TextElement)
+        message = node.parent
+        while message is not None and not isinstance(message, nodes.system_message):
+            message = message.parent
+        if not inside and message is None and node.rawsource:
+            yield node
+
+
+def _found(content: str, tree: Any) -> tuple[list[Piece], int]:
+    """The pieces, each after the one before it, and how many texts were not found."""
+    ends = [match.start() for match in re.finditer("\n", content)]
+    spans = list(zip([0, *(end + 1 for end in ends)], [*ends, len(content)], strict=True))
+    stripped = [content[begin:end].strip() for begin, end in spans]
+    found: list[Piece] = []
+    lost = at = 0
+    for node in _texts(tree):
+        wanted = [line.strip() for line in node.rawsource.split("\n")]
+        # Its line is about right if it is known; without it the text is not far from the one before.
+        first = _first(stripped[: max(at, node.line + 30) if node.line else at + 200], wanted, at)
+        if first is None:
+            lost += 1
+            continue
+        at = first + len(wanted)
+        begin = spans[first][0] + content[slice(*spans[first])].rstrip().rindex(wanted[0])
+        end = spans[at - 1][0] + len(content[slice(*spans[at - 1])].rstrip())
+        found += pieces(list(_items(content, begin, end)), content)
+    return found, lost
+
+
+def _first(lines: list[str], wanted: list[str], at: int) -> int | None:
+    """The first place after line `at` where these lines are; the first may follow a marker."""
+    for first in range(at, len(lines) - len(wanted) + 1):
+        if lines[first].endswith(wanted[0]) and lines[first + 1 : first + len(wanted)] == wanted[1:]:
+            marker = lines[first][: len(lines[first]) - len(wanted[0])]
+            if not marker or re.fullmatch(r"(?:\S{1,12}|:[^:]*:|\.\. .*|.*::)[ \t]+", marker):
+                return first
+    return None
+
+
+def _items(content: str, begin: int, end: int) -> Iterator[Item]:
+    at = begin
+    for match in _MARKUP.finditer(content, begin, end):
+        if match.start() > at:
+            yield Item("text", at, match.start(), content[at : match.start()])
+        at = match.end()
+        kind = match.lastgroup if match.lastgroup not in ("label", "url", "bold", "italic") else None
+        inner = next((name for name in ("label", "bold", "italic") if match[name] is not None), None)
+        if inner is not None:
+            name = {"label": "a", "bold": "strong", "italic": "em"}[inner]
+            yield Item("open", match.start(), match.start(inner), name)
+            yield Item("text", *match.span(inner), match[inner])
+            yield Item("close", match.end(inner), match.end(), name)
+        elif kind == "literal":
+            yield Item("alone", *match.span())
+        elif kind == "escape":
+            yield Item("text", *match.span(), match[0][1:].strip())
+        else:
+            yield Item("protected", *match.span(), match[0])
+    if at < end:
+        yield Item("text", at, end, content[at:end])
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same file with the translations in place, and lines under titles as wide as these."""
+    decoded, found, shape = document.skeleton
+    given = list(translations)
+
+    def changes(count: int) -> list[Splice]:
+        some = [each if index < count else None for index, each in enumerate(given)]
+        made = splices(decoded.text, found, some, _written)
+        return sorted([*made, *_underlines(decoded.text, made)], key=lambda splice: splice.begin)
+
+    def fits(count: int) -> bool:
+        content = decode(document.path, b"".join(spliced(decoded, changes(count))), decoded.encoding).text
+        tree = _tree(document.path, content)
+        return _shape(tree) == shape and len(_found(content, tree)[0]) == len(found)
+
+    lines = Lines.of(decoded.text)
+    while not fits(len(given)):
+        low, high = 0, len(given)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        given[low] = None
+        place = lines.at(found[low].begin)
+        document.remarks.append(f"line {place}: not translated, because the markup around it would change")
+    file.writelines(spliced(decoded, changes(len(given))))
+
+
+def _written(piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:
+    """A translation with its markup set apart: next to letters it needs an escaped space."""
+    result = written(piece, text, lambda part: _SPECIAL.sub(r"\\\g<0>", part), lambda *span: f"\0{source(*span)}\1")
+    return _apart(result, piece)
+
+
+def _apart(text: str, piece: Piece) -> str:
+    """Markup between marks → markup with `\\ ` where a letter touches it."""
+    parts = re.split("\0(.*?)\1", text, flags=re.DOTALL)
+    whole = parts[0]
+    opened = 0
+    for index in range(1, len(parts), 2):
+        markup, following = parts[index], parts[index + 1]
+        closing = opened > 0 and (markup in ("*", "**") or re.match(r"\s*<", markup) is not None)
+        opening = not closing and markup in ("*", "**", "`")
+        if opening or closing:
+            opened += 1 if opening else -1
+        if not closing and whole[-1:].isalnum():
+            whole += "\\ "
+        whole += markup
+        if not opening and following[:1].isalnum():
+            whole += "\\ "
+        whole += following
+    return whole
+
+
+def _underlines(content: str, made: list[Splice]) -> Iterator[Splice]:
+    """The lines under and over titles that change, as wide as these: Korean counts two columns."""
+    for splice in made:
+        begin = content.rfind("\n", 0, splice.begin) + 1
+        end = content.find("\n", splice.end)
+        if end < 0 or content[splice.end : end].strip():
+            continue
+        after = content.find("\n", end + 1)
+        after = len(content) if after < 0 else after
+        under = content[end + 1 : after].rstrip("\r")
+        if not (match := _UNDERLINE.match(under)) or "\n" in splice.written:
+            continue
+        title = content[begin : splice.begin] + splice.written
+        line = under.strip()[0] * max(_columns(title.strip()), 2)
+        over = content.rfind("\n", 0, max(begin - 1, 0)) + 1
+        above = content[over : max(begin - 1, 0)].rstrip("\r")
+        if above == under:
+            line = under.strip()[0] * (_columns(title.rstrip()))
+            yield Splice(over, over + len(above), line)
+        yield Splice(end + 1, end + 1 + match.end(), line)
+
+
+def _columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)

@@ -1,0 +1,1 @@
+"""Packages of office programs and e-books: Word, Excel, PowerPoint, OpenDocument, EPUB."""

@@ -1,0 +1,143 @@
+"""A paragraph of Word (`w:p`) ↔ `documents.office.tokens`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.documents.office.ooxml import RunStyle, style_key
+from dragoman.documents.office.parts import local
+from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+
+XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+# Run properties that no reader sees, or that hold for one language.
+IGNORED = frozenset({"lang", "noProof", "rPrChange", "ins", "del", "bCs", "iCs", "szCs", "webHidden", "snapToGrid"})
+PROPERTIES = {"pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "dirPr", "bdoPr", "rPr"}
+WRAPPERS = {"hyperlink", "ins", "moveTo", "smartTag", "sdt", "customXml", "dir", "bdo"}
+DROPPED = {"proofErr", "lastRenderedPageBreak", "softHyphen"}
+BREAKS = {"tab", "ptab", "br", "cr"}
+# Fields whose result is a number, a date or a name: it is copied. That of any other field is translated.
+COMPUTED = frozenset(
+    """= ADVANCE AUTHOR AUTONUM AUTONUMLGL AUTONUMOUT BARCODE CREATEDATE DATE DISPLAYBARCODE EDITTIME EQ FILENAME
+    FILESIZE FORMCHECKBOX LASTSAVEDBY LISTNUM MERGEFIELD MERGEREC MERGESEQ NOTEREF NUMCHARS NUMPAGES NUMWORDS PAGE
+    PAGEREF PRINTDATE REVNUM SAVEDATE SECTION SECTIONPAGES SEQ SYMBOL TIME USERINITIALS USERNAME""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mark:
+    """The begin, the separator or the end of a field."""
+
+    kind: str
+    element: Any
+
+
+def tokens_of(container: Any) -> list[Token]:
+    """The tokens of a paragraph, or of a wrapper in it."""
+    out = list[Token | _Mark]()
+    for child in container:
+        name = local(child)
+        if name == "r":
+            out += _run(child)
+        elif name in WRAPPERS:
+            inner = next(child.iterchildren("{*}sdtContent"), child) if name == "sdt" else child
+            out += [Open((child,), inner, label=name), *tokens_of(inner), Close()]
+        elif name == "fldSimple":
+            out += _simple_field(child)
+        elif name not in PROPERTIES and name not in DROPPED:
+            out.append(Alone((child,), name))
+    return _with_fields(out)
+
+
+def _run(run: Any) -> Iterator[Token | _Mark]:
+    properties = next(run.iterchildren("{*}rPr"), None)
+    style = RunStyle(style_key(properties, IGNORED, frozenset({"hint"})), properties)
+    hidden = properties is not None and any(local(one) in ("vanish", "specVanish") for one in properties)
+    for child in run:
+        name = local(child)
+        if name == "t" and not hidden:
+            preserved = child.get(XML_SPACE) == "preserve"
+            text = (child.text or "").translate(_SPACES)
+            yield Text(text if preserved else text.strip(" "), style, (child,))
+        elif name == "noBreakHyphen":
+            yield Text("\u2011", style, (child,))
+        elif name in BREAKS and not hidden:
+            yield Break((child,))
+        elif name == "fldChar":
+            yield _Mark(child.get(child.tag.replace("fldChar", "fldCharType"), ""), child)
+        elif name == "ruby":
+            base = "".join(one.text or "" for one in child.iterfind(".//{*}rubyBase//{*}t"))
+            yield Kept(base, (child,), name) if base.strip() else Alone((child,), name)
+        elif name not in PROPERTIES and name not in DROPPED:
+            yield Alone((child,), name)
+
+
+_SPACES = {ord(space): " " for space in "\t\n\r"}
+
+
+def _simple_field(element: Any) -> list[Token]:
+    inner = tokens_of(element)
+    if _computed(element.get(element.tag.replace("fldSimple", "instr"), "")):
+        return [_kept(inner, (element,))]
+    return [Open((element,), element, label="field"), *inner, Close()]
+
+
+def _computed(instruction: str) -> bool:
+    words = instruction.split()
+    return bool(words) and (words[0].upper() in COMPUTED or words[0].startswith("="))
+
+
+def _kept(result: list[Token], elements: tuple[Any, ...]) -> Token:
+    seen = (one for one in result if isinstance(one, Text | Kept | Break))
+    text = "".join(" " if isinstance(one, Break) else one.text for one in seen)
+    return Kept(text.strip(), elements, "field") if text.strip() else Alone(elements, "field")
+
+
+def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
+    """Fields that begin and end here as one token or as a span; what is left of others stays as it is."""
+    out = list[Token | _Mark]()
+    for token in tokens:
+        out.append(token)
+        begin = _last_begin(out) if isinstance(token, _Mark) and token.kind == "end" else None
+        if begin is not None:
+            out[begin:] = _field(out[begin:])
+    # A field that ends in a later paragraph: up to its separator nothing is text of the document.
+    inside, rest = False, list[Token]()
+    for token in out:
+        inside = token.kind == "begin" if isinstance(token, _Mark) else inside
+        if isinstance(token, _Mark):
+            rest.append(Alone((token.element,), "field"))
+        else:
+            rest.append(Alone(token.elements, "field") if inside and isinstance(token, Text) else token)
+    return rest
+
+
+def _last_begin(tokens: list[Token | _Mark]) -> int | None:
+    marks = [(index, token.kind) for index, token in enumerate(tokens) if isinstance(token, _Mark)]
+    return next((index for index, kind in reversed(marks) if kind == "begin"), None)
+
+
+def _field(tokens: list[Token | _Mark]) -> list[Token]:
+    """A whole field, from its begin to its end."""
+    middle = next((i for i, one in enumerate(tokens) if isinstance(one, _Mark) and one.kind == "separate"), None)
+    if middle is None:
+        return [Alone(_elements(tokens), "field")]
+    result = [one for one in tokens[middle + 1 : -1] if not isinstance(one, _Mark)]
+    head = _elements(tokens[: middle + 1])
+    instruction = "".join(one.text or "" for one in head if local(one) == "instrText")
+    if _computed(instruction) or not any(isinstance(one, Text) and one.text.strip() for one in result):
+        return [_kept(result, _elements(tokens))]
+    return [Open(head, label="field"), *result, Close(_elements(tokens[-1:]))]
+
+
+def _elements(tokens: list[Token | _Mark]) -> tuple[Any, ...]:
+    """What tokens were read from; a wrapper with all that is inside of it."""
+    out, wrapped = list[Any](), list[bool]()
+    for token in tokens:
+        outside = not any(wrapped)
+        if isinstance(token, Open):
+            wrapped.append(token.into is not None)
+        elif isinstance(token, Close):
+            wrapped.pop()
+        if outside:
+            out += [token.element] if isinstance(token, _Mark) else token.elements
+    return tuple(out)

@@ -1,0 +1,116 @@
+"""Text of drawings (`a:p`) and charts: slides, text boxes of sheets, diagrams, titles and labels of charts."""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+from lxml import etree
+
+from dragoman.documents.office.ooxml import RunStyle, language_tag, slots_in, style_key
+from dragoman.documents.office.paragraphs import slot
+from dragoman.documents.office.parts import found, local, text_slot
+from dragoman.documents.office.tokens import Alone, Break, Kept, Slot, Text, Token
+from dragoman.documents.xml.text import writable
+
+MAIN = ("http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main")
+# Attributes of run properties that no reader sees.
+_IGNORED_ATTRIBUTES = frozenset({"lang", "altLang", "dirty", "err", "smtClean", "smtId", "noProof", "bmk"})
+_PROPERTIES = {"pPr", "endParaRPr"}
+
+
+def drawing_slots(
+    where: str, language: str, wanted: Callable[[Any], bool] | None = None
+) -> Callable[[Any], Iterator[Slot]]:
+    """How the slots of the paragraphs of a part are found, those that are `wanted`."""
+
+    def slots(root: Any) -> Iterator[Slot]:
+        number = 0
+
+        def make(paragraph: Any) -> Slot | None:
+            nonlocal number
+            if wanted is not None and not wanted(paragraph):
+                return None
+            number += 1
+            return slot(
+                tokens_of(paragraph), f"{where}, paragraph {number}", lambda tokens: build(paragraph, tokens, language)
+            )
+
+        for namespace in MAIN:
+            yield from slots_in(root, make, "p", namespace)
+
+    return slots
+
+
+def chart_slots(where: str, language: str) -> Callable[[Any], Iterator[Slot]]:
+    """How the slots of a chart are found: titles and text, and the labels that the chart shows."""
+
+    def slots(root: Any) -> Iterator[Slot]:
+        yield from drawing_slots(where, language)(root)
+        labels = (
+            label
+            for label in root.iter("{*}v")
+            if any(local(above) in ("strCache", "strLit", "multiLvlStrCache", "tx") for above in label.iterancestors())
+            and not any(local(above) in ("numCache", "numLit") for above in label.iterancestors())
+        )
+        yield from found(text_slot(label, f"{where}, label") for label in labels)
+
+    return slots
+
+
+def tokens_of(paragraph: Any) -> list[Token]:
+    """The tokens of a paragraph."""
+    out = list[Token]()
+    for child in paragraph:
+        name = local(child)
+        text = next((one.text or "" for one in child.iterchildren("{*}t")), "") if name in ("r", "fld") else ""
+        if name == "r":
+            properties = next(child.iterchildren("{*}rPr"), None)
+            lines = text.replace("\n", "\v").split("\v")  # a vertical tab is what some writers make of a line break
+            for index, line in enumerate(lines):
+                out += [Break()] if index else []
+                out.append(Text(line, _style(properties)))
+        elif name == "br":
+            out.append(Break((child,)))
+        elif name == "fld" and text.strip():
+            out.append(Kept(text.strip(), (child,), name))
+        elif name and name not in _PROPERTIES:
+            out.append(Alone((child,), name))
+    return out
+
+
+def _style(properties: Any) -> RunStyle:
+    if properties is None:
+        return RunStyle(())
+    attributes = tuple(sorted((key, value) for key, value in properties.items() if key not in _IGNORED_ATTRIBUTES))
+    return RunStyle((attributes, style_key(properties, frozenset())), properties)
+
+
+def build(paragraph: Any, tokens: list[Token], language: str) -> None:
+    """Write the content of a paragraph."""
+    prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
+    for child in list(paragraph):
+        if local(child) not in _PROPERTIES:
+            paragraph.remove(child)
+    end = next(paragraph.iterchildren(f"{prefix}endParaRPr"), None)
+    for token in tokens:
+        for element in _elements(token, prefix, language):
+            element.tail = None
+            if end is None:
+                paragraph.append(element)
+            else:
+                end.addprevious(element)
+
+
+def _elements(token: Token, prefix: str, language: str) -> Iterator[Any]:
+    if isinstance(token, Break) and not token.elements:
+        yield etree.Element(f"{prefix}br")
+    elif isinstance(token, Text):
+        run = etree.Element(f"{prefix}r")
+        style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
+        properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")
+        properties.set("lang", language_tag(language))
+        run.append(properties)
+        etree.SubElement(run, f"{prefix}t").text = writable(token.text)
+        yield run
+    else:
+        yield from token.elements

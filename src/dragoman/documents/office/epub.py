@@ -1,0 +1,153 @@
+"""EPUB: its chapters and navigation by splicing, as HTML is; title and language of the book, labels of its contents.
+
+Fonts may be obfuscated; a book with any other encryption is refused.
+"""
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import unquote
+
+from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.rewrite import check_pieces, splices, written
+from dragoman.documents.core.runs import Lines, Piece
+from dragoman.documents.core.splice import Decoded, Splice, spliced
+from dragoman.documents.markup.html_spans import attribute_spans, found_in, tokens
+from dragoman.documents.office.parts import found, local, put_all, text_slot
+from dragoman.documents.office.tokens import Slot
+from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
+from dragoman.documents.xml.text import decode_xml, escape, writable
+from dragoman.documents.xml.xml import serialise_xml
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+NAME = "a book (.epub)"
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_OBFUSCATED_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+_CHAPTER, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
+
+
+def read(path: Path, request: Request) -> Document:
+    """The text of a book: its title, its chapters in the order of the package, the labels of its contents."""
+    with open_package(path, NAME) as package:
+        check_whole(package)
+        package_part, chapters, contents = _book(package)
+        units = [_unit(slot) for slot in _titles(package.xml(package_part).root)]
+        for name in chapters:
+            decoded = _decoded(package, name)
+            lines = Lines.of(decoded.text)
+            units += [Unit(one.inline, f"{name}:{lines.at(one.begin)}", one.where) for one in found_in(decoded.text)]
+        units += [_unit(slot) for name in contents for slot in _labels(package.xml(name).root, name)]
+        signed = ("a digital signature, which is not valid for the translation",)
+        return Document(path, units, notices=signed if "META-INF/signatures.xml" in package.parts else ())
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same book with the translations in place."""
+    taken, changed = iter(translations), dict[str, bytes]()
+    with open_package(document.path, NAME) as package:
+        package_part, chapters, contents = _book(package)
+        opf = package.xml(package_part)
+        titled = put_all(_titles(opf.root), taken)
+        for name in chapters:
+            content = _chapter(package, name, taken, request.target)
+            if content is not None:
+                changed[name] = content
+        for name in contents:
+            tree = package.xml(name)
+            if put_all(_labels(tree.root, name), taken):
+                changed[name] = serialise_xml(tree)
+        if changed or titled:
+            for language in list(opf.root.iter("{http://purl.org/dc/elements/1.1/}language"))[:1]:
+                language.text = request.target
+            changed[package_part] = serialise_xml(opf)
+        write_package(package, changed, file)
+
+
+def _book(package: Package) -> tuple[str, list[str], list[str]]:
+    """The package document, the chapters with the navigation, the contents in the manner of EPUB 2."""
+    if _CONTAINER not in package.parts:
+        raise DataError(f"{package.path}: a zip archive, but not {NAME}: {_CONTAINER} is missing")
+    _refuse_encrypted(package)
+    roots = [one.get("full-path", "") for one in package.xml(_CONTAINER).root.iter("{*}rootfile")]
+    if not roots or roots[0] not in package.parts:
+        raise DataError(f"{package.path}: not {NAME}: {_CONTAINER} names no package document")
+    root, folder = package.xml(roots[0]).root, roots[0].rpartition("/")[0]
+    items = {one.get("id"): one for one in root.iterfind("{*}manifest/{*}item")}
+    spine = [items[one.get("idref")] for one in root.iterfind("{*}spine/{*}itemref") if one.get("idref") in items]
+    chapters, contents = list[str](), list[str]()
+    for item in [*spine, *items.values()]:
+        name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
+        listed = {_CHAPTER: chapters, _CONTENTS: contents}.get(item.get("media-type", ""))
+        if listed is not None and name in package.parts and name not in listed:
+            listed.append(name)
+    return roots[0], chapters, contents
+
+
+def _refuse_encrypted(package: Package) -> None:
+    if _ENCRYPTION not in package.parts:
+        return
+    for data in package.xml(_ENCRYPTION).root.iter("{*}EncryptedData"):
+        methods = [one.get("Algorithm") for one in data.iterchildren("{*}EncryptionMethod")]
+        if not methods or methods[0] not in _OBFUSCATED_FONTS:
+            raise DataError(f"{package.path}: encrypted (DRM): its text cannot be read; use a copy without DRM")
+
+
+def _decoded(package: Package, name: str) -> Decoded:
+    return decode_xml(f"{package.path}: {name}", package.read(name))
+
+
+def _unit(slot: Slot) -> Unit:
+    return Unit(slot.source, slot.location, slot.context)
+
+
+def _titles(root: Any) -> list[Slot]:
+    titles = root.iterfind("{*}metadata//{http://purl.org/dc/elements/1.1/}title")
+    return list(found(text_slot(element, "title of the book") for element in titles))
+
+
+def _labels(root: Any, name: str) -> Iterator[Slot]:
+    for element in root.iter("{*}text"):
+        if local(element.getparent()) in ("navLabel", "docTitle"):
+            yield from found([text_slot(element, name, context="contents")])
+
+
+def _chapter(package: Package, name: str, taken: Iterator[InlineText | None], target: str) -> bytes | None:
+    """A chapter with its translations, None if nothing changes. It is read again. Raises DataError."""
+    decoded = _decoded(package, name)
+    pieces = found_in(decoded.text)
+    translations = [next(taken) for _ in pieces]
+
+    def write_piece(piece: Piece, text: InlineText, source: Any) -> str:
+        if not piece.where:
+            return written(piece, text, lambda part: escape(writable(part), decoded.encoding), source)
+        quote = source(piece.begin, piece.begin + 1)
+        quote = quote if quote in ("'", '"') else '"'
+        return quote + escape(writable(text.text), decoded.encoding, quote) + quote
+
+    changes = splices(decoded.text, pieces, translations, write_piece)
+    if not changes:
+        return None
+    changes = sorted([*changes, *_language(decoded.text, target)], key=lambda splice: splice.begin)
+    content = b"".join(spliced(decoded, changes))
+    again = decode_xml(f"{package.path}: {name}", content).text
+    expected = [(one, new or one.inline) for one, new in zip(pieces, translations, strict=True)]
+    check_pieces(package.path, expected, found_in(again))
+    if _tags(again) != _tags(decoded.text):
+        raise DataError(f"{package.path}: {name} would have other tags; nothing was written, please report it")
+    return content
+
+
+def _tags(content: str) -> Counter[tuple[str, str]]:
+    return Counter((token.kind, token.name) for token in tokens(content) if token.name)
+
+
+def _language(content: str, target: str) -> Iterator[Splice]:
+    """The languages that the outermost element declares."""
+    start = next((token for token in tokens(content) if token.kind == "start"), None)
+    if start is not None and start.name == "html":
+        for name, begin, end in attribute_spans(content, start):
+            if name in ("lang", "xml:lang"):
+                yield Splice(begin, end, f'"{target}"')

@@ -1,0 +1,134 @@
+"""A paragraph of OpenDocument (`text:p`, `text:h`) ↔ `documents.office.tokens`. Spans of one look are one style."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from lxml import etree
+
+from dragoman.documents.office.mixed import append_text, build, clear
+from dragoman.documents.office.ooxml import RunStyle
+from dragoman.documents.office.parts import local
+from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+
+TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_WRAPPERS = {f"{TEXT}{name}" for name in ("a", "meta", "meta-field")}
+_BREAKS = {f"{TEXT}{name}" for name in ("tab", "line-break")}
+# What has text of its own and is no part of the sentence.
+_WHOLE = {f"{TEXT}{name}" for name in ("note", "number", "script", "hidden-paragraph", "bibliography-mark")}
+# Properties of a style that no reader sees, or that hold for one language.
+_UNSEEN = set(
+    "rsid paragraph-rsid language country language-asian country-asian language-complex country-complex".split()  # noqa: SIM905
+)
+_SPACE = re.compile(r"[ \t\r\n]+")
+
+Looks = dict[str, tuple[Any, ...]]
+
+
+def looks_of(root: Any) -> Looks:
+    """What each automatic style of text looks like, by its name; empty if like the text around it."""
+    looks = Looks()
+    for style in root.iterfind("{*}automatic-styles/{*}style"):
+        if style.get(f"{STYLE}family") == "text":
+            properties = (
+                (local(child), name.rpartition("}")[2], value) for child in style for name, value in child.items()
+            )
+            seen = {one for one in properties if one[1] not in _UNSEEN}
+            parent = style.get(f"{STYLE}parent-style-name")
+            looks[style.get(f"{STYLE}name", "")] = (*sorted(seen), *([("parent", parent)] if parent else []))
+    return looks
+
+
+def tokens_of(paragraph: Any, looks: Looks) -> list[Token]:
+    """The tokens of a paragraph."""
+    return list(_collapsed(_tokens(paragraph, RunStyle((), ()), looks)))
+
+
+def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
+    if element.text:
+        yield Text(element.text, style)
+    for child in element:
+        name = child.tag
+        if name == f"{TEXT}span":
+            yield from _tokens(child, _inner(style, child, looks), looks)
+        elif name == f"{TEXT}s":
+            count = child.get(f"{TEXT}c", "1")
+            yield Text(" " * min(int(count), 999) if count.isdigit() else " ", style, (child,))
+        elif name in _BREAKS:
+            yield Break((child,))
+        elif name in _WRAPPERS:
+            yield from (Open((child,), child, label=local(child)), *_tokens(child, style, looks), Close())
+        elif name != f"{TEXT}soft-page-break":
+            yield _whole(child)
+        if child.tail:
+            yield Text(child.tail, style)
+
+
+def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
+    """The style inside of a span."""
+    name = span.get(f"{TEXT}style-name", "")
+    look = looks.get(name, (name,))
+    return RunStyle((*style.key, look), (*style.properties, span)) if look else style
+
+
+def _whole(element: Any) -> Token:
+    seen = _SPACE.sub(" ", "".join(element.itertext())).strip() if isinstance(element.tag, str) else ""
+    if seen and element.tag.startswith(TEXT) and element.tag not in _WHOLE:
+        return Kept(seen, (element,), local(element))
+    return Alone((element,), local(element))
+
+
+def _collapsed(tokens: Iterator[Token]) -> Iterator[Token]:
+    """The tokens with white space as it is shown: once, and not at the beginning."""
+    after_space = True
+    for token in tokens:
+        if isinstance(token, Text) and not token.elements:
+            text = _SPACE.sub(" ", token.text)
+            text = text.removeprefix(" ") if after_space else text
+            token = replace(token, text=text)
+            after_space = text.endswith(" ") if text else after_space
+        elif isinstance(token, Text | Break | Kept):
+            after_space = False
+        if not isinstance(token, Text) or token.text:
+            yield token
+
+
+def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
+    """Write the content of a paragraph."""
+    last = " "
+
+    def add(parent: Any, token: Text) -> None:
+        nonlocal last
+        for span in token.style.properties if isinstance(token.style, RunStyle) else ():
+            parent = etree.SubElement(parent, span.tag, dict(span.items()))
+        for piece in re.findall(" +|[^ ]+", token.text):
+            if piece[0] != " ":
+                append_text(parent, piece)
+            else:
+                more = len(piece) - (last != " ")
+                if last != " ":
+                    append_text(parent, " ")
+                if more:
+                    etree.SubElement(parent, f"{TEXT}s", {f"{TEXT}c": str(more)})
+            last = piece[-1]
+
+    def wrapped(element: Any) -> Any:
+        nonlocal last
+        last = "x"
+        outer, span = element, element.getparent()
+        while span is not None and span.tag == f"{TEXT}span":
+            new = _copy_of(span)
+            outer.tail = None
+            new.append(outer)
+            outer, span = new, span.getparent()
+        return outer
+
+    clear(paragraph)
+    build(paragraph, tokens, add, wrapped)
+
+
+def _copy_of(span: Any) -> Any:
+    """An empty element with the same attributes."""
+    return etree.Element(span.tag, dict(span.items()))

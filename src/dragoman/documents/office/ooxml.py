@@ -1,0 +1,162 @@
+"""What Word, PowerPoint and Excel files have in common: their parts by type of content, the title, mirrored content."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lxml import etree
+
+from dragoman.documents.office.parts import Part, local, text_slot
+from dragoman.documents.office.tokens import Slot
+from dragoman.documents.office.zip import Package
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+CONTENT_TYPES = "[Content_Types].xml"
+# What all types of content begin with.
+_COMMON = re.compile(r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?")
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+
+
+def part_types(package: Package, main: str, format_name: str) -> dict[str, str]:
+    """The type of content of each part, without what all have in common, in natural order of the names.
+
+    Raises DataError if no part is of the type `main`.
+    """
+    if CONTENT_TYPES not in package.parts:
+        raise DataError(f"{package.path}: a zip archive, but not {format_name}: it has no {CONTENT_TYPES}")
+    defaults, types = dict[str, str](), dict[str, str]()
+    for element in package.xml(CONTENT_TYPES).root:
+        kind = re.sub(
+            r"^application/(vnd\.)?(openxmlformats-(officedocument|package)\.)?", "", element.get("ContentType", "")
+        )
+        if local(element) == "Default":
+            defaults[element.get("Extension", "").lower()] = kind
+        elif local(element) == "Override":
+            types[element.get("PartName", "").lstrip("/")] = kind
+    found = {
+        name: types.get(name) or defaults.get(name.rpartition(".")[2].lower(), "")
+        for name in sorted(package.parts, key=natural)
+    }
+    if not any(re.match(main, kind) for kind in found.values()):
+        raise DataError(f"{package.path}: a zip archive, but not {format_name}: its main part is missing")
+    return found
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key of order: slide2 before slide10."""
+    return [(int(digits or 0), text) for digits, text in re.findall(r"(\d*)(\D+|$)", name)]
+
+
+def title_parts(types: dict[str, str]) -> list[Part]:
+    """The title of the document."""
+    return [(name, _title) for name, kind in types.items() if kind == "core-properties+xml"]
+
+
+def _title(root: Any) -> Iterator[Slot]:
+    for element in root:
+        if local(element) == "title" and (slot := text_slot(element, "title")):
+            yield slot
+
+
+def notices_of(types: dict[str, str]) -> tuple[str, ...]:
+    """What a person should know about parts that are kept."""
+    if any("digital-signature" in kind for kind in types.values()):
+        return ("a digital signature, which is not valid for the translation",)
+    return ()
+
+
+def slots_in(root: Any, make: Callable[[Any], Slot | None], name: str, namespace: str) -> list[Slot]:
+    """The slots of the elements of one name: what Office writes twice, for new and for old readers, is one slot."""
+    made = [(element, make(element)) for element in root.iter(f"{{{namespace}}}{name}")]
+    here = [(element, slot) for element, slot in made if slot is not None]
+    fallbacks = {id(element): _alternatives(element) for element, _ in here}
+    plain = [slot for element, slot in here if not fallbacks[id(element)]]
+    if len(plain) == len(here):
+        return plain
+    choices, groups = dict[Any, list[Slot]](), dict[Any, list[Slot]]()
+    for element, slot in here:
+        if found := fallbacks[id(element)]:
+            groups.setdefault(found[0], []).append(slot)
+        for block in _blocks(element):
+            if not found:
+                choices.setdefault(block, []).append(slot)
+    twins = dict[int, list[Slot]]()
+    alone = list[Slot]()
+    for block, slots in groups.items():
+        others = choices.get(block, [])
+        if [slot.source for slot in slots] == [slot.source for slot in others]:
+            for other, slot in zip(others, slots, strict=True):
+                twins.setdefault(id(other), []).append(slot)
+        else:
+            alone += slots
+    return [_both(slot, twins.get(id(slot), [])) for slot in plain] + alone
+
+
+def _alternatives(element: Any) -> list[Any]:
+    """The outermost blocks of alternatives of whose fallback the element is a part."""
+    found = [above.getparent() for above in element.iterancestors(f"{_COMPATIBILITY}Fallback")]
+    return found[-1:]
+
+
+def _blocks(element: Any) -> list[Any]:
+    return list(element.iterancestors(f"{_COMPATIBILITY}AlternateContent"))
+
+
+def _both(slot: Slot, twins: list[Slot]) -> Slot:
+    if not twins:
+        return slot
+
+    def put(inline: InlineText) -> None:
+        for one in (slot, *twins):
+            one.put(inline)
+
+    return Slot(slot.source, slot.location, put, slot.context)
+
+
+def language_tag(tag: str) -> str:
+    """A BCP-47 tag with a region, as Office writes it."""
+    return tag if "-" in tag else _REGIONS.get(tag, tag)
+
+
+# The region of the most speakers, where Office wants one.
+_REGIONS = {
+    "ar": "ar-SA", "cs": "cs-CZ", "da": "da-DK", "de": "de-DE", "el": "el-GR", "en": "en-US", "es": "es-ES",
+    "fi": "fi-FI", "fr": "fr-FR", "he": "he-IL", "hi": "hi-IN", "hu": "hu-HU", "id": "id-ID", "it": "it-IT",
+    "ja": "ja-JP", "ko": "ko-KR", "nb": "nb-NO", "nl": "nl-NL", "pl": "pl-PL", "pt": "pt-BR", "ro": "ro-RO",
+    "ru": "ru-RU", "sv": "sv-SE", "th": "th-TH", "tr": "tr-TR", "uk": "uk-UA", "vi": "vi-VN", "zh": "zh-CN",
+}  # fmt: skip
+
+EAST_ASIAN = ("ja", "ko", "zh")
+
+
+def is_east_asian(tag: str) -> bool:
+    """Whether Office writes a language with East Asian fonts."""
+    return tag.partition("-")[0].lower() in EAST_ASIAN
+
+
+@dataclass(frozen=True, slots=True)
+class RunStyle:
+    """The properties of a run; equal if a reader sees no difference."""
+
+    key: Any
+    properties: Any = field(compare=False, default=None)
+
+
+def style_key(properties: Any, ignored: frozenset[str], ignored_attributes: frozenset[str] = frozenset()) -> Any:
+    """What makes two sets of run properties equal: all but what no reader sees."""
+    if properties is None:
+        return ()
+    return tuple(sorted(filter(None, (_key(child, ignored, ignored_attributes) for child in properties))))
+
+
+def _key(element: Any, ignored: frozenset[str], ignored_attributes: frozenset[str]) -> Any:
+    name = local(element)
+    if not name or name in ignored:
+        return None
+    seen = (pair for pair in element.items() if pair[0].rpartition("}")[2] not in ignored_attributes)
+    attributes = tuple(sorted(seen))
+    if name == "rFonts" and not attributes:
+        return None
+    return name, attributes, etree.tostring(element, with_tail=False) if len(element) else b""

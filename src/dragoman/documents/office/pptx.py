@@ -1,0 +1,66 @@
+"""PowerPoint (`.pptx`): slides, their notes, tables, groups, diagrams and charts.
+
+Of masters and layouts, what is shown on slides is read: not the prompts of their placeholders.
+"""
+
+import re
+from pathlib import Path
+from typing import IO, Any
+
+from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.office.drawingml import chart_slots, drawing_slots
+from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
+from dragoman.documents.office.parts import Part, changed_parts, units_of
+from dragoman.documents.office.zip import check_whole, open_package, write_package
+
+NAME = "a PowerPoint presentation (.pptx)"
+_MAIN = r"(ms-powerpoint|presentationml)\.(presentation|slideshow|template)(\.macroEnabled)?\.main\+xml"
+# Types of parts with paragraphs in the order of reading, and what a person calls them.
+_DRAWINGS = {
+    "presentationml.slide+xml": "slide {}",
+    "presentationml.notesSlide+xml": "notes {}",
+    "drawingml.diagramData+xml": "diagram {}",
+    "ms-office.drawingml.diagramDrawing+xml": "drawing of diagram {}",
+    "presentationml.slideLayout+xml": "layout {}",
+    "presentationml.slideMaster+xml": "master {}",
+}
+_CHART = "drawingml.chart+xml"
+
+
+def read(path: Path, request: Request) -> Document:
+    """The paragraphs of a presentation."""
+    with open_package(path, NAME) as package:
+        check_whole(package)
+        types = part_types(package, _MAIN, NAME)
+        return Document(path, list(units_of(package, _parts(types, request))), notices=notices_of(types))
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same presentation with the translations in place."""
+    with open_package(document.path, NAME) as package:
+        types = part_types(package, _MAIN, NAME)
+        write_package(package, changed_parts(package, _parts(types, request), translations), file)
+
+
+def _parts(types: dict[str, str], request: Request) -> list[Part]:
+    parts = list[Part]()
+    for wanted, label in _DRAWINGS.items():
+        for name, kind in types.items():
+            if kind == wanted:
+                shown = _is_shown if label.startswith(("layout", "master")) else None
+                parts.append((name, drawing_slots(label.format(_number(name)), request.target, shown)))
+    charts = [name for name, kind in types.items() if kind == _CHART]
+    parts += [(name, chart_slots(f"chart {_number(name)}", request.target)) for name in charts]
+    return parts + title_parts(types)
+
+
+def _number(name: str) -> str:
+    """The number in the name of a part."""
+    return "".join(re.findall(r"\d+", name.rpartition("/")[2])) or "1"
+
+
+def _is_shown(paragraph: Any) -> bool:
+    """Whether a slide shows a paragraph of its layout or master: it is in no placeholder and in no list of styles."""
+    for above in paragraph.iterancestors("{*}sp"):
+        return next(above.iterfind("{*}nvSpPr/{*}nvPr/{*}ph"), None) is None
+    return True

@@ -1,0 +1,104 @@
+"""Plain text: each line is a unit. Line ends, indents and blank lines stay as they are.
+
+A file is read line by line whenever its units are iterated over, so that its size does not matter.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO
+
+from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.splice import BYTE_ORDER_MARKS
+from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
+
+# Characters of the longest line: more are no text that a person wrote.
+LONGEST = 1 << 22
+_BLOCK = 1 << 20
+
+# The text of a line, without the white space around it.
+_TEXT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of a file, each with its end, as often as they are asked for."""
+
+    path: Path
+    encoding: str
+    mark: bytes
+
+    def __iter__(self) -> Iterator[str]:
+        with self.path.open("rb") as file:
+            file.seek(len(self.mark))
+            text, number = TextIOWrapper(file, self.encoding, newline=""), 0
+            try:
+                while line := text.readline(LONGEST):
+                    number += 1
+                    self._check(line, number)
+                    yield line
+            except UnicodeDecodeError:
+                raise _undecodable(self.path, self.encoding, len(self.mark)) from None
+
+    def _check(self, line: str, number: int) -> None:
+        if "\0" in line:
+            raise DataError(f"{self.path}:{number}: contains NUL characters; save it as UTF-8 text")
+        if len(line) == LONGEST:
+            raise DataError(f"{self.path}:{number}: has more than {LONGEST:,} characters; divide the line")
+
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """The units of the lines that are not blank."""
+
+    lines: _Lines
+
+    def __iter__(self) -> Iterator[Unit]:
+        for number, line in enumerate(self.lines, 1):
+            if match := _TEXT.search(line):
+                yield Unit(InlineText(match[0]), f"line {number}")
+
+
+def read(path: Path, request: Request) -> Document:
+    """The lines of a text file that are not blank."""
+    with path.open("rb") as file:
+        first = file.read(4)
+    found = [(mark, encoding) for mark, encoding in BYTE_ORDER_MARKS.items() if first.startswith(mark)]
+    mark, encoding = found[0] if found else (b"", "utf-8")
+    lines = _Lines(path, encoding, mark)
+    return Document(path, _Units(lines), lines)
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same lines with the translations in place."""
+    lines, found = document.skeleton, iter(translations)
+    file.write(lines.mark)
+    for line in lines:
+        if match := _TEXT.search(line):
+            translation = next(found)
+            if translation is not None:
+                line = line[: match.start()] + translation.text + line[match.end() :]
+        file.write(line.encode(lines.encoding))
+
+
+def _undecodable(path: Path, encoding: str, begin: int) -> DataError:
+    """What is wrong with a file that cannot be decoded: the line and the byte."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    read, line = begin, 1
+    with path.open("rb") as file:
+        file.seek(begin)
+        while True:
+            block = file.read(_BLOCK)
+            try:
+                line += decoder.decode(block, final=not block).count("\n")
+            except UnicodeDecodeError as error:
+                at = read - (len(error.object) - len(block)) + error.start
+                line += error.object.count(b"\n", 0, error.start)
+                return DataError(f"{path}:{line}: byte {at} is not {encoding.upper()}; save the file as UTF-8")
+            if not block:
+                return DataError(f"{path}: changed while it was read; try again")
+            read += len(block)

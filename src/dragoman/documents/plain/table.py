@@ -1,0 +1,181 @@
+"""Tables (CSV and TSV): the cells of the chosen columns are units, every other byte stays.
+
+- The first line is a header unless it reads like data, and is kept.
+- A header that names the source's language (or `source`) chooses that column; where it names the target's language (or
+  `target`) too, translations are written there and the source stays.
+- Otherwise, without a choice, the columns that have text are translated in place. A column of codes (`menu.title`,
+  `42`) is kept, and named.
+- A cell that begins with `=`, `+`, `-` or `@` is a formula for a spreadsheet: it is kept. A translation that begins so
+  gets an apostrophe before it, which makes it text; reading leaves that out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.passage import ENTITY, UNFIT, plain
+from dragoman.documents.core.splice import Decoded, decode
+from dragoman.documents.core.values import Value, Values, document_of, write_values
+from dragoman.errors import ConfigError
+
+_DELIMITERS = ",;\t|"
+_ENTITY = re.compile(ENTITY)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+# A key, a number, an address: no text, unless it is a word with a capital letter.
+_CODE = re.compile(r"(?![A-Z][a-z]+[.!?]?$)[\x21-\x7e]*")
+# A cell of a header is a short name, not a sentence and not a number.
+_NAME = re.compile(r"(?!.*[.!?。？！]$)(?![\d.,+-]+$).{0,40}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A field of a record: its number from 1, its text, and its span with quotes."""
+
+    line: int
+    column: int
+    text: str
+    begin: int
+    end: int
+
+
+def read(path: Path, request: Request) -> Document:
+    """The cells of a table. Raises DataError for another encoding, ConfigError for a column that it has not got."""
+    decoded = decode(path, path.read_bytes())
+    delimiter = "\t" if path.name.lower().endswith(".tsv") else _sniffed(decoded.text)
+    records = list(_records(decoded.text, delimiter))
+    header = records.pop(0) if records and _is_header(records[0], request) else []
+    names = {cell.column: cell.text.strip() for cell in header}
+    chosen, notices = _columns(path, request, names, records)
+    target = None if request.columns else _named(names, request.target, "target")
+    values, formulas = [], []
+    for record in records:
+        into = next((cell for cell in record if cell.column == target), None)
+        for cell in record:
+            if cell.column not in chosen or (request.update and into and into.text.strip()):
+                continue
+            if cell.text.startswith(_FORMULA):
+                formulas.append(str(cell.line))
+            elif not UNFIT.search(cell.text):
+                values.append(_value(cell, into, names))
+    if formulas:
+        lines = ", ".join(formulas[:10]) + (", …" if len(formulas) > 10 else "")
+        notices.append(f"cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line {lines}")
+    found = document_of(path, Values(decoded, values, _encoder(decoded, delimiter)), notices)
+    guessed = not request.columns and all(value.target is None for value in values)
+    return replace(found, again=replace(request, columns=tuple(map(str, sorted(chosen))))) if guessed else found
+
+
+def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
+    """The value of a cell, which is written to the cell `into` if there is one."""
+    where = f"line {cell.line}, {names.get(cell.column) or f'column {cell.column}'}"
+    text = cell.text[1:] if _is_escaped(cell.text) else cell.text
+    message = (plain(text, _ENTITY),)
+    if into is None:
+        return Value(cell.begin, cell.end, where, message)
+    existing = plain(into.text, _ENTITY).inline
+    return Value(cell.begin, cell.end, where, message, existing=existing, target=(into.begin, into.end))
+
+
+def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    """The same table with the translations in place of the cells."""
+    write_values(document, translations, file)
+
+
+def _is_escaped(text: str) -> bool:
+    return text.startswith("'") and text[1:].startswith(_FORMULA)
+
+
+def _field(delimiter: str) -> re.Pattern[str]:
+    """A field in quotes that enclose all of it, or any other. In TSV no tab is inside quotes: a stray quote is text."""
+    inside = '[^"\t]' if delimiter == "\t" else '[^"]'
+    end = re.escape(delimiter)
+    return re.compile(rf'"(?P<quoted>{inside}*(?:""{inside}*)*)"(?=[{end}\r\n]|\Z)|[^{end}\r\n]*')
+
+
+def _records(text: str, delimiter: str) -> Iterator[list[Cell]]:
+    """The records of a table that are not blank."""
+    pattern = _field(delimiter)
+    at, line = 0, 1
+    record: list[Cell] = []
+    while True:
+        match = pattern.match(text, at)
+        assert match is not None
+        quoted = match["quoted"]
+        content = match[0] if quoted is None else quoted.replace('""', '"')
+        record.append(Cell(line, len(record) + 1, content, at, match.end()))
+        line += len(re.findall("\r\n?|\n", match[0]))
+        at = match.end()
+        if text[at : at + 1] == delimiter:
+            at += 1
+            continue
+        if len(record) > 1 or content.strip():
+            yield record
+        if at == len(text):
+            return
+        at += 2 if text.startswith("\r\n", at) else 1
+        line += 1
+        record = []
+
+
+def _sniffed(text: str) -> str:
+    """The delimiter that gives the most records the same number of fields, more than one; a comma if none does."""
+
+    def agreement(delimiter: str) -> float:
+        counts = Counter(len(record) for record in islice(_records(text[:100_000], delimiter), 50))
+        if not counts:
+            return 0
+        fields, records = counts.most_common(1)[0]
+        return records / counts.total() if fields > 1 else 0
+
+    return max(_DELIMITERS, key=agreement)
+
+
+def _is_header(record: Sequence[Cell], request: Request) -> bool:
+    names = [cell.text.strip() for cell in record]
+    named = [column for column in request.columns if not column.isdigit()]
+    return bool(named) or (any(names) and all(_NAME.fullmatch(name) for name in names))
+
+
+def _named(names: Mapping[int, str], *wanted: str) -> int | None:
+    """The column with one of these names, whatever their case."""
+    return next((column for column, name in names.items() if name.lower() in {each.lower() for each in wanted}), None)
+
+
+def _columns(
+    path: Path, request: Request, names: Mapping[int, str], records: Sequence[Sequence[Cell]]
+) -> tuple[set[int], list[str]]:
+    """The numbers of the columns to translate, and what is to be known about the choice."""
+    cells = [cell for record in records for cell in record]
+    present = {cell.column for cell in cells} | set(names)
+    chosen = set()
+    for wanted in request.columns:
+        column = _named(names, wanted) or (int(wanted) if wanted.isdecimal() else 0)
+        if column not in present:
+            known = ", ".join(filter(None, names.values())) or f"columns 1 to {max(present, default=0)}"
+            raise ConfigError(f"{path}: no column {wanted!r}; it has {known}")
+        chosen.add(column)
+    source = _named(names, request.source, "source")
+    if chosen or source is not None:
+        return chosen or {source or 0}, []
+    chosen = {cell.column for cell in cells if cell.text.strip() and not _CODE.fullmatch(cell.text.strip())}
+    left = ", ".join(names.get(column) or str(column) for column in sorted(present - chosen))
+    return chosen, [f"columns that have no text, as it seems, are left unchanged: {left}"] if left else []
+
+
+def _encoder(decoded: Decoded, delimiter: str) -> Callable[[Value, str], str]:
+    """How a cell is written: in quotes if it is in quotes, or if the text needs them."""
+    needs = re.compile(f'^"|[{delimiter}\r\n]' if delimiter == "\t" else f'[{delimiter}"\r\n]')
+
+    def encode(value: Value, text: str) -> str:
+        begin, _ = value.target or (value.begin, value.end)
+        text = f"'{text}" if text.startswith(_FORMULA) else text
+        if decoded.text.startswith('"', begin) or needs.search(text):
+            return '"' + text.replace('"', '""') + '"'
+        return text
+
+    return encode

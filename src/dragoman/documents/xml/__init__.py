@@ -1,0 +1,1 @@
+"""XML: any document of it, and what the formats made of it share."""

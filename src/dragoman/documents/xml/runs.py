@@ -1,0 +1,165 @@
+"""What is in an XML element that holds text → items for `documents.core.runs`, by what its inline elements mean."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from dragoman.documents.core.runs import Item, Piece, pieces, whole_piece
+from dragoman.documents.core.splice import Splice
+from dragoman.documents.xml.elements import Element, plain_text, unescaped
+from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.words.inline import InlineText
+
+Role = Literal["pair", "alone", "open", "close", "kept"]
+"""What an inline element is: a pair of tags around text, a code, one half of a pair of codes, text that is copied."""
+
+_VARIABLES = ("printf", "percent", "brace", "template", "shell")
+_PART = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|&[^;<&]*;|[^<&]+", re.DOTALL)
+
+
+def xml_pieces(
+    text: str,
+    element: Element,
+    role: Callable[[Element], tuple[Role, str]],
+    *,
+    lines: bool = False,
+    words: bool = True,
+    texts: Callable[[str, int, int], Iterator[Item]] | None = None,
+) -> list[Piece]:
+    """The units of an element, by default those that have words.
+
+    `role` is what a child is, and a name by which halves of a pair find each other. With `lines` a line break of the
+    text is one of the translation, otherwise it is white space. `texts` gives the items between two tags, where a
+    format has escapes of its own.
+    """
+    items = list(_items(text, element, role, texts or partial(text_items, lines=lines)))
+    found = pieces(_nested(items, text), text, words=words)
+    return [piece for piece in found if not words or _has_words(piece.inline)]
+
+
+def translated_piece(
+    text: str, source: Element, piece: Piece, target: Element, role: Callable[[Element], tuple[Role, str]]
+) -> Piece | None:
+    """What a target has in the place of a unit of its source: between the same codes, if it has them."""
+    begin = target.opened + piece.begin - source.opened
+    end = target.closing - (source.closing - piece.end)
+    same = text[target.opened : begin] == text[source.opened : piece.begin] and (
+        text[end : target.closing] == text[piece.end : source.closing]
+    )
+    if begin >= end or not same:
+        return next(iter(xml_pieces(text, target, role, lines=True, words=False)), None)
+    while inner := next((each for each in target.children if each.opened <= begin and end <= each.closing), None):
+        target = inner
+    children = [each for each in target.children if begin <= each.begin and each.end <= end]
+    part = replace(target, opened=begin, closing=end, children=children)
+    items = list(_items(text, part, role, partial(text_items, lines=True)))
+    return whole_piece(_nested(items, text), text)
+
+
+def _has_words(inline: InlineText) -> bool:
+    """Whether there is a letter outside what is copied."""
+    copied = bytearray(len(inline.text))
+    spans = [*inline.protected, *((each.begin, each.end) for each in find_placeholders(inline.text, _VARIABLES))]
+    for begin, end in spans:
+        copied[begin:end] = b"x" * (end - begin)
+    return any(each.isalpha() for each, skip in zip(inline.text, copied, strict=True) if not skip)
+
+
+def source_of(text: str) -> Callable[[int, int], str]:
+    """What a file has between two positions."""
+    return lambda begin, end: text[begin:end]
+
+
+def applied(text: str, begin: int, end: int, splices: Iterable[Splice]) -> str:
+    """A part of a text with replacements in it."""
+    parts = []
+    for splice in sorted(splices, key=lambda splice: splice.begin):
+        parts += [text[begin : splice.begin], splice.written]
+        begin = splice.end
+    return "".join([*parts, text[begin:end]])
+
+
+def _items(
+    text: str,
+    element: Element,
+    role: Callable[[Element], tuple[Role, str]],
+    texts: Callable[[str, int, int], Iterator[Item]],
+) -> Iterator[Item]:
+    at = element.opened
+    for child in element.children:
+        yield from texts(text, at, child.begin)
+        kind, name = role(child)
+        if kind == "pair":
+            # Two pairs of one name in each other are matched by their nesting.
+            yield Item("open", child.begin, child.opened, name)
+            yield from _items(text, child, role, texts)
+            yield Item("close", child.closing, child.end, name)
+        elif kind == "kept":
+            seen = " ".join(plain_text(text, child).split())
+            yield Item("protected" if seen else "alone", child.begin, child.end, seen)
+        elif kind == "alone":
+            seen = _shown(text, child)
+            only = seen and sum(_shown(text, each) == seen for each in element.children) == 1
+            yield Item("protected" if only else "alone", child.begin, child.end, seen if only else name)
+        else:
+            yield Item(kind, child.begin, child.end, name)
+        at = child.end
+    yield from texts(text, at, element.closing)
+
+
+def _shown(text: str, element: Element) -> str:
+    """The variable that a code is for, if it is one: a translation is better if the model sees it."""
+    given = [element.attributes.get(each, "") for each in ("equiv-text", "equiv", "disp")]
+    seen = next((each for each in given if each), plain_text(text, element))
+    found = find_placeholders(seen, _VARIABLES) if len(seen) < 100 else []
+    return seen if [(each.begin, each.end) for each in found] == [(0, len(seen))] else ""
+
+
+def text_items(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
+    """What is between two tags. A reference is an item of its own: what it means is shorter than what is written.
+
+    One to an entity that is declared elsewhere stays as it is.
+    """
+    for match in _PART.finditer(text, begin, end):
+        low, high, raw = match.start(), match.end(), match[0]
+        if raw.startswith("<![CDATA["):
+            inner = raw[9:-3]
+            if inner[:1].isspace():
+                yield Item("text", low, low, " ")
+            if inner.strip():
+                yield Item("text", low, high, inner.strip())
+            if inner[-1:].isspace():
+                yield Item("text", high, high, " ")
+        elif raw.startswith("<"):
+            yield Item("alone", low, high)
+        elif raw.startswith("&"):
+            seen = unescaped(raw)
+            yield Item("alone", low, high) if seen == raw else Item("text", low, high, seen)
+        elif lines:
+            # Blank lines too are one break: an element is one unit.
+            for part in re.finditer(r"(?:[ \t]*\r?\n)+|[^\r\n]+", raw):
+                kind: Literal["break", "text"] = "break" if part[0].endswith("\n") else "text"
+                yield Item(kind, low + part.start(), low + part.end(), "\n" if kind == "break" else part[0])
+        else:
+            yield Item("text", low, high, raw)
+
+
+def _nested(items: list[Item], text: str) -> list[Item]:
+    """The same items, where halves that cross a pair of tags or have no partner are codes of their own."""
+    opened: list[int] = []
+    matched: set[int] = set()
+    for index, item in enumerate(items):
+        if item.kind == "open":
+            opened.append(index)
+        elif item.kind == "close" and any(items[each].text == item.text for each in opened):
+            is_tag = text.startswith("</", item.begin)
+            while is_tag and items[opened[-1]].text != item.text:
+                opened.pop()
+            if items[opened[-1]].text == item.text:
+                matched |= {opened.pop(), index}
+    return [
+        replace(item, kind="alone") if item.kind in ("open", "close") and index not in matched else item
+        for index, item in enumerate(items)
+    ]

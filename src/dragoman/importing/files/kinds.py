@@ -1,0 +1,175 @@
+"""Which kind of model a path is, by its files alone; what cannot be imported is refused here, with the reason.
+
+Nothing but names, the first bytes of files and `model_type` in config.json is read.
+"""
+
+import zipfile
+from collections.abc import Callable, Set
+from fnmatch import fnmatch
+from importlib import import_module
+from pathlib import Path
+
+from dragoman.errors import ConfigError, ModelError
+from dragoman.importing.files.foreign import Foreign
+from dragoman.importing.files.settings import read_settings
+
+Reader = Callable[..., Foreign]
+# The kinds of --as, and the function that reads each.
+KINDS = {
+    "marian": ("dragoman.importing.marian.marian", "read_marian"),
+    "m2m": ("dragoman.importing.marian.m2m", "read_m2m"),
+    "npz": ("dragoman.importing.marian.npz", "read_npz"),
+    "ctranslate2": ("dragoman.importing.opennmt.ctranslate2", "read_ctranslate2"),
+    "argos": ("dragoman.importing.opennmt.argos", "read_argos"),
+}
+# Those that only CTranslate2 runs, unless their weights are asked for.
+WITHOUT_WEIGHTS = ("ctranslate2", "argos")
+# model_type in config.json → the kind that reads it; and types that CTranslate2 converts to a folder of its own.
+MODEL_TYPES = {"marian": "marian", "m2m_100": "m2m"}
+CONVERTIBLE = ("bart", "mbart", "mt5", "pegasus", "t5", "umt5")
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+LOOKED_FOR = (
+    "config.json with model.safetensors or pytorch_model.bin (Hugging Face), .npz with decoder.yml (Marian), "
+    ".argosmodel, or metadata.json and model/ (Argos), model.bin (CTranslate2)"
+)
+ELSEWHERE = "take an OPUS-MT model of this pair, such as hf:Helsinki-NLP/opus-mt-ko-en"
+OBJECTS = f"holds Python objects, which are not loaded, because loading can execute code; {ELSEWHERE}"
+# What cannot be imported: patterns of names, of which one occurs, and why. The first that fits counts.
+STRANGERS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        ("*.intgemm*.bin", "*.alphas.bin", "lex.*.s2t.bin"),
+        f"a Firefox (Bergamot) model, with an SSRU decoder, which neither engine has; {ELSEWHERE}",
+    ),
+    (
+        ("*source.bpe*", "*target.bpe*", "bpe.model", "*.bpe", "bpecodes", "bpe.codes"),
+        "its text is divided by Moses and subword-nmt (BPE), which is not supported; take the SentencePiece model of "
+        "this pair, which has source.spm",
+    ),
+    (("params.best", "params.0*", "vocab.src.0.json"), f"a Sockeye model, which is not supported; {ELSEWHERE}"),
+    (("dict.*.txt",), f"a fairseq model: its checkpoint {OBJECTS}"),
+    (("*.ckpt", "trainer_state.ckpt"), f"a JoeyNMT or Lightning checkpoint, which {OBJECTS}"),
+    (
+        ("*.pt", "*.pth"),
+        f"a checkpoint of OpenNMT-py or fairseq, which {OBJECTS}, or convert it with CTranslate2's converter and "
+        "import that folder",
+    ),
+    (
+        ("*.index.json",),
+        "the weights are in several files, which is not supported; save the model in one file with "
+        "`save_pretrained(…, max_shard_size='100GB')`",
+    ),
+    (("*.onnx", "*.ort"), "an ONNX model, without weights to import; take the model that it was made from"),
+    (
+        ("tf_model.h5", "flax_model.msgpack", "rust_model.ot"),
+        "has weights for TensorFlow, Flax or Rust only; take a copy with model.safetensors or pytorch_model.bin",
+    ),
+    (("*.zip", "*.tar", "*.tar.gz", "*.tgz"), "an archive; unpack it, and give the folder"),
+    (("*.gguf", "*.ggml"), f"a model of llama.cpp, which is not supported; {ELSEWHERE}"),
+)
+# The first bytes of the file that Git LFS leaves in place of a large one.
+POINTER, LARGEST_POINTER = b"version https://git-lfs", 1024
+
+
+def reader_of(kind: str) -> Reader:
+    """The function that reads a kind. Raises ConfigError for another word."""
+    if kind not in KINDS:
+        raise ConfigError(f"--as {kind}: choose one of: {', '.join(KINDS)}")
+    module, name = KINDS[kind]
+    reader: Reader = getattr(import_module(module), name)
+    return reader
+
+
+def check_files(path: Path) -> None:
+    """Raise ModelError if `path` does not exist, and for files in it that hold nothing to read."""
+    if not path.exists():
+        raise ModelError(f"{path}: no such file or folder; give the model's folder, or hf:NAME to download one")
+    for one in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if one.exists() and not one.is_dir() and not one.is_file():
+            raise ModelError(f"{one}: a pipe or a device, not a file; put the file itself there")
+        _refuse_pointer(one)
+
+
+def kind_of(path: Path) -> str:
+    """The kind of the model at `path`. Raises ModelError if it is none that can be imported, with the reason."""
+    check_files(path)
+    names = {one.name for one in path.iterdir()} if path.is_dir() else {path.name}
+    kind = _kind_of_folder(path, names) if path.is_dir() else _kind_of_file(path)
+    if kind is None or (
+        kind == "npz" and path.is_dir()
+    ):  # a folder of Marian's files may be one that is divided by BPE
+        _refuse_stranger(path, names)
+    if kind is None:
+        raise ModelError(f"{path}: not a model that can be imported; looked for: {LOOKED_FOR}")
+    return kind
+
+
+def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
+    if "bundle.json" in names:
+        raise ModelError(f"{folder}: a model of Dragoman, which needs no import; use it with -m {folder}")
+    if "metadata.json" in names and "model" in names:
+        return "argos"
+    if "config.json" in names and names & set(WEIGHTS):
+        return _kind_of_config(folder / "config.json")
+    if "model.bin" in names:
+        return "ctranslate2"
+    if any(name.endswith(".npz") for name in names):
+        return "npz"
+    if lacking := _lacking(names):
+        raise ModelError(f"{folder}: {lacking}")
+    return None
+
+
+def _lacking(names: Set[str]) -> str | None:
+    """What is missing in a folder that is recognised and not whole."""
+    if "config.json" in names and not any(fnmatch(name, one) for name in names for one in _patterns()):
+        return f"has config.json and neither {' nor '.join(WEIGHTS)}; fetch the weights too"
+    if "decoder.yml" in names:
+        return "has decoder.yml and no .npz; fetch the weights too"
+    return None
+
+
+def _patterns() -> list[str]:
+    return [pattern for patterns, _ in STRANGERS for pattern in patterns]
+
+
+def _kind_of_file(path: Path) -> str | None:
+    if path.suffix == ".npz":
+        return "npz"
+    if path.suffix == ".argosmodel":
+        return "argos"
+    if path.name in (*WEIGHTS, "model.bin", "config.json", "decoder.yml"):
+        raise ModelError(f"{path}: one file of a model; give the folder, {path.absolute().parent}")
+    return "argos" if zipfile.is_zipfile(path) and not path.name.endswith((".pt", ".pth", ".ckpt")) else None
+
+
+def _kind_of_config(path: Path) -> str:
+    """The kind that `model_type` of config.json names. Raises ModelError."""
+    found = str(read_settings(path).get("model_type"))
+    if found in MODEL_TYPES:
+        return MODEL_TYPES[found]
+    if found in CONVERTIBLE:
+        raise ModelError(
+            f"{path}: model_type {found}: runs on CTranslate2 only; convert it with ct2-transformers-converter and "
+            "import that folder"
+        )
+    known = ", ".join(MODEL_TYPES)
+    raise ModelError(
+        f"{path}: model_type {found}: an architecture that cannot be imported (known: {known}); {ELSEWHERE}"
+    )
+
+
+def _refuse_stranger(path: Path, names: Set[str]) -> None:
+    """Raise ModelError, with the reason, for a model of a toolkit that is known and not supported."""
+    for patterns, why in STRANGERS:
+        if found := next((name for name in sorted(names) if any(fnmatch(name, one) for one in patterns)), None):
+            raise ModelError(f"{path / found if path.is_dir() else path}: {why}")
+
+
+def _refuse_pointer(path: Path) -> None:
+    """Raise ModelError for a file that Git LFS left in place of the real one."""
+    if not path.is_file() or path.stat().st_size > LARGEST_POINTER:
+        return
+    with path.open("rb") as file:
+        if file.read(len(POINTER)) == POINTER:
+            size = path.stat().st_size
+            raise ModelError(f"{path}: {size} bytes, a Git LFS pointer; fetch the file itself, with `git lfs pull`")

@@ -1,0 +1,147 @@
+"""Marian's files and options: which files a model consists of, and the keys of [model] that its options mean.
+
+Input: a folder or a .npz file; `special:model.yml`, the options inside of it. Output: paths; keys. No torch.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import ModelError
+from dragoman.importing.files.yaml import Settings, parse_settings, read_yaml
+
+SETTINGS = "special:model.yml"
+SSRU = "an SSRU decoder, which neither engine has; take an OPUS-MT model of this pair"
+OTHER = "the model has another architecture; take its copy in Hugging Face's form, or another model of this pair"
+# Options of Marian with the values that they may have; the first is that of a file that leaves the option out.
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "type": ("transformer",),
+    "transformer-decoder-autoreg": ("self-attention",),
+    "transformer-postprocess-emb": ("d", ""),
+    "transformer-no-projection": ("false",),
+    "transformer-train-position-embeddings": ("false",),
+    "transformer-ffn-depth": ("2",),
+    "transformer-decoder-ffn-depth": ("0", "2"),
+    "factors-dim-emb": ("0",),
+    "lemma-dim-emb": ("0",),
+    "transformer-tied-layers": ("",),
+    "tied-embeddings-src": ("false",),
+}
+# Before a sub-layer, after it, after the last layer: n is a norm, a the residual sum, d dropout.
+ORDERS = {("", "dan", ""): "post", ("", "an", ""): "post", ("n", "da", "n"): "pre", ("n", "a", "n"): "pre"}
+ACTIVATIONS = {"relu": "relu", "swish": "silu"}
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a model."""
+
+    folder: Path
+    network: Path
+    vocabularies: tuple[Path, Path]
+    """Source and target: YAML files or SentencePiece models; the same path twice for one numbering."""
+    models: tuple[Path, Path]
+    """The SentencePiece models of source and target."""
+    settings: Settings
+    """decoder.yml."""
+
+    @property
+    def names(self) -> list[str]:
+        """The files in the folder that were read."""
+        paths = [self.network, *self.vocabularies, *self.models, self.folder / "decoder.yml"]
+        return sorted({path.name for path in paths if path.is_file() and path.parent == self.folder})
+
+
+def find_files(path: Path) -> Files:
+    """The files that decoder.yml names, or that are alone in the folder. Raises ModelError."""
+    folder = path if path.is_dir() else path.parent
+    names = sorted(entry.name for entry in folder.iterdir())
+    listed = parse_settings(read_yaml(folder / "decoder.yml")) if "decoder.yml" in names else {}
+    network = path if path.is_file() else _only(folder, _listed(listed, "models"), names, ".npz")
+    if bpe := [name for name in names if name.endswith(".bpe")]:
+        raise ModelError(
+            f"{folder / bpe[0]}: text is segmented by Moses and BPE, which is not supported; take the SentencePiece "
+            "model of this pair"
+        )
+    vocabularies = [_inside(folder, name) for name in _listed(listed, "vocabs")]
+    if not vocabularies:
+        vocabularies = [_only(folder, [], names, ".vocab.yml" if any(".vocab." in name for name in names) else ".yml")]
+    if len(vocabularies) > 2:
+        raise ModelError(f"{folder / 'decoder.yml'}: vocabs: {len(vocabularies)} sources or factors; {OTHER}")
+    ends = vocabularies[0], vocabularies[-1]
+    models = ends if ends[0].suffix == ".spm" else (folder / "source.spm", folder / "target.spm")
+    return Files(folder, network, ends, models, listed)
+
+
+def _only(folder: Path, listed: list[str], names: list[str], suffix: str) -> Path:
+    """The file that is listed, or the only one of this kind. Raises ModelError."""
+    found = listed or [name for name in names if name.endswith(suffix) and name != "decoder.yml"]
+    if len(found) != 1:
+        named = "none" if not found else ", ".join(found[:5])
+        raise ModelError(f"{folder}: one *{suffix} is needed, found: {named}; give the .npz, with its decoder.yml")
+    return _inside(folder, found[0])
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """The file of this name in `folder`, whatever folder decoder.yml names: that is of the machine that trained."""
+    return folder / re.split(r"[\\/]", name)[-1]
+
+
+def _listed(settings: Settings, key: str) -> list[str]:
+    value = settings.get(key, [])
+    return [value] if isinstance(value, str) else value
+
+
+# --- options → [model] -----------------------------------------------------------------------------------------------
+
+
+def model_keys(options: Settings, where: str) -> dict[str, Any]:
+    """The keys of [model] of a model with Marian's `options`. Raises ModelError if it is another architecture."""
+    if _option(options, "transformer-decoder-autoreg") == "rnn":
+        raise ModelError(f"{where}: {SSRU}")
+    for key, allowed in REQUIRED.items():
+        value = _option(options, key) or allowed[0]
+        if value not in allowed:
+            raise ModelError(f"{where}: {key}: must be {allowed[0] or 'empty'}, not {value}; {OTHER}")
+    order = tuple(_option(options, f"transformer-{key}") for key in ("preprocess", "postprocess", "postprocess-top"))
+    if order not in ORDERS:
+        named = " and ".join(repr(part) for part in order)
+        raise ModelError(f"{where}: transformer-preprocess, postprocess and postprocess-top: {named}; {OTHER}")
+    activation = _option(options, "transformer-ffn-activation") or "swish"
+    if activation not in ACTIVATIONS:
+        raise ModelError(f"{where}: transformer-ffn-activation: {activation} is none of relu, swish; {OTHER}")
+    width, inner = _number(options, "dim-emb", where), _number(options, "transformer-dim-ffn", where)
+    if _option(options, "transformer-decoder-dim-ffn") not in ("", "0", str(inner)):
+        raise ModelError(f"{where}: transformer-decoder-dim-ffn: differs from the encoder's; {OTHER}")
+    if width < 4 or width % 2 or width % (heads := _number(options, "transformer-heads", where)):
+        raise ModelError(f"{where}: dim-emb: {width} must be even and a multiple of transformer-heads; {OTHER}")
+    tied = next((k for k in ("all", "") if _option(options, f"tied-embeddings{k and '-' + k}") == "true"), None)
+    return {
+        "encoder_layers": _number(options, "enc-depth", where),
+        "decoder_layers": _number(options, "dec-depth", where),
+        "d_model": width,
+        "d_ff": inner,
+        "heads": heads,
+        "norm_order": ORDERS[order],
+        "position_base": marian_base(width),
+        "feed_forward": ACTIVATIONS[activation],
+        "tie": {"all": "all", "": "target", None: "none"}[tied],
+    }
+
+
+def marian_base(d_model: int) -> float:
+    """The base with which the paper's formula is Marian's: 10000^(−i / (d/2 − 1)) = base^(−2i / d)."""
+    return float(10000.0 ** ((d_model / 2) / (d_model / 2 - 1)))
+
+
+def _option(options: Settings, key: str) -> str:
+    value = options.get(key, "")
+    return " ".join(value) if isinstance(value, list) else value
+
+
+def _number(options: Settings, key: str, where: str) -> int:
+    value = _option(options, key)
+    if not value.isdecimal() or not 0 < int(value) < 1 << 20:
+        raise ModelError(f"{where}: {key}: a whole number above 0 is needed, not {value!r}; fetch the file again")
+    return int(value)

@@ -1,0 +1,217 @@
+"""MarianMT models of Hugging Face, the form in which most of OPUS-MT is published (Tiedemann and Thottingal 2020).
+
+Such a model is our Transformer: Post-LN, sinusoids, biases, embeddings scaled by √d_model. What differs in form is
+removed here, and the same function is computed: their sinusoids have all sines before all cosines, their ids are those
+of `vocab.json`, and their first decoder input is the row of padding. Their softmax includes padding, ours does not
+(decision 0009), so that log P differs by what their model gives to padding.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.errors import ModelError, counted
+from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.languages import languages
+from dragoman.importing.files.origin import origin_of_folder
+from dragoman.importing.files.pieces import (
+    Renumbered,
+    SpecialIds,
+    read_model,
+    read_vocabulary,
+    renumber,
+    tokenizer_keys,
+)
+from dragoman.importing.files.settings import REMEDY, dropout_notes, model_config, read_settings, require, shape_keys
+from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of
+from dragoman.importing.marian.layers import (
+    check_positions,
+    hugging_face_name,
+    interleaving,
+    make_unlikely,
+    our_weights,
+)
+from dragoman.text.tokens.tokenizer import Tokenizer
+
+# Keys of config.json with the values that they may have; None: the key may be missing.
+REQUIRED: dict[str, tuple[Any, ...]] = {
+    "model_type": ("marian", None),
+    "share_encoder_decoder_embeddings": (True, False, None),
+    "tie_word_embeddings": (True, False, None),
+    "scale_embedding": (True,),
+    "static_position_embeddings": (True, None),
+    "normalize_before": (False, None),
+    "normalize_embedding": (False, None),
+    "add_final_layer_norm": (False, None),
+}
+ENCODER = "model.encoder.embed_tokens.weight"
+DECODER = ("lm_head.weight", "model.decoder.embed_tokens.weight")
+SHARED = ("model.shared.weight", ENCODER, *DECODER)
+POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+BIAS = "final_logits_bias"
+MARK = re.compile(r">>.+<<")
+CHANGES = (
+    "Dragoman renumbered the pieces, and with them the rows of the embeddings and of the projection.",
+    "Dragoman permuted the axis of d_model, because its sines and cosines alternate; the function is the same.",
+)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The tokenizer of both sides, and the models that it was made from."""
+
+    tokenizer: Tokenizer
+    source: Renumbered
+    target: Renumbered
+    """The same object if both sides have one numbering."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether an id is the same piece on both sides."""
+        return self.source is self.target
+
+
+def read_marian(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path | None = None) -> Foreign:
+    """The model in the folder `path`. A model of several targets becomes one of a single `pair`, or of all its pairs.
+
+    Raises ModelError if it is not a whole MarianMT model, ConfigError if its languages must be named.
+    """
+    settings = read_settings(path / "config.json")
+    options = read_settings(path / "tokenizer_config.json", required=False)
+    require(settings, REQUIRED, path / "config.json")
+    sides, files = _read_tokenizer(path, settings, bool(options.get("separate_vocabs", False)))
+    project, notes = languages(path, options, sides.source.marks, pair)
+    shape = _shape(settings, path / "config.json", sides)
+    tensors = open_tensors(path)
+    model, weights = _weights(tensors, shape, sides, path / "config.json")
+    config = foreign_config(
+        path,
+        (project["source"], project["target"]),
+        project=project,
+        model=model,
+        tokenizer={
+            "vocab_size": len(sides.tokenizer.source),
+            "joint": False,
+            "shared": sides.shared,
+            **tokenizer_keys(sides.tokenizer.source.serialized),
+        },
+        decode={"beam": 4},
+    )
+    if tensors.pickled:
+        notes.append(f"{tensors.path.name}: a pickle, read without executing anything in it")
+    notes += _notes(sides, settings)
+    read = ["config.json", "tokenizer_config.json", tensors.path.name, *files]
+    origin = origin_of_folder("marian", path, [name for name in read if (path / name).is_file()], CHANGES)
+    return Foreign(config, sides.tokenizer, origin, tensors=weights, notes=notes)
+
+
+# --- config.json → [model] -----------------------------------------------------------------------------------------
+
+
+def _shape(settings: Mapping[str, Any], where: Path, sides: Sides) -> dict[str, Any]:
+    """The keys of [model]. Raises ModelError."""
+    share, tie = (settings.get(key, True) for key in ("share_encoder_decoder_embeddings", "tie_word_embeddings"))
+    if share and not (tie and sides.shared):
+        what = "tie_word_embeddings is false" if sides.shared else "the vocabularies are separate"
+        raise ModelError(f"{where}: share_encoder_decoder_embeddings is true, but {what}; {REMEDY}")
+    tied = "all" if share else "target" if tie else "none"
+    return {**shape_keys(settings, where), "norm_order": "post", "tie": tied}
+
+
+# --- source.spm, target.spm, vocab.json → tokenizer ------------------------------------------------------------------
+
+
+def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> tuple[Sides, list[str]]:
+    """The tokenizer of both sides and the names of its files. Raises ModelError."""
+    models = {path / name: read_model(path / name) for name in ("source.spm", "target.spm")}
+    numbered = {"vocab.json": list(models)}
+    if separate:
+        numbered = dict(zip(("vocab.json", "target_vocab.json"), ([file] for file in models), strict=True))
+    found = []
+    for name, part in numbered.items():
+        vocabulary = read_vocabulary(path / name)
+        special = _special_ids(settings, vocabulary, path / name, len(part) == 2 or name != "vocab.json")
+        found.append(renumber({file: models[file] for file in part}, vocabulary, special, _is_mark, path / name))
+    tokenizer = Tokenizer(found[0].models[0], found[-1].models[-1])
+    return Sides(tokenizer, found[0], found[-1]), ["source.spm", "target.spm", *numbered]
+
+
+def _special_ids(settings: Mapping[str, Any], vocabulary: Mapping[str, int], where: Path, decoded: bool) -> SpecialIds:
+    """The special ids of a vocabulary; config.json has those of the one that is `decoded`. Raises ModelError."""
+    config = where.parent / "config.json"
+    for piece in ("<unk>", "</s>", "<pad>"):
+        if piece not in vocabulary:
+            raise ModelError(f"{where}: has no {piece}; fetch the file again")
+    unk, eos, padding = vocabulary["<unk>"], vocabulary["</s>"], vocabulary["<pad>"]
+    if not decoded:
+        return SpecialIds(unk, padding, eos)
+    if settings.get("eos_token_id") != eos:
+        raise ModelError(
+            f"{config}: eos_token_id is {settings.get('eos_token_id')}, but </s> in {where.name} is {eos}; fetch both "
+            "again"
+        )
+    start = settings.get("decoder_start_token_id")
+    if type(start) is not int or not 0 <= start < len(vocabulary):
+        raise ModelError(
+            f"{config}: decoder_start_token_id is {start}, which is no id of {where.name}; fetch both again"
+        )
+    return SpecialIds(unk, start, eos, (padding,))
+
+
+def _is_mark(piece: str) -> bool:
+    return MARK.fullmatch(piece) is not None
+
+
+# --- tensors ---------------------------------------------------------------------------------------------------------
+
+
+def _weights(
+    tensors: Tensors, shape: Mapping[str, Any], sides: Sides, where: Path
+) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """The keys of [model], with `output_bias` if there is any, and our weights. Raises ModelError."""
+    names = _names(tensors, shape["tie"])
+    biased = BIAS in tensors and bool(tensors[BIAS].any())
+    extras = sides.target.extras
+    model = {**shape, "output_bias": biased or extras > 0}
+    config = model_config(model, where)
+    for name in POSITIONS:
+        if name in tensors:
+            check_positions(tensors.pop(name), config, f"{tensors.path}: {name}")
+    source, target = (torch.tensor(side.rows) for side in (sides.source, sides.target))
+    rows = {"source_embedding.weight": source}
+    rows |= dict.fromkeys(("target_embedding.weight", "projection", "projection_bias"), target)
+    if BIAS in tensors and not model["output_bias"]:
+        del tensors[BIAS]
+    if BIAS not in tensors and model["output_bias"]:
+        tensors[BIAS] = torch.zeros(1, max(sides.target.rows) + 1)
+    weights = our_weights(
+        config,
+        (len(source), len(target)),
+        tensors,
+        lambda ours: names.get(ours) or hugging_face_name(ours),
+        rows=rows,
+        permutation=interleaving(config.d_model),
+        where=tensors.path,
+    )
+    make_unlikely(weights, extras)
+    return model, weights
+
+
+def _names(tensors: Tensors, tie: str) -> dict[str, str]:
+    """Their names of our tensors of the vocabulary; of equal ones that are tied one is kept."""
+    if tie == "all":
+        return {"projection": take_one_of(tensors, SHARED), "projection_bias": BIAS}
+    names = {"source_embedding.weight": ENCODER, "projection_bias": BIAS}
+    if tie == "target":
+        return {**names, "projection": take_one_of(tensors, DECODER)}
+    return {**names, "projection": DECODER[0], "target_embedding.weight": DECODER[1]}
+
+
+def _notes(sides: Sides, settings: Mapping[str, Any]) -> list[str]:
+    lacking = zip(("source", "target"), (sides.source.lacking[0], sides.target.lacking[-1]), strict=True)
+    notes = [f"{counted(count, f'{side} piece')} unknown to the network" for side, count in lacking if count]
+    return notes + dropout_notes(settings)

@@ -1,0 +1,1 @@
+"""Models for CTranslate2, and packages of Argos Translate."""

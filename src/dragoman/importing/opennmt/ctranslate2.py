@@ -1,0 +1,170 @@
+"""A folder of CTranslate2 with its SentencePiece models → a bundle that only CTranslate2 runs. No torch.
+
+Input: what ct2-transformers-converter, OpenNMT-py, Eole (quickmt), Marian's or fairseq's converter wrote, with the
+SentencePiece files in the same folder. Output: the network with its vocabulary renumbered (`ct2_rows`), a tokenizer of
+the same numbering (`ct2_tokenizer`), and a configuration whose [model] is read from the headers of model.bin.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dragoman.config import ModelConfig, RunConfig
+from dragoman.errors import ConfigError, ModelError
+from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.model_bin import ModelBin
+from dragoman.importing.files.origin import Origin, origin_of_folder
+from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
+from dragoman.importing.opennmt.rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
+from dragoman.importing.opennmt.tokenizer import FolderTokenizer, language_pair, read_tokenizer
+
+CHANGES = ("The vocabulary is renumbered; the weights, and what the network computes, are the same.",)
+DEQUANTISED = "The weights were dequantised."
+REMEDY = "import it without --weights"
+# CTranslate2's numbers of activations that our networks have.
+RELU, SWISH = 0, 2
+
+
+def read_ctranslate2(path: Path, *, pair: tuple[str, str] | None, scratch: Path, weights: bool = False) -> Foreign:
+    """Read a folder of CTranslate2, with `weights` as a network that can be trained, which needs torch.
+
+    Raises ConfigError without a pair of languages, and ModelError.
+    """
+    if pair is None:
+        raise ConfigError("--pair: a folder of CTranslate2 names no languages; give them, as in --pair en-ko")
+    folder = read_ct2_folder(path)
+    found = read_tokenizer(folder)
+    marked = language_pair(folder, found, pair)
+    project = {"pairs": [marked]} if marked else {}
+    origin = origin_of_folder("ctranslate2", path, [*folder.files, *found.files], CHANGES)
+    return foreign_of(folder, found, path, pair, origin, scratch, project=project, weights=weights)
+
+
+def foreign_of(
+    folder: CT2Folder,
+    found: FolderTokenizer,
+    path: Path,
+    pair: tuple[str, str],
+    origin: Origin,
+    scratch: Path,
+    *,
+    decode: Mapping[str, Any] | None = None,
+    project: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+    weights: bool = False,
+) -> Foreign:
+    """The model of a checked folder that was read from `path`; its files for the engine are written to `scratch`."""
+    start = folder.config["decoder_start_token"]
+    target = Renumbering.of(found.target, folder.target, start)
+    source = target if folder.shared else Renumbering.of(found.source, folder.source, start)
+    shape, own = model_shape(folder)
+    config = foreign_config(path, pair, model=shape, tokenizer=_segmentation(found), decode=decode, project=project)
+    if not own and not weights:
+        notes = [*notes, "a network that Dragoman's own has no options for: [model] gives its sizes"]
+    notes = [*folder.notes, *found.notes, *notes]
+    if weights:
+        return _trainable(folder, found, config, origin, source, target, own, notes)
+    engine_folder = write_engine_folder(folder, source, target, scratch)
+    return Foreign(
+        config,
+        found.tokenizer,
+        origin,
+        engine_folder=engine_folder,
+        parameters=folder.model.parameters,
+        notes=notes,
+    )
+
+
+def _trainable(
+    folder: CT2Folder,
+    found: FolderTokenizer,
+    config: RunConfig,
+    origin: Origin,
+    source: Renumbering,
+    target: Renumbering,
+    own: bool,
+    notes: Sequence[str],
+) -> Foreign:
+    """The model with weights for our own network. Raises ModelError if it is of another architecture."""
+    if not own:
+        raise ModelError(f"{folder.model.path}: an architecture that Dragoman's network has no options for; {REMEDY}")
+    try:
+        from dragoman.importing.opennmt.weights import weights_of
+    except ImportError:
+        raise ModelError(f'{folder.path}: --weights needs `pip install "dragoman[train]"`') from None
+    assert isinstance(config.model, ModelConfig), "CTranslate2 runs Transformers alone"
+    shape, tensors = weights_of(folder, config.model, source, target)
+    if quantization(folder.model) != "float32":
+        origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
+    return Foreign(config.model_copy(update={"model": shape}), found.tokenizer, origin, tensors=tensors, notes=notes)
+
+
+def _segmentation(found: FolderTokenizer) -> dict[str, Any]:
+    joint = found.tokenizer.joint
+    return {
+        **found.keys,
+        "vocab_size": max(16, len(found.source)),
+        "joint": joint,
+        "shared": not joint and found.source == found.target,
+    }
+
+
+def model_shape(folder: CT2Folder) -> tuple[dict[str, Any], bool]:
+    """The keys of [model] by the headers of model.bin, and whether they describe the whole network.
+
+    A network of another architecture has its sizes there. Raises ModelError if a size is missing.
+    """
+    model, layer = folder.model, "encoder/layer_0"
+    widths = {name: model.find(f"{layer}/{name}/weight") for name in ("ffn/linear_0", "self_attention/linear_1")}
+    inner, heads_side_by_side = widths.values()
+    heads = model.number("encoder/num_heads", 16 if model.specification == "TransformerBig" else 8)
+    if not inner or not heads_side_by_side or heads < 1 or len(heads_side_by_side.shape) != 2:
+        raise ModelError(f"{model.path}: has no {layer} with attention and feed-forward network; not supported")
+    d_model = heads_side_by_side.shape[0]
+    glu, swish = f"{layer}/ffn/linear_0_noact/weight" in model, model.number("encoder/activation", RELU) == SWISH
+    rotary = f"{layer}/self_attention/rotary_dim" in model
+    keys = {
+        "encoder_layers": _layers(model, "encoder"),
+        "decoder_layers": _layers(model, "decoder"),
+        "d_model": d_model,
+        "d_ff": inner.shape[0],
+        "heads": heads,
+        "d_k": heads_side_by_side.shape[1] // heads,
+        "d_v": heads_side_by_side.shape[1] // heads,
+        "norm_order": "pre" if model.flag("encoder/pre_norm", True) else "post",
+        "norm": "layer" if f"{layer}/self_attention/layer_norm/beta" in model else "rms",
+        "positions": "rotary" if rotary else "sinusoidal",
+        "feed_forward": "swiglu" if glu else "silu" if swish else "relu",
+        "bias": f"{layer}/ffn/linear_0/bias" in model,
+        "output_bias": "decoder/projection/bias" in model,
+        "tie": _tie(folder),
+    }
+    return keys, _is_ours(model, keys)
+
+
+def _is_ours(model: ModelBin, keys: Mapping[str, Any]) -> bool:
+    activation = model.number("encoder/activation", RELU)
+    others = ("relative_position_keys", "relative_attention_bias", "num_heads_kv", "q_norm/gamma")
+    return (
+        activation == (SWISH if keys["feed_forward"] != "relu" else RELU)
+        and (keys["positions"] == "rotary" or "encoder/position_encodings/encodings" in model)
+        and model.flag("encoder/scale_embeddings", True)
+        and "encoder/layernorm_embedding/gamma" not in model
+        and not any(f"encoder/layer_0/self_attention/{name}" in model for name in others)
+    )
+
+
+def _layers(model: ModelBin, stack: str) -> int:
+    names = {re.match(rf"{stack}/layer_(\d+)/", name) for name in (*model.variables, *model.aliases)}
+    return len({match[1] for match in names if match})
+
+
+def _tie(folder: CT2Folder) -> str:
+    """Which of the tables share a matrix."""
+    model = folder.model
+    tables = [model.aliases.get(name, name) for name in (source_table(model), *TARGET_TABLES)]
+    if tables[1] != tables[2]:
+        return "none"
+    return "all" if tables[0] == tables[1] and folder.shared else "target"

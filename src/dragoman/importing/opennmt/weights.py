@@ -1,0 +1,143 @@
+"""A network of CTranslate2 back to weights that can be trained: dequantised, by the names of our Transformer.
+
+CTranslate2 writes the projections of queries, keys and values as one matrix, those of keys and values of the attention
+to the memory as another, and int8 as w = q / scale with a scale for each row. Dequantised weights are the network that
+CTranslate2 runs, not the one that was quantised: a start for fine-tuning.
+Exported to int8 again they are the same int8.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.config import ModelConfig
+from dragoman.decode.hypothesis import FORBIDDEN_IDS, FORBIDDEN_LOGIT
+from dragoman.errors import ModelError
+from dragoman.importing.files.model_bin import ModelBin
+from dragoman.importing.files.settings import model_config
+from dragoman.importing.marian.layers import interleaving, our_weights
+from dragoman.importing.opennmt.folder import CT2Folder
+from dragoman.importing.opennmt.rows import BIAS, TARGET_TABLES, Renumbering, source_table
+from dragoman.model.parts.embedding import positional_encoding
+from dragoman.text.tokens.tokenizer import BOS, PAD
+
+# Our modules of a layer, by CTranslate2's names.
+MODULES = {
+    "self_attention/linear_0": ("self_attention.w_q", "self_attention.w_k", "self_attention.w_v"),
+    "self_attention/linear_1": ("self_attention.w_o",),
+    "attention/linear_0": ("cross_attention.w_q",),
+    "attention/linear_1": ("cross_attention.w_k", "cross_attention.w_v"),
+    "attention/linear_2": ("cross_attention.w_o",),
+    "ffn/linear_0": ("feed_forward.w_1",),
+    "ffn/linear_0_noact": ("feed_forward.w_3",),
+    "ffn/linear_1": ("feed_forward.w_2",),
+    "self_attention/layer_norm": ("self_attention_norm.norm",),
+    "attention/layer_norm": ("cross_attention_norm.norm",),
+    "ffn/layer_norm": ("feed_forward_norm.norm",),
+}
+KINDS = {"weight": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
+REMEDY = "import it without --weights"
+POSITIONS = "encoder/position_encodings/encodings"
+# The largest difference of a stored position from its formula: float16 is the coarsest.
+POSITION_ERROR = 2e-3
+# Of the norms: below it, the difference is that of rounding.
+LARGEST_EPSILON = 1e-5
+
+
+def weights_of(
+    folder: CT2Folder, config: ModelConfig, source: Renumbering, target: Renumbering
+) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """The weights, and the shape with what the tables say about positions. Raises ModelError for other networks."""
+    model = folder.model
+    _check_numbers(folder)
+    permutation, keys = _positions(model, config)
+    unlearned = bool((~target.known[4:]).any())
+    changes = {**keys, "output_bias": config.output_bias or unlearned}
+    shape = model_config(config.model_dump(exclude={"layers", "preset"}) | changes, folder.path)
+    theirs = dict(_theirs(model, shape, len(folder.target)))
+    rows = {side: torch.from_numpy(numbering.rows.copy()) for side, numbering in (("s", source), ("t", target))}
+    for own in rows.values():
+        own[PAD] = -1
+    if model.flag("decoder/start_from_zero_embedding"):
+        rows["t"][BOS] = -1
+    joint = shape.tie == "all"
+    if joint and not folder.shared:
+        raise ModelError(f"{model.path}: one matrix for two vocabularies; not supported")
+    of = dict.fromkeys(("projection", "projection_bias", "target_embedding.weight"), rows["t"])
+    found = our_weights(
+        shape,
+        (len(source.order), len(target.order)),
+        theirs,
+        lambda name: name,
+        rows=of | {"source_embedding.weight": rows["s"]},
+        permutation=permutation,
+        where=model.path,
+    )
+    if shape.output_bias:  # what was never learned is never generated; our network masks special tokens by itself
+        found["projection_bias"][torch.from_numpy(~target.known)] = FORBIDDEN_LOGIT
+        found["projection_bias"][list(FORBIDDEN_IDS)] = 0.0
+    return shape, found
+
+
+def _theirs(model: ModelBin, config: ModelConfig, pieces: int) -> Iterator[tuple[str, Tensor]]:
+    """Every learned tensor by our name; one that we have no name for keeps its own, and is refused later."""
+    yield "projection", _tensor(model, TARGET_TABLES[1])
+    if config.tie == "none":
+        yield "target_embedding.weight", _tensor(model, TARGET_TABLES[0])
+    if config.tie != "all":
+        yield "source_embedding.weight", _tensor(model, source_table(model))
+    if config.output_bias:
+        yield "projection_bias", _tensor(model, BIAS) if BIAS in model else torch.zeros(pieces)
+    tables = {*TARGET_TABLES, source_table(model), BIAS}
+    for name in (*model.variables, *model.aliases):
+        path, _, kind = name.rpartition("/")
+        if name in tables or kind not in KINDS:
+            continue
+        if match := re.fullmatch(r"(encoder|decoder)/layer_norm", path):
+            yield f"{match[1]}_norm.{KINDS[kind]}", _tensor(model, name)
+            continue
+        match = re.fullmatch(r"(encoder|decoder)/layer_(\d+)/(.*)", path)
+        parts = MODULES.get(match[3], ()) if match else ()
+        if not match or not parts:
+            yield name, torch.zeros(0)
+            continue
+        for part, tensor in zip(parts, _tensor(model, name).chunk(len(parts)), strict=True):
+            yield f"{match[1]}.{match[2]}.{part}.{KINDS[kind]}", tensor
+
+
+def _tensor(model: ModelBin, name: str) -> Tensor:
+    return torch.from_numpy(model.floats(name).copy())
+
+
+def _positions(model: ModelBin, config: ModelConfig) -> tuple[Tensor | None, dict[str, Any]]:
+    """How the axis of d_model is permuted, and base and first position; by comparing the table with the formulas."""
+    if config.positions == "rotary":
+        return None, {}
+    if POSITIONS not in model:
+        raise ModelError(f"{model.path}: has no table of positions, so its formula is not known; {REMEDY}")
+    table, width = _tensor(model, POSITIONS), config.d_model
+    half = width / 2
+    length = min(len(table), 256)
+    orders: list[Tensor | None] = [None] if width % 2 else [None, interleaving(width)]
+    for base in (10000.0, 10000.0 ** (half / (half - 1))):
+        for first in (0, 1, 2):
+            expected = positional_encoding(first, length, width, base)
+            for order in orders:
+                found = table[:length] if order is None else table[:length, order]
+                if found.shape == expected.shape and (found - expected).abs().max() < POSITION_ERROR:
+                    return order, {"position_base": base, "first_position": first}
+    raise ModelError(f"{model.path}: its positions are learned, or of another formula; {REMEDY}")
+
+
+def _check_numbers(folder: CT2Folder) -> None:
+    """Raise ModelError for numbers that our network has otherwise."""
+    epsilon = folder.config.get("layer_norm_epsilon")
+    if isinstance(epsilon, int | float) and epsilon > LARGEST_EPSILON:
+        raise ModelError(f"{folder.path}: layer_norm_epsilon {epsilon:g}: ours is {LARGEST_EPSILON:g}; {REMEDY}")
+    attention = "encoder/layer_0/self_attention"
+    for name in ("rotary_dim", "rotary_interleave"):
+        if folder.model.number(f"{attention}/{name}", 0):
+            raise ModelError(f"{folder.model.path}: {name}: heads are rotated in another way; {REMEDY}")

@@ -1,0 +1,1 @@
+"""The parts of every network: attention, masks, embeddings, norms, dropout, cache, experts."""

@@ -1,0 +1,1 @@
+"""The dialect of DeepL, for its clients."""

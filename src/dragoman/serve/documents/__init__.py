@@ -1,0 +1,1 @@
+"""Documents in a service: stored, translated by threads, and deleted in time."""

@@ -1,0 +1,310 @@
+"""The documents of all senders: private folders on disk, what each sender may store, whose turn it is, when they end.
+
+In the state folder they survive the service: finished ones wait there until they expire, others are queued again and
+continue where they stopped. Several services may share it, see `document_sharing`.
+"""
+
+import logging
+import math
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dragoman.errors import DragomanError
+from dragoman.serve.documents.document import FACTS, FILES, Asked, Facts, StoredDocument, new_facts
+from dragoman.serve.documents.sharing import is_there, other_document, other_documents
+from dragoman.serve.http.problems import Problem
+from dragoman.serve.store.keys import Key
+from dragoman.system.files import locked, storage_error
+
+log = logging.getLogger("dragoman.serve")
+
+# A document that ended the service this often is not tried again.
+MOST_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLimits:
+    """What the service accepts of documents."""
+
+    bytes: int = 32 << 20
+    """Of one document."""
+    documents: int = 20
+    """Of one sender, from the upload until they are removed."""
+    stored_bytes: int = 256 << 20
+    """Of one sender, sources and translations."""
+    seconds: float = 3600.0
+    """After which a finished document is removed."""
+    workers: int = 8
+    """Documents that are translated at a time; at most half of them are of one sender."""
+
+
+@dataclass(eq=False)
+class Incoming:
+    """A document that is being uploaded, and the bytes that have come."""
+
+    sender: str
+    folder: Path
+    bytes: int = 0
+
+
+class DocumentStore:
+    """The documents; `open` before use. Its methods may be called from any thread."""
+
+    def __init__(self, state: Path, limits: DocumentLimits | None = None) -> None:
+        self.limits = limits or DocumentLimits()
+        self._state, self._homes = state, list[Path]()
+        self._documents: dict[str, StoredDocument] = {}
+        self._incoming: list[Incoming] = []
+        self.closing = False
+        self._changed = threading.Condition()
+        self._held = ExitStack()
+
+    def open(self) -> None:
+        """Take the folder, and the documents that an earlier service left in it. Raises DragomanError."""
+        try:
+            for number in count(1):
+                home = self._state / ("documents" if number == 1 else f"documents-{number}")
+                if not home.exists() and self._homes:
+                    break
+                self._claim(home)
+        except OSError as error:
+            raise storage_error(self._state, error) from None
+        found = [one for home in self._homes for folder in sorted(home.iterdir()) if (one := _read(folder))]
+        for document in sorted(found, key=lambda one: one.facts.created):
+            self._adopt(document)
+
+    def _claim(self, home: Path) -> None:
+        """Use a folder unless another service does."""
+        home.mkdir(mode=0o700, exist_ok=True)
+        home.chmod(0o700)
+        with suppress(BlockingIOError):
+            self._held.enter_context(locked(home.with_name(f".{home.name}.lock"), wait=False))
+            self._homes.append(home)
+
+    def _adopt(self, document: StoredDocument) -> None:
+        facts = document.facts
+        if facts.state == "translating":
+            facts.state = "queued"
+            if facts.attempts >= MOST_ATTEMPTS:
+                facts.state, facts.error = "failed", "the service ended while it was translated, several times"
+                facts.expires = time.time() + self.limits.seconds
+            document.save()
+        if facts.expires is not None:
+            left = min(max(0.0, facts.expires - time.time()), self.limits.seconds)
+            document.deadline = time.monotonic() + left
+        document.measure()
+        self._documents[facts.id] = document
+
+    def close(self) -> None:
+        """Let `take` end, and cancel what is translated. What is on disk stays there."""
+        with self._changed:
+            self.closing = True
+            tickets = [one.ticket for one in self._documents.values()]
+            self._changed.notify_all()
+        for ticket in tickets:
+            ticket.cancel()
+
+    def release(self) -> None:
+        """Leave the folder to others; nobody works in it any more."""
+        self._held.close()
+
+    # --- uploads ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def incoming(self, sender: str, size: int) -> Iterator[Incoming]:
+        """A private folder for an upload of about `size` bytes; what `add` did not take is removed. Raises Problem."""
+        folder = None
+        with self._changed:
+            if not self._homes or self.closing:
+                raise Problem(503, "starting", "The service is busy", "the service starts or stops; try again", 5)
+        others = list(other_documents(self._state, self._homes, sender))
+        with self._changed:
+            self._refuse_more(sender, size, others)
+            one = Incoming(sender, self._homes[0])
+            self._incoming.append(one)
+        try:
+            try:
+                folder = Path(tempfile.mkdtemp(prefix=".upload-", dir=self._homes[0]))  # of mode 0700
+                one.folder = folder
+                (folder / FILES).mkdir()
+            except OSError as error:
+                detail = f"the document cannot be stored: {(error.strerror or 'refused').lower()}; try again later"
+                raise Problem(507, "storage", "The document cannot be stored", detail) from None
+            yield one
+        finally:
+            with self._changed:
+                self._incoming.remove(one)
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)  # which `add` has renamed
+
+    def count(self, one: Incoming, size: int) -> None:
+        """Bytes have come. Raises Problem if they are more than accepted."""
+        one.bytes += size
+        if one.bytes > self.limits.bytes:
+            detail = f"the document is larger than {self.limits.bytes:,} bytes; divide it"
+            raise Problem(413, "too-large", "The request is too large", detail)
+        with self._changed:
+            self._refuse_more(one.sender, 0)
+
+    def _refuse_more(self, sender: str, size: int, others: Sequence[StoredDocument] = ()) -> None:
+        own = [*others, *(one for one in self._documents.values() if one.facts.sender == sender)]
+        coming = [one for one in self._incoming if one.sender == sender]
+        title = "Too many documents"
+        if size and len(own) + len(coming) >= self.limits.documents:
+            detail = f"{len(own) + len(coming):,} of your documents are here; fetch and delete some"
+            raise Problem(429, "too-many-documents", title, detail, self._retry_after(own))
+        stored = sum(one.size for one in own) + sum(one.bytes for one in coming)
+        if stored + size > self.limits.stored_bytes:
+            detail = f"your documents would have more than {self.limits.stored_bytes:,} bytes; fetch and delete some"
+            raise Problem(429, "too-many-documents", title, detail, self._retry_after(own))
+
+    def _retry_after(self, own: list[StoredDocument]) -> int:
+        ends = [one.deadline for one in own if one.deadline is not None]
+        return max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
+
+    def add(self, one: Incoming, source: Path, asked: Asked, account: Key | None = None) -> tuple[StoredDocument, str]:
+        """The upload as a document in the queue, on disk, and its key. Its characters are counted for the `account`.
+
+        Raises DataError, DragomanError.
+        """
+        facts, key = new_facts(one.sender, source, asked)
+        if account:
+            facts.account, facts.per_day, facts.most = account.id, account.characters_per_day, account.characters
+        document = StoredDocument(one.folder, facts, one.bytes)
+        document.save()
+        try:
+            folder = one.folder.rename(self._homes[0] / facts.id)
+        except OSError as error:
+            raise storage_error(Path(facts.name), error) from None
+        with self._changed:
+            document.folder = folder
+            self._documents[facts.id] = document
+            self._changed.notify_all()
+        return document, key
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def named(self, name: str) -> StoredDocument | None:
+        """The document with this id, of any sender."""
+        with self._changed:
+            found = self._documents.get(name)
+        if found is None:
+            found = other_document(self._state, self._homes, name)
+        elif not is_there(found):
+            self.remove(found)
+            return None
+        return None if found is None or _is_expired(found) else found
+
+    def of(self, sender: str) -> list[StoredDocument]:
+        """The documents of a sender, in the order in which they came."""
+        with self._changed:
+            own = [one for one in self._documents.values() if one.facts.sender == sender and is_there(one)]
+        found = [*own, *other_documents(self._state, self._homes, sender)]
+        return sorted((one for one in found if not _is_expired(one)), key=lambda one: one.facts.created)
+
+    def remove(self, document: StoredDocument) -> None:
+        """Forget a document; its files go now, or as soon as nobody works on them."""
+        with self._changed:
+            if document.removed:
+                return
+            document.removed = True
+            self._documents.pop(document.facts.id, None)  # that of another service is not in it
+            works = document.facts.state == "translating"
+        with suppress(OSError):
+            (document.folder / FACTS).unlink()  # first: a service that is killed now does not find it again
+        document.ticket.cancel()
+        if not works:
+            shutil.rmtree(document.folder, ignore_errors=True)
+
+    def expire(self) -> None:
+        """Remove what is finished long enough, and what another service has removed."""
+        with self._changed:
+            expired = [one for one in self._documents.values() if _is_expired(one) or not is_there(one)]
+        for document in expired:
+            self.remove(document)
+
+    # --- workers ---------------------------------------------------------------------------------------------------
+
+    def take(self) -> StoredDocument | None:
+        """The next document to translate, when there is one: of the sender with the fewest that are; None: the end."""
+        with self._changed:
+            while not self.closing:
+                busy = Counter(one.facts.sender for one in self._documents.values() if _is_translated(one))
+                share = math.ceil(self.limits.workers / 2)
+                queued = [
+                    one
+                    for one in self._documents.values()
+                    if one.facts.state == "queued" and busy[one.facts.sender] < share and is_there(one)
+                ]
+                if queued:
+                    found = min(queued, key=lambda one: busy[one.facts.sender])
+                    found.facts.state, found.started = "translating", time.monotonic()
+                    return found
+                self._changed.wait()
+        return None
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the store is still open after this time."""
+        with self._changed:
+            return not self._changed.wait_for(lambda: self.closing, seconds)
+
+    def save(self, document: StoredDocument) -> None:
+        """Write the facts of a document, unless it was removed meanwhile. Raises DragomanError."""
+        with self._changed:
+            if is_there(document):
+                document.save()
+
+    def end(self, document: StoredDocument, state: str, error: str = "") -> None:
+        """A worker has done what it can: `done`, `failed`, or `queued` again because the service stops."""
+        facts = document.facts
+        if not is_there(document):
+            self.remove(document)
+        with self._changed:
+            facts.error = error
+            if state == "queued":
+                facts.state, facts.attempts = "queued", facts.attempts - 1
+            else:
+                facts.state = "done" if state == "done" else "failed"
+                facts.expires = time.time() + self.limits.seconds
+                document.deadline = time.monotonic() + self.limits.seconds
+            if not document.removed:
+                with suppress(DragomanError, OSError):  # a full disk: it is known until the service ends
+                    document.measure()
+                    document.save()
+            self._changed.notify_all()
+        if document.removed:
+            shutil.rmtree(document.folder, ignore_errors=True)
+
+
+def _read(folder: Path) -> StoredDocument | None:
+    """The document in a folder; what is none, such as an upload that was not finished, is removed."""
+    if not folder.is_dir() or folder.is_symlink():
+        return None
+    try:
+        facts = Facts.model_validate_json((folder / FACTS).read_bytes())
+        if facts.id == folder.name and (folder / FILES / os.path.basename(facts.name)).is_file():
+            return StoredDocument(folder, facts)
+    except (OSError, ValidationError):
+        pass
+    log.warning("a folder without a whole document was removed")
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def _is_expired(document: StoredDocument) -> bool:
+    return document.deadline is not None and document.deadline <= time.monotonic()
+
+
+def _is_translated(document: StoredDocument) -> bool:
+    return document.facts.state == "translating"

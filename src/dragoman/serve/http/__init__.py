@@ -1,0 +1,1 @@
+"""What the routers of all dialects share: senders, bodies, uploads, problems."""

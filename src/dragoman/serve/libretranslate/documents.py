@@ -1,0 +1,69 @@
+"""Documents in the dialect of LibreTranslate: `/translate_file` answers with the address of the translation.
+
+The address has a key of its own: anyone who has it may read the translation until it expires, as with LibreTranslate.
+"""
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from dragoman.serve.dialect_schema import LibreTranslateFileForm, takes_file
+from dragoman.serve.documents.document import Asked, StoredDocument
+from dragoman.serve.documents.documents import documents_of, no_document, sent, upload
+from dragoman.serve.http.http import departure_of
+from dragoman.serve.http.problems import Problem, malformed
+from dragoman.serve.requests.ticket import Cancelled
+
+router, downloads = APIRouter(tags=["LibreTranslate"]), APIRouter(tags=["LibreTranslate"])
+
+# Seconds between two looks at a document that somebody waits for.
+LOOK = 0.05
+
+
+@router.post("/translate_file", openapi_extra=takes_file(LibreTranslateFileForm))
+async def translate_file(request: Request) -> dict[str, str]:
+    """Translate `file` from `source` or `auto` into `target`."""
+    document, key = await upload(request, _asked)
+    await _finished(request, document)
+    facts = document.facts
+    if facts.state != "done":
+        await asyncio.to_thread(documents_of(request).store.remove, document)
+        raise Problem(400, "failed", "The document was not translated", facts.error or "the document is gone")
+    url = request.url_for("download_file", name=facts.id, key=key, file=facts.result)
+    return {"translatedFileUrl": str(url)}
+
+
+@downloads.get("/download_file/{name}/{key}/{file}", response_class=Response)
+async def download_file(request: Request, name: str, key: str, file: str) -> Response:
+    """A translation, by the address that `/translate_file` answered."""
+    request.state.record.path = f"/download_file/{name}"  # for the log: without the key
+    document = documents_of(request).store.named(name)
+    if document is None or not document.opens_with(key) or document.facts.state != "done":
+        raise no_document()
+    return sent(document.result, document.facts.result)
+
+
+async def _finished(request: Request, document: StoredDocument) -> None:
+    """Wait; a document that nobody waits for any more is removed. Raises Cancelled."""
+    store, leaving = documents_of(request).store, departure_of(request)()
+    try:
+        while not document.is_finished and not store.closing:
+            await asyncio.wait([leaving], timeout=LOOK)
+            if leaving.done():
+                raise Cancelled("the client is gone")
+        if store.closing and not document.is_finished:
+            raise Problem(503, "stopping", "The service is busy", "the service is about to stop; try again later", 5)
+    except BaseException:
+        await asyncio.to_thread(store.remove, document)
+        raise
+    finally:
+        leaving.cancel()
+
+
+def _asked(given: dict[str, str]) -> Asked:
+    """Raises Problem."""
+    for name in ("source", "target"):
+        if not given.get(name):
+            raise malformed(f"Invalid request: missing {name} parameter")
+    return Asked(source=None if given["source"] == "auto" else given["source"], target=given["target"])

@@ -1,0 +1,170 @@
+"""A served model: what its folder says about it, its translator while it is loaded, and the memory that this takes.
+
+Models are loaded when they are first used, within a memory limit: the least recently used one that no request uses is
+unloaded for another. A request keeps the translator that it began with, whatever becomes of the model meanwhile.
+"""
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakSet
+
+from dragoman.bundle import Bundle, read_manifest
+from dragoman.config.file import read_run_config
+from dragoman.config.sections.project import pair_name
+from dragoman.errors import ResourceError
+from dragoman.installed.opening import open_model
+from dragoman.serve.requests.ticket import QueueFull
+from dragoman.serve.search.worker import ModelVersion, digest_of
+from dragoman.serve.search.workers import Workers
+from dragoman.system.machine import usable_processors
+from dragoman.system.parsing import parse_json
+from dragoman.translator import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPair:
+    """A source and a target language (BCP-47) of a model."""
+
+    source: str
+    target: str
+
+    @property
+    def name(self) -> str:
+        """`ko-en`, or `pt-BR:en` for longer tags."""
+        return pair_name(self.source, self.target)
+
+
+class _Use:
+    """A request uses a translator as long as this is referred to."""
+
+
+@dataclass(eq=False)
+class ServedModel:
+    """A version of a model in a folder, and its translator while it is loaded."""
+
+    name: str
+    folder: Path
+    pairs: tuple[ServedPair, ...]
+    license: str
+    digest: str = ""
+    translator: Translator | None = None
+    used: float = 0.0
+    """When a request last began with it."""
+    uses: WeakSet[_Use] = field(default_factory=WeakSet)
+
+    @property
+    def bytes(self) -> int:
+        """Of its network on disk, which is about what it takes in memory."""
+        export = next(iter(sorted(self.folder.glob("ct2-*"))), None)
+        files = export.iterdir() if export else self.folder.glob("*.safetensors")
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def describe(folder: Path) -> ServedModel:
+    """What the files of a model say about it; they are verified when it is loaded. Raises ModelError, ConfigError."""
+    manifest, config = read_manifest(folder), read_run_config(folder)
+    pairs = tuple(ServedPair(pair.source, pair.target) for pair in config.project.all_pairs)
+    name = folder.name or str(manifest["name"])
+    return ServedModel(name, folder, pairs, config.project.license, digest_of(manifest))
+
+
+def golden_source(folder: Path) -> str:
+    """A sentence that the model in a folder translates."""
+    path = folder / "golden.jsonl"
+    line = path.read_text(encoding="utf-8").partition("\n")[0] if path.exists() else ""
+    return str(parse_json(line)["source"]) if line else "1"
+
+
+class Loader:
+    """Loads models into `workers`, or into this process, with `threads` threads, and unloads them.
+
+    `limit` is in bytes, of all networks in all processes. `on_event` receives a model's name and what became of it.
+    """
+
+    def __init__(
+        self, workers: Workers | None = None, threads: int | None = None, exact: bool = False, limit: int | None = None
+    ) -> None:
+        self.workers, self.threads, self.exact, self.limit = workers, threads, exact, limit
+        self.on_event: Callable[[str, str], None] = lambda name, event: None
+        self._lock = threading.Lock()
+
+    @property
+    def searches(self) -> int:
+        """Batches that can be searched at a time."""
+        return self.workers.count if self.workers else self.threads or usable_processors()
+
+    def translator(self, model: ServedModel, others: Iterable[ServedModel]) -> Translator:
+        """The translator of a model for one request; it is loaded now if it is not yet, the `others` give way.
+
+        Blocks. Raises ModelError, ResourceError, and QueueFull if those that are loaded are all in use.
+        """
+        while True:
+            use = _Use()
+            model.uses.add(use)
+            model.used = time.monotonic()
+            if found := model.translator:
+                own = object.__new__(Translator)
+                own.__dict__.update(found.__dict__, use=use)
+                return own
+            with self._lock:
+                if model.translator is None:
+                    self._give_way(model, [one for one in others if one is not model])
+                    model.translator = self.load(model)
+
+    def load(self, model: ServedModel) -> Translator:
+        """A translator of the model as its folder has it now. Raises ModelError, ResourceError."""
+        bundle = open_model(model.folder)
+        found = self._of(bundle)
+        found.options = found.options.model_copy(update={"exact": self.exact or found.options.exact})
+        model.digest = digest_of(bundle.manifest)
+        self.on_event(model.name, "loaded")
+        return found
+
+    def close(self) -> None:
+        """End the worker processes."""
+        if self.workers:
+            self.workers.close()
+
+    def _of(self, bundle: Bundle) -> Translator:
+        if not self.workers:
+            found = Translator.of_bundle(bundle, threads=self.threads)
+            if alone := getattr(found.engine, "one_thread_a_call", None):
+                found.engine = alone()
+            return found
+        version = ModelVersion(bundle.folder, digest_of(bundle.manifest))
+        return Translator.of_bundle(bundle, engine=self.workers.engine(version))
+
+    def _give_way(self, model: ServedModel, others: list[ServedModel]) -> None:
+        """Unload others until the model fits. Raises ResourceError, QueueFull."""
+        if self.limit is None:
+            return
+        copies = self.workers.count if self.workers else 1
+        needed = copies * model.bytes
+        if needed > self.limit:
+            raise ResourceError(
+                f"{model.name}: needs {needed:,} bytes in {copies} processes, more than --memory-limit; raise that"
+            )
+        loaded = sorted((one for one in others if one.translator), key=lambda one: one.used)
+        while loaded and needed + sum(copies * one.bytes for one in loaded) > self.limit:
+            idle = next((one for one in loaded if not one.uses), None)
+            if idle is None:
+                collect()  # an error's traceback may still refer to a request's translator
+                idle = next((one for one in loaded if not one.uses), None)
+            if idle is None:
+                raise QueueFull("the models that fit into memory are all in use; try again later", 5)
+            idle.translator = None
+            loaded.remove(idle)
+            self.on_event(idle.name, "unloaded")
+
+
+def collect() -> None:
+    """Free what nobody refers to any more, also of what the service has left out of garbage collection."""
+    left_out = gc.get_freeze_count()
+    gc.unfreeze()
+    gc.collect()
+    if left_out:
+        gc.freeze()

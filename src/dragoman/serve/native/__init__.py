@@ -1,0 +1,1 @@
+"""The native dialect, `/v1`: its routes and their schemas."""

@@ -1,0 +1,240 @@
+"""The processes that serve on one port together: started, watched, and started again when they end.
+
+One thread watches all of them and answers what must be one for all: how often a key may ask, and the metrics of all. It
+waits for none: one that does not answer is left out, and ended after a while.
+"""
+
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from prometheus_client import Metric
+
+from dragoman import errors
+from dragoman.errors import DragomanError, ResourceError
+from dragoman.serve.replicas.replica import Link, Message
+from dragoman.serve.requests.events import log_event
+from dragoman.serve.store.rates import Rates
+from dragoman.serve.watch.metrics import merged
+
+# Seconds between two looks at what was asked; within which a replica reports its metrics, or is left out; between two
+# such questions of our own; and until a replica that has not answered them is ended.
+LOOK, REPORT, WATCH, STUCK = 0.2, 1.0, 10.0, 60.0
+# Seconds until another is started where a replica has ended: the least, doubled each time, and the most.
+SOON, LATEST = 0.1, 5.0
+
+
+@dataclass(eq=False)
+class _Replica:
+    number: int
+    process: SpawnProcess
+    pipe: "Connection[Message, Message]"
+    delay: float
+    ready: float | None = None
+    """Since when it serves."""
+    asked: float | None = None
+    """Since when it owes a report: it is asked for one at a time, so that its pipe is never full."""
+    failure: DragomanError | None = None
+
+    def send(self, message: Message) -> None:
+        with suppress(OSError):  # it has ended, which the next look finds
+            self.pipe.send(message)
+
+
+@dataclass
+class _Collection:
+    """Metrics that a replica has asked for, and the replicas that have not reported theirs; None: nobody."""
+
+    asker: _Replica | None
+    number: int
+    missing: set[_Replica]
+    began: float = field(default_factory=time.monotonic)
+    found: list[Metric] = field(default_factory=list)
+
+
+class Replicas:
+    """`count` processes that `run` a service. It is used from one thread."""
+
+    def __init__(self, count: int, run: Callable[[Link], None]) -> None:
+        self.run = run
+        self._rates, self._context = Rates(), multiprocessing.get_context("spawn")
+        self._alive: list[_Replica] = []
+        self._due = [(0.0, number, SOON) for number in range(count)]
+        """When a replica is to be started, and the delay until the start after that."""
+        self._collections = list[_Collection]()
+        self._watched = 0.0
+        self._served = False
+        """Whether any was ever ready."""
+
+    def serve(self, stopped: threading.Event, seconds: float, on_ready: Callable[[], None] = lambda: None) -> int:
+        """Serve until `stopped` is set; `on_ready` is called when the first can.
+
+        Returns the number of replicas that have not answered what they accepted within `seconds` and were ended. Raises
+        the error of a replica that cannot serve, unless another one can.
+        """
+        try:
+            while not stopped.is_set():
+                self._start_due()
+                served = self._served
+                ended = self._look(LOOK)
+                if self._served and not served:
+                    on_ready()
+                for one in ended:
+                    if not stopped.is_set():  # a signal may go to all processes
+                        self._again(one)
+                self._watch()
+        finally:
+            killed = self._stop(seconds)
+        return killed
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        due, self._due = self._due, [each for each in self._due if each[0] > now]
+        for _, number, delay in (each for each in due if each[0] <= now):
+            pipe, theirs = self._context.Pipe()
+            process = self._context.Process(target=_run, args=(self.run, number, theirs), name=f"replica-{number}")
+            one = _Replica(number, process, pipe, delay)
+            try:
+                with _without_interrupts():
+                    process.start()
+            except OSError as error:
+                pipe.close()
+                one.failure = ResourceError(f"no process can be started: {error.strerror}; give fewer --replicas")
+                self._again(one)
+            else:
+                self._alive.append(one)
+            finally:
+                theirs.close()
+
+    def _look(self, seconds: float) -> list[_Replica]:
+        """Answer what is asked within these seconds; returns the replicas that have ended."""
+        ended = list[_Replica]()
+        ways: dict[Any, _Replica] = {one.pipe: one for one in self._alive}
+        ways |= {one.process.sentinel: one for one in self._alive}
+        for found in wait(list(ways), seconds):
+            one = ways[found]
+            if one in ended:
+                continue
+            try:
+                if one.pipe.poll():
+                    self._receive(one, one.pipe.recv())
+                    continue
+            except (EOFError, OSError):
+                pass
+            else:
+                if found is one.pipe:
+                    continue
+            self._remove(one)
+            ended.append(one)
+        return ended
+
+    def _receive(self, one: _Replica, message: Message) -> None:
+        match message.what:
+            case "ready":
+                one.ready, self._served = time.monotonic(), True
+            case "failed":
+                name, text = message.value
+                one.failure = getattr(errors, name)(text)
+            case "take":
+                one.send(Message("answer", message.number, self._rates.take(*message.value)))
+            case "collect":
+                self._collect(one, message.number)
+            case "report":
+                one.asked = None
+                for collection in list(self._collections):
+                    if one in collection.missing:
+                        collection.found += message.value
+                        self._reported(one, collection)
+
+    def _collect(self, asker: _Replica | None, number: int = 0) -> None:
+        """Ask those that serve for their metrics; one that owes a report already answers with that."""
+        now = time.monotonic()
+        asked = {one for one in self._alive if one.ready is not None or one is asker}
+        self._collections.append(_Collection(asker, number, set(asked)))
+        for one in asked:
+            if one.asked is None:
+                one.asked = now
+                one.send(Message("report"))
+
+    def _reported(self, one: _Replica, collection: _Collection) -> None:
+        """A replica has reported its metrics, or has ended; the last one completes the answer."""
+        collection.missing.discard(one)
+        if not collection.missing:
+            self._complete(collection)
+
+    def _complete(self, collection: _Collection) -> None:
+        self._collections.remove(collection)
+        if collection.asker:
+            collection.asker.send(Message("answer", collection.number, merged(collection.found)))
+
+    def _watch(self) -> None:
+        """Complete what has waited long enough, and end the replicas that answer nothing any more."""
+        now = time.monotonic()
+        for collection in [one for one in self._collections if now - one.began > REPORT]:
+            self._complete(collection)
+        for one in self._alive:
+            if one.asked is not None and now - one.asked > STUCK:
+                one.process.kill()
+        if now - self._watched > WATCH:
+            self._watched = now
+            self._collect(None)
+
+    def _remove(self, one: _Replica) -> None:
+        one.process.join(LATEST)
+        one.process.kill()
+        one.process.join()
+        one.pipe.close()
+        self._alive.remove(one)
+        for collection in list(self._collections):
+            self._reported(one, collection)
+
+    def _again(self, one: _Replica) -> None:
+        """Start another in the place of one that has ended. Raises its error if none can serve."""
+        code, others = one.process.exitcode, any(each.ready is not None for each in self._alive)
+        if one.failure and not others:
+            raise one.failure
+        if not self._served:
+            raise ResourceError(
+                f"a process ended while it started (exit code {code}); see above, or give fewer --replicas"
+            )
+        log_event(replica=one.number, ended=code, why=str(one.failure or ""))
+        now = time.monotonic()
+        lasted = one.ready is not None and now - one.ready > LATEST
+        delay = SOON if lasted else min(2 * one.delay, LATEST)
+        self._due.append((now + delay, one.number, delay))
+
+    def _stop(self, seconds: float) -> int:
+        """Let all end after what they have accepted; the number of those that had to be killed."""
+        for one in self._alive:
+            one.process.terminate()
+        end = time.monotonic() + seconds
+        while self._alive and time.monotonic() < end:
+            self._look(LOOK)
+        killed = list(self._alive)
+        for one in killed:
+            one.process.kill()
+            one.process.join()
+        return len(killed)
+
+
+def _run(run: Callable[[Link], None], number: int, pipe: "Connection[Message, Message]") -> None:
+    run(Link(number, pipe))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """What is started within is not interrupted by Ctrl-C, which goes to all processes of a terminal."""
+    resource_tracker.ensure_running()  # which would let them through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

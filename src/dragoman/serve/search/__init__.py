@@ -1,0 +1,1 @@
+"""The sentences of all requests → common batches → engines."""

@@ -1,0 +1,1 @@
+"""What the service keeps: its database, keys, glossaries, corrections."""

@@ -1,0 +1,1 @@
+"""Metrics and traces: times, sizes and counts, never a text."""

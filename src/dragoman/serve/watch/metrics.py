@@ -1,0 +1,121 @@
+"""What Prometheus is shown: times, sizes and counts, never a text. One registry per service.
+
+Labels are bounded: names of served models, and at most MOST_KEYS ids of keys; all others are counted as `other`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+
+from dragoman.serve.requests.record import Record
+from dragoman.serve.search.batcher import BatchReport
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+MOST_KEYS = 500
+
+
+class Metrics:
+    """The instruments of a service."""
+
+    def __init__(self) -> None:
+        self.registry = own = CollectorRegistry()
+        self.labels = dict[str, str]()
+        """What every sample is labelled with besides, such as the replica that has it."""
+        self._keys, self._lock = set[str](), Lock()
+
+        def seconds(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
+            return Histogram(name, text, labels, buckets=_SECONDS, registry=own)
+
+        self.requests = Counter(
+            "dragoman_requests", "Requests answered", ["dialect", "code", "model", "key"], registry=own
+        )
+        self.request_seconds = seconds(
+            "dragoman_request_seconds", "From the request to its answer", ("dialect", "model")
+        )
+        self.queue_seconds = seconds("dragoman_queue_seconds", "From a call to the first batch with a sentence of it")
+        self.batch_seconds = seconds("dragoman_batch_seconds", "Search of a batch, from when an engine has it")
+        self.batch_sentences = Histogram(
+            "dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES, registry=own
+        )
+        self.batch_tokens = Histogram(
+            "dragoman_batch_tokens", "Tokens per batch", buckets=[16 * size for size in _SIZES], registry=own
+        )
+        self.tokens = Counter("dragoman_tokens", "Source tokens searched", ["model", "key"], registry=own)
+        self.queue_tokens = Gauge("dragoman_queue_tokens", "Source tokens that wait", registry=own)
+        self.rate = Gauge(
+            "dragoman_tokens_per_second", "Source tokens searched per second of work, lately", registry=own
+        )
+        self.models = Counter(
+            "dragoman_model_events",
+            "Models loaded, unloaded, replaced, refused, added and removed",
+            ["model", "event"],
+            registry=own,
+        )
+        self.workers_lost = Counter("dragoman_workers_lost", "Worker processes that ended by themselves", registry=own)
+        self.open = Gauge("dragoman_open_requests", "Requests that are worked on", registry=own)
+
+    def watch(self, waiting: Callable[[], float], rate: Callable[[], float], is_open: Callable[[], float]) -> None:
+        """Read the gauges by these functions."""
+        self.queue_tokens.set_function(waiting)
+        self.rate.set_function(rate)
+        self.open.set_function(is_open)
+
+    def on_batch(self, report: BatchReport) -> None:
+        """Count a batch."""
+        self.batch_seconds.observe(report.seconds)
+        self.batch_sentences.observe(report.sentences)
+        self.batch_tokens.observe(report.tokens)
+        for (model, key), tokens in report.shares.items():
+            self.tokens.labels(model, self._bounded(key)).inc(tokens)
+
+    def on_request(self, record: Record) -> None:
+        """Count a request that was answered."""
+        labels = (record.dialect, str(record.status), record.model, self._bounded(record.key))
+        self.requests.labels(*labels).inc()
+        self.request_seconds.labels(record.dialect, record.model).observe(record.seconds)
+
+    def collect(self) -> list[Metric]:
+        """All of them, with what they show now."""
+        found = list(self.registry.collect())
+        for metric in found:
+            metric.samples = [one._replace(labels={**one.labels, **self.labels}) for one in metric.samples]
+        return found
+
+    def text(self) -> bytes:
+        """All of them, in the text format of Prometheus."""
+        return as_text(self.collect())
+
+    def _bounded(self, key: str) -> str:
+        with self._lock:
+            if key and key not in self._keys:
+                if len(self._keys) >= MOST_KEYS:
+                    return "other"
+                self._keys.add(key)
+        return key
+
+
+def as_text(metrics: Iterable[Metric]) -> bytes:
+    """Metrics in the text format of Prometheus."""
+    return generate_latest(_Collected(metrics))
+
+
+def merged(metrics: Iterable[Metric]) -> list[Metric]:
+    """One metric of each name, with the samples of all, which their labels keep apart."""
+    found = dict[str, Metric]()
+    for one in metrics:
+        found.setdefault(one.name, Metric(one.name, one.documentation, one.type)).samples += one.samples
+    return list(found.values())
+
+
+class _Collected(CollectorRegistry):
+    """Metrics that were collected before."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        super().__init__()
+        self._metrics = list(metrics)
+
+    def collect(self) -> Iterator[Metric]:
+        """All of them."""
+        yield from self._metrics

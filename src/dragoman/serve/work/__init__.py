@@ -1,0 +1,1 @@
+"""A text of a request → its translation: admission, deadline, markup, streaming, scores."""

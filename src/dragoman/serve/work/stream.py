@@ -1,0 +1,99 @@
+"""A text → its sentences, translated one after the other, for a client that shows them as they come.
+
+Together they are the translation of the text: a line is divided where `Translator.translate` divides it. A line with
+placeholders is not divided, because they are placed with a view of the whole line.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.control.search.sentences import Sentence
+from dragoman.control.search.splitting import encode_lines
+from dragoman.serve.models.models import Models
+from dragoman.serve.work.text import Lines, TextRequest, choose, unchanged
+from dragoman.text.segment import Segment, separator
+from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.words.normalise import normalise
+from dragoman.translation import Flag
+from dragoman.translator import Translator
+
+# Sentences translated together: one at first, then twice as many each time.
+LARGEST_WINDOW = 32
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedSentence:
+    """A sentence and its translation; `before` is what separates it from the translation before."""
+
+    source: str
+    text: str
+    before: str
+    model: str
+    pair: tuple[str, str]
+    detected: float | None
+    warnings: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    segment: Segment
+    before: str
+    last: bool = True
+    """Whether it ends a line, after which there is no separator."""
+
+
+def stream(
+    request: TextRequest, models: Models, prepare: Callable[[Translator], Translator]
+) -> Iterator[list[StreamedSentence]]:
+    """The sentences of the one text of a request, in growing windows; what follows the last one is a last, empty one.
+
+    Raises what `translate` of `serve.work.text` raises.
+    """
+    (chosen,), (text,) = choose(request, models), request.texts
+    if chosen is None:
+        answer = unchanged(text, str(request.target))
+        pair = (answer.source, answer.target)
+        yield [StreamedSentence(text, text, "", "", pair, answer.detected, answer.warnings)]
+        yield [StreamedSentence("", "", "", "", pair, answer.detected)]
+        return
+    translator = request.asking(prepare(models.translator(chosen.model, chosen.pair)))
+    lines = Lines.of(text)
+    terms = request.glossary_for(chosen.pair)
+    pieces = [
+        piece
+        for before, line in zip(lines.around, lines.texts, strict=False)
+        for piece in _pieces(translator, before, line)
+    ]
+    pair = (chosen.pair.source, chosen.pair.target)
+    begin, size, between = 0, 1, ""
+    while begin < len(pieces):
+        window = pieces[begin : begin + size]
+        found = translator.translate([piece.segment.text for piece in window], glossary=terms)
+        sentences = []
+        for piece, one in zip(window, found, strict=True):
+            before = between + piece.before
+            sentences.append(
+                StreamedSentence(
+                    piece.segment.text, one.text, before, chosen.model.name, pair, chosen.detected, one.warnings
+                )
+            )
+            between = "" if piece.last else separator(piece.segment, one.text)
+        yield sentences
+        begin, size = begin + size, min(2 * size, LARGEST_WINDOW)
+    yield [StreamedSentence("", "", lines.around[-1], chosen.model.name, pair, chosen.detected)]
+
+
+def _pieces(translator: Translator, before: str, line: str) -> list[_Piece]:
+    """The sentences of a line; the line itself where a part alone might be translated differently."""
+    whole = [_Piece(Segment(line, ""), before)]
+    if not translator.max_source_tokens or find_placeholders(normalise(line)):
+        return whole
+    (sentences,) = _split(translator, [line])
+    texts = [sentence.segment.text for sentence in sentences]
+    if len(texts) < 2 or any(len(parts) != 1 for parts in _split(translator, texts)):
+        return whole
+    return [_Piece(one.segment, before if n == 1 else "", n == len(sentences)) for n, one in enumerate(sentences, 1)]
+
+
+def _split(translator: Translator, texts: Sequence[str]) -> list[list[Sentence]]:
+    return encode_lines(translator.tokenizer, texts, translator.language, translator.max_source_tokens)

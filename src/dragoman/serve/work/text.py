@@ -1,0 +1,226 @@
+"""The one internal request of all dialects: texts → languages and model → lines → `Translator` → answers.
+
+A text is translated line by line: line breaks, and the white space around a line, stay as they are, and the text of a
+line is what `Translator.translate` returns for it. HTML, XML and Markdown are translated as documents are.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from dragoman.control.search.request import merge_glossaries
+from dragoman.documents.markup.markup import ANY_TAGS, Tags
+from dragoman.errors import ConfigError, DataError
+from dragoman.serve.models.detect import detect
+from dragoman.serve.models.models import Models, ServedModel, ServedPair
+from dragoman.serve.work.markup import Markup, check_xml, translate_markup, words_of
+from dragoman.text.terms.glossary import Glossary, GlossaryLike
+from dragoman.text.words.language import primary_language
+from dragoman.text.words.normalise import is_text, normalise
+from dragoman.translation import Flag, Link, Term, Translation
+from dragoman.translator import Translator
+
+Format = Literal["text"] | Markup
+_BREAK = re.compile(r"(\r\n|[\n\r\v\f\x85\u2028\u2029])")
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """What a client asks for; `source` None: to be detected, `target` None: the only one that there is."""
+
+    texts: Sequence[str]
+    source: str | None = None
+    target: str | None = None
+    model: str | None = None
+    format: Format = "text"
+    glossary: GlossaryLike | None = None
+    alternatives: int = 0
+    alignment: bool = False
+    memory: bool = True
+    """Whether the memory of the service is asked first, if it has one."""
+    dictionaries: Mapping[tuple[str, str], Glossary] | None = None
+    """Of a glossary that is kept here, by primary subtags; `glossary` comes before it."""
+    tags: Tags = ANY_TAGS
+    """Of XML."""
+
+    def asking(self, translator: Translator) -> Translator:
+        """The translator, without its memory if that is not to be asked."""
+        return translator if self.memory else translator.with_memory(None)
+
+    def glossary_for(self, pair: ServedPair) -> GlossaryLike | None:
+        """The terms for a pair of languages. Raises ConfigError if the glossary that is kept has none for it."""
+        if self.dictionaries is None:
+            return self.glossary
+        own = self.dictionaries.get((primary_language(pair.source), primary_language(pair.target)))
+        if own is None:
+            known = ", ".join(" → ".join(each) for each in self.dictionaries) or "none"
+            raise ConfigError(f"the glossary has no terms from {pair.source} into {pair.target}; it has {known}")
+        return merge_glossaries(self.glossary, own)
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """The translation of one text."""
+
+    text: str
+    source: str
+    target: str
+    model: str
+    detected: float | None = None
+    """The probability of the source language, if it was detected; 0 for text without letters."""
+    alternatives: tuple[str, ...] = ()
+    warnings: tuple[Flag, ...] = ()
+    terms: tuple[Term, ...] = ()
+    alignment: tuple[Link, ...] = ()
+    """Characters of `normalised` and of `text`."""
+    normalised: str | None = None
+    """The source as the alignment counts its characters."""
+    match: int | None = None
+    """If all of its lines are from the memory: the percentage of the least equal one, 99 or 100."""
+
+
+class Choice(NamedTuple):
+    """Who translates a text, and how sure its language is, if that was detected."""
+
+    model: ServedModel
+    pair: ServedPair
+    detected: float | None
+
+
+def choose(request: TextRequest, models: Models) -> list[Choice | None]:
+    """The model and the pair of each text; None for one that is found to be in the target language.
+
+    Raises UnknownLanguage, UnknownModel, DataError.
+    """
+    for number, text in enumerate(request.texts, 1):
+        if not is_text(text):
+            raise DataError(f"text {number}: contains an unpaired surrogate (invalid Unicode); fix the encoding")
+        if request.format == "xml":
+            check_xml(text, f"text {number}")
+    if request.source:
+        chosen = models.choose(request.source, request.target, request.model)
+        return [Choice(*chosen, None)] * len(request.texts)
+    sources = models.sources_to(request.target, request.model)
+    known = [*sources, *([request.target] if request.target else [])]
+    found: list[Choice | None] = []
+    for text in request.texts:
+        words = words_of(text) if request.format in ("html", "xml") else text
+        source, sure = next(iter(detect(words, known)), (sources[0], 0.0))
+        there = source in sources
+        found.append(Choice(*models.choose(source, request.target, request.model), sure) if there else None)
+    return found
+
+
+Prepare = Callable[[Translator], Translator]
+
+
+def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[TextAnswer]:
+    """An answer for each text, in order; blocks. `prepare` gives a translator the engine of this request.
+
+    Raises what `choose` and `Translator.translate` raise.
+    """
+    choices = choose(request, models)
+    answers: dict[int, TextAnswer] = {}
+    for n, one in enumerate(choices):
+        if one is None:
+            answers[n] = unchanged(request.texts[n], str(request.target))
+    for model, pair in dict.fromkeys((one.model, one.pair) for one in choices if one):
+        members = [n for n, one in enumerate(choices) if one and (one.model, one.pair) == (model, pair)]
+        translator = request.asking(prepare(models.translator(model, pair)))
+        blank = TextAnswer("", pair.source, pair.target, model.name)
+        terms = replace(request, glossary=request.glossary_for(pair), dictionaries=None)
+        found = _translate([request.texts[n] for n in members], terms, translator, blank)
+        for n, answer in zip(members, found, strict=True):
+            chosen = choices[n]
+            answers[n] = replace(answer, detected=chosen.detected if chosen else None)
+    return [answers[n] for n in range(len(request.texts))]
+
+
+def unchanged(text: str, target: str) -> TextAnswer:
+    """The answer for a text that is in the target language already."""
+    flag = Flag("language", f"the text is in {target} already; it is left as it is")
+    return TextAnswer(text, target, target, "", 1.0, warnings=(flag,))
+
+
+def _translate(
+    texts: Sequence[str], request: TextRequest, translator: Translator, blank: TextAnswer
+) -> Iterator[TextAnswer]:
+    if request.format != "text":
+        for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags):
+            yield replace(blank, text=markup.text, warnings=markup.warnings, terms=markup.terms)
+        return
+    lines = [Lines.of(text) for text in texts]
+    flat = [line for own in lines for line in own.texts]
+    found = iter(translator.translate(flat, glossary=request.glossary, alignment=request.alignment or None))
+    others = iter(_others(flat, request, translator))
+    for own in lines:
+        several = [next(found) for _ in own.texts]
+        best = own.joined([one.text for one in several])
+        answer = replace(
+            blank, text=best, warnings=_once(several), terms=tuple(t for one in several for t in one.terms)
+        )
+        if several and all(one.match for one in several):
+            answer = replace(answer, match=min(one.match for one in several if one.match))
+        if request.alignment:
+            answer = replace(answer, alignment=own.links(several), normalised=own.joined(map(normalise, own.texts)))
+        alternatives = [next(others) for _ in own.texts] if request.alternatives else []
+        yield replace(answer, alternatives=_ranked(own, best, alternatives, request.alternatives))
+
+
+def _others(lines: Sequence[str], request: TextRequest, translator: Translator) -> list[list[str]]:
+    """The best texts of each line, for alternatives: a search of its own, so that the best stays what it is without."""
+    if not request.alternatives:
+        return []
+    found = translator.translate(lines, glossary=request.glossary, n_best=request.alternatives + 1)
+    return [[candidate.text for candidate in one.candidates] for one in found]
+
+
+def _ranked(lines: "Lines", best: str, candidates: Sequence[Sequence[str]], count: int) -> tuple[str, ...]:
+    """Up to `count` texts other than the best: the k-th of all lines together; a line with fewer repeats its last."""
+    ranks = range(max(map(len, candidates), default=0))
+    texts = [lines.joined([several[min(rank, len(several) - 1)] for several in candidates]) for rank in ranks]
+    return tuple(dict.fromkeys(text for text in texts if text != best))[:count]
+
+
+def _once(translations: Sequence[Translation]) -> tuple[Flag, ...]:
+    return tuple(dict.fromkeys(flag for one in translations for flag in one.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A text as the texts of its lines that are not blank, and what is around them."""
+
+    texts: list[str]
+    around: list[str]
+    """What is before each text, and after the last."""
+
+    @classmethod
+    def of(cls, text: str) -> "Lines":
+        """The lines of a text."""
+        texts, around, before = list[str](), list[str](), ""
+        for number, part in enumerate(_BREAK.split(text)):
+            core = part.strip() if number % 2 == 0 else ""
+            if not core:
+                before += part
+                continue
+            begin = len(part) - len(part.lstrip())
+            around.append(before + part[:begin])
+            texts.append(core)
+            before = part[begin + len(core) :]
+        return cls(texts, [*around, before])
+
+    def joined(self, translations: Iterable[str]) -> str:
+        """The text with a translation in place of each line."""
+        inside = [*translations, ""]
+        return "".join(before + text for before, text in zip(self.around, inside, strict=True))
+
+    def links(self, translations: Sequence[Translation]) -> tuple[Link, ...]:
+        """The alignments of the lines as one of the whole text."""
+        source = target = 0
+        found = list[Link]()
+        for before, line, one in zip(self.around, self.texts, translations, strict=False):
+            source, target = source + len(before), target + len(before)
+            found += [Link(link.source.moved(source), link.target.moved(target)) for link in one.alignment]
+            source, target = source + len(normalise(line)), target + len(one.text)
+        return tuple(found)

@@ -1,0 +1,1 @@
+"""Files, archives, processes, the machine and a cluster. One atomic writer, one lock, one hash."""

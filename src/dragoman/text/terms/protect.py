@@ -1,0 +1,215 @@
+"""Placeholders: what a translation copies as it is, such as `%s`, `{name}`, `<b>`, web addresses. Named patterns.
+
+Input: a text. Output: its placeholders in order, none overlapping another; of those that overlap, the longest. The
+patterns know file formats, no languages, and leave alone what is more often text: `100 % sure` has no `% s`, `10:30` no
+`:30`, `he/she` no path. `laravel`, `accelerator`, `number` and `date` are found on request only: numbers may be written
+differently in another language and are compared by `text.words.numbers`.
+
+Every expression takes linear time: what repeats is possessive or has a maximum.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+from dragoman.config.sections.decode import PLACEHOLDERS
+from dragoman.errors import ConfigError
+from dragoman.text.words.particles import is_particles
+
+_PRINTF = r"""
+    %%
+    | (?<![\w%]) % (?: \(\w{1,60}\) | \d{1,2}\$ )? [-+#0']{0,4} (?: \d{1,4} | \* )? (?: \.(?:\d{1,3}|\*) )?
+      (?:hh?|ll?|[zjtqL])? [sdiufFgGeExXcCaAopnr@m] (?! [A-Za-z]{3} | [A-Za-z]*[0-9_] )
+    | (?<=[A-Za-z_}>]) % (?: \(\w{1,60}\) | \d{1,2}\$ )? [sdiufcrx@] (?![A-Za-z0-9_]) | (?<=\d)%s(?![A-Za-z0-9_])
+    | % (?: \#@\w{1,60}@ | \(\w{1,60}\)[sdifr] )
+"""
+# %1 and %L2 of Qt, %n of its plurals is in printf; %NAME% and %name% of shells and templates, %PRODUCTNAME.
+_PERCENT = r"""
+    %L?[1-9](?![\d%A-Za-z]|[.,]\d) | %[1-9]%(?=\W|$)
+    | (?<![\w%]) %[A-Za-z_][\w.-]{1,40}%(?![\w%]) | (?<![\w%]) %[A-Z][A-Z_]{3,40}(?![\w%])
+"""
+_IDENTIFIER = r"[^\W\d][\w-]{0,60}"
+_BRACE = rf"""
+    [\#%@]? \{{ (?: (?: {_IDENTIFIER} | \d{{1,3}} )? (?: \.[\w-]{{1,60}} | \[[^\[\]{{}}\s]{{1,60}}\] ){{0,8}}
+      (?: ![rsa] )? (?: ,-?\d{{1,3}} )? (?: :(?!\s)[^{{}}\n]{{0,60}} )?
+      | \s? {_IDENTIFIER} \s{{0,2}} , \s{{0,2}} (?:number|date|time|duration|ordinal|spellout) (?: ,[^{{}}\n]{{1,60}} )?
+        \s? | \#\w{{1,60}} ) \}}
+"""
+_TEMPLATE = r"\{\{[^{}\n]{0,200}\}\} | \{%[^{}\n]{1,200}%\} | <%[^<>\n]{1,200}%> | <\?(?:php|=)[^<>\n]{0,200}\?>"
+_SHELL = r"""
+    \$\{[^{}\s]{1,100}\} | (?<![\w$])\$[1-9](?![A-Za-z0-9]|[.,]\d|\s[a-z]{1,6}illion|\sthousand)
+    | (?<![\w$])\$[1-9](?=[a-z]{4})(?![a-z]{1,4}illion|thousand|hundred)
+    | \$[A-Z][A-Z0-9]{0,40}_[A-Z0-9_]{1,40} | \$[A-Z]{4,40}(?![\w-])
+    | (?<![\w$]) \$[a-z_]\w{1,40}\$?
+"""
+_TAG = r"""
+    < (?: (?:/? [A-Za-z] [\w:.-]{0,60} | /?\d{1,3})
+          (?: \s{1,9} [\w:.@-]{1,60} \s? = \s? (?: "[^"<>]{0,500}" | '[^'<>]{0,500}' | [^\s<>"'=]{1,300} ) ){0,20}
+        | (?:input|button|option|select|textarea|video|audio|script|details|ol|iframe|img) (?: \s [a-z-]{1,30} ){1,8}
+      ) \s{0,9} /? >
+    | <!--(?: [^-] | -(?!->) ){0,500}+-->
+"""
+_TOP = "com|org|net|edu|gov|mil|info|io|dev|app|ai|kr|jp|cn|de|fr|uk|eu|us|ru|es|nl|pl|br|ca|au|ch|at"
+_URL = rf"""
+    (?: (?:https?|ftps?|sftp|ssh|file|git|wss?)://
+      | (?:mailto|tel|urn|data):(?=[\w+]) | (?<![\w.@/-]) www\.(?=[\w-]) )
+      (?: [A-Za-z0-9\-._~:/?\#\[\]@!$&'()*+,;=%{{}}|]
+        | (?<=[/=_\-?\#&%+.\u00c0-\ufffd])[\u00c0-\u1fff\u3040-\ud7ff\uf900-\ufbff] ){{1,2000}}+
+    | (?<![\w.@/\\-]) (?: [a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\. ){{1,5}} (?:{_TOP}) (?![A-Za-z0-9_-]|\.\w)
+      (?: /[A-Za-z0-9\-._~:/?\#\[\]@!$&'()*+,;=%]{{0,500}}+ )?
+"""
+_EMAIL = r"(?<![\w.+-]) [A-Za-z0-9_.+-]{1,64}@ (?: [A-Za-z0-9-]{1,63}\. ){1,6} [A-Za-z]{2,24} (?![A-Za-z0-9_])"
+_ENDINGS = (
+    "txt|md|rst|tex|html?|xml|xsd|json|jsonl|ya?ml|toml|ini|cfg|conf|csv|tsv|log|pdf|docx?|xlsx?|pptx?|od[tspg]|epub|"
+    "png|jpe?g|gif|svgz?|bmp|ico|webp|tiff?|psd|mp3|mp4|wav|ogg|flac|avi|mkv|mov|webm|zip|tar|gz|bz2|xz|7z|rar|jar|exe|"
+    "dll|bin|iso|img|deb|rpm|apk|py|pyc|ipynb|js|mjs|ts|jsx|tsx|vue|css|scss|cpp|hpp|java|class|kt|rs|rb|php|pl|sh|bat|"
+    "ps1|sql|db|sqlite|pot?|mo|srt|vtt|ttf|otf|pem|crt|key|lock|bak|tmp"
+)
+_PATH = rf"""
+    (?<![\w/.:<~\\-]) (?: ~?/ | \.\.?/ ) [\w.@+*%-]{{1,100}} (?: /[\w.@+*%${{}}-]{{1,100}} ){{1,30}} /?
+    | (?<![\w/.:<~\\-]) (?: ~/ | \.\.?/ | /(?=(?:etc|dev|usr|var|tmp|home|proc|sys|opt|bin|lib|boot|mnt|root)\b) )
+      [\w.@+*-]{{1,100}} /?
+    | (?<![\w/.:<~\\)%}}-]) (?: [\w.-]{{1,60}}/ ){{1,20}} [\w-]{{1,60}} (?: \.[\w-]{{1,40}} ){{0,4}} \.(?:{_ENDINGS})
+      (?![\w-])
+    | (?<![A-Za-z]) [A-Za-z]:\\[^\s<>"'|?*:]{{0,300}} | (?<![\w\\]) \\\\[\w.$-]{{1,60}}\\[^\s<>"'|?*:]{{1,300}}
+    | (?<![\w/.@<~\\-]) \w[\w-]{{0,60}} (?: \.[\w-]{{1,40}} ){{0,4}} \.(?:{_ENDINGS}) (?![\w-]|\.\w)
+"""
+_PICTURE = (
+    "[\U0001f000-\U0001faff\u2600-\u27bf\u2b50\u2b55\u231a\u231b\u23e9-\u23f3\u2934\u2935\u2b05-\u2b07\u203c\u2049]"
+)
+_EMOJI = rf"""
+    [\U0001F1E6-\U0001F1FF]{{2}} | [0-9\#*]\ufe0f?\u20e3 | [\u00a9\u00ae\u2122\u2194-\u21aa]\ufe0f
+    | {_PICTURE}[\ufe0f\U0001F3FB-\U0001F3FF]{{0,2}} (?: \u200d{_PICTURE}[\ufe0f\U0001F3FB-\U0001F3FF]{{0,2}} ){{0,6}}
+"""
+_DATE = r"""
+    (?<![\d.-]) (?: \d{4}([-./])\d{1,2}\1\d{1,2} | \d{1,2}([-./])\d{1,2}\2(?:\d{4}|\d{2}) ) (?![\d-])
+      (?: [T\ ]\d{2}:\d{2} (?: :\d{2} (?:\.\d{1,6})? )? (?:Z|[+-]\d{2}:?\d{2})? )?
+"""
+_NUMBER = (
+    r"(?<![\w.,]) [-+\u2212]?\d{1,40} (?: [.,:'\u2019\u00a0\u202f]\d{1,20} ){0,9} (?: %|°[CF]?|[A-Za-z]{1,4}(?!\w) )?"
+)
+
+# Each name of `PatternName`; a `laravel` or an `accelerator` is a guess that only its file format can make.
+PATTERNS: dict[str, str] = {
+    "printf": _PRINTF,
+    "percent": _PERCENT,
+    "brace": _BRACE,
+    "template": _TEMPLATE,
+    "shell": _SHELL,
+    "i18next": r"\$t\([\w.:,{}\s\"-]{1,100}\)",
+    "vue": r"(?<![\w@]) @(?:\.[a-z]{1,12})?: (?: \([\w.-]{1,80}\) | [A-Za-z_][\w-]{0,60}(?:\.[\w-]{1,60}){0,8} )",
+    "laravel": r"(?<![\w:/]) :[A-Za-z_]\w{0,60}",
+    "tag": _TAG,
+    "entity": r"&(?: \#\d{1,7} | \#[xX][0-9a-fA-F]{1,6} | [a-zA-Z][a-zA-Z0-9]{1,31} );",
+    "escape": r"""\\(?: [nrt"'\\] | u[0-9A-Fa-f]{4} | U[0-9A-Fa-f]{8} | x[0-9A-Fa-f]{2} )""",
+    "accelerator": r"(?<![\w&]) [&_~](?=[^\W_]) | (?<=[^\W_]) [&_~](?=[^\W_])",
+    "url": _URL,
+    "email": _EMAIL,
+    "path": _PATH,
+    "code": r"(?<![\w`]) (?: ``[^`\n]{1,500}`` | `(?![\s`])[^`\n]{0,500}[^\s`]` ) (?![`A-Za-z0-9])",
+    "emoji": _EMOJI,
+    "number": _NUMBER,
+    "date": _DATE,
+}
+# What a text with a placeholder has somewhere: most lines have none of it, and no pattern is tried on them.
+_SIGNS = {
+    "printf": "%", "percent": "%", "brace": "{", "template": "[{<]", "shell": r"\$", "i18next": r"\$t\(", "vue": "@",
+    "laravel": ":", "tag": "<", "entity": "&", "escape": r"\\", "accelerator": "[&_~]", "url": r"[\w:]:|//|\.\w",
+    "email": "@", "path": r"[/\\]|\.\w", "code": "`",
+    "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
+}  # fmt: skip
+_ANY_SIGN = re.compile(r"[%{<$@&`\\\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w", re.ASCII)
+# The pattern of a placeholder that was given as it is written.
+LITERAL = "literal"
+_TRAILING = ".,;:!?'*"
+
+
+class Placeholder(NamedTuple):
+    """The characters from `begin` to before `end` of a text, the name of the pattern they match, and themselves."""
+
+    begin: int
+    end: int
+    pattern: str
+    text: str
+
+
+def find_placeholders(
+    text: str, patterns: Sequence[str] | None = None, literals: Iterable[str] = ()
+) -> list[Placeholder]:
+    """The placeholders of a text by the named patterns, all but those `ON_REQUEST` by default; in order.
+
+    `literals` are found as well, as they are written. Of two that overlap, the longer one is found, and of equally long
+    ones the first. Raises ConfigError for a name that is none.
+    """
+    if patterns is None:
+        found = [one for name in PLACEHOLDERS for one in _matches(text, name)] if _ANY_SIGN.search(text) else []
+    else:
+        found = [one for name in dict.fromkeys(patterns) for one in _matches(text, name)]
+    for literal in dict.fromkeys(filter(None, literals)):
+        before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", literal) else ""
+        after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", literal) else ""
+        pattern = before + re.escape(literal) + after  # no part of a longer word
+        found += [Placeholder(*one.span(), LITERAL, literal) for one in re.finditer(pattern, text)]
+    if len(found) < 2:
+        return found
+    chosen: list[Placeholder] = []
+    taken = bytearray(len(text))
+    for one in sorted(found, key=lambda one: (one.begin - one.end, one.begin)):
+        if not (taken[one.begin] or taken[one.end - 1]):  # nothing longer is inside
+            taken[one.begin : one.end] = b"\1" * (one.end - one.begin)
+            chosen.append(one)
+    return sorted(chosen)
+
+
+def blanked(text: str, placeholders: Iterable[Placeholder], sign: str = " ") -> str:
+    """The text with a sign in place of each character of its placeholders, which are in order and apart."""
+    parts, at = list[str](), 0
+    for one in placeholders:
+        parts += (text[at : one.begin], sign * (one.end - one.begin))
+        at = one.end
+    return "".join((*parts, text[at:]))
+
+
+def _matches(text: str, name: str) -> list[Placeholder]:
+    sign, pattern = _compiled(name)
+    found: list[Placeholder] = []
+    if not sign.search(text):
+        return found
+    for match in pattern.finditer(text):
+        begin, end = match.span()
+        if name in ("url", "path"):
+            end = begin + len(_without_rest(match[0]))
+        if end > begin:
+            found.append(Placeholder(begin, end, name, text[begin:end]))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _compiled(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    if name not in PATTERNS:
+        raise ConfigError(f"decode.placeholders: no pattern {name!r}; choose from: {', '.join(PATTERNS)}")
+    only_ascii = re.NOFLAG if name == "brace" else re.ASCII  # a letter of Hangul may follow all others
+    return re.compile(_SIGNS[name], re.ASCII), re.compile(PATTERNS[name], re.VERBOSE | only_ascii)
+
+
+def _without_rest(address: str) -> str:
+    """An address without the punctuation and the Korean particles after it, and without a bracket it does not open."""
+    for _ in range(8):
+        before = address
+        address = address.rstrip(_TRAILING)
+        for opening, closing in ("()", "[]", "{}"):
+            if address.endswith(closing) and address.count(opening) < address.count(closing):
+                address = address[:-1]
+        run = _hangul_at_end(address)
+        if run and is_particles("가나", run, agree=False):
+            address = address.removesuffix(run)
+        if address == before:
+            break
+    return address
+
+
+def _hangul_at_end(text: str) -> str:
+    last = next(iter(groupby(reversed(text), lambda letter: "가" <= letter <= "힣")), None)
+    return "".join(reversed(list(last[1]))) if last and last[0] else ""

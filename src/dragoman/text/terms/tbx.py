@@ -1,0 +1,138 @@
+"""TBX term bases → glossaries: versions 2 (`martif`) and 3 (ISO 30042:2019), styles DCA and DCT.
+
+Input: a `.tbx` file and two languages. Output: a glossary whose terms are those of the source language in each concept,
+with the concept's terms of the target language as translations, preferred ones first. Deprecated and superseded terms
+(`administrativeStatus`) are not used.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import BinaryIO
+from xml.parsers import expat
+
+from dragoman.errors import DataError, checked_path
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.words.language import primary_language
+from dragoman.text.words.words import is_abbreviation, listed
+
+SUFFIX = ".tbx"
+_ENTRY, _LANGUAGE, _SECTION = {"termEntry", "conceptEntry"}, {"langSet", "langSec"}, {"tig", "ntig", "termSec"}
+_STATUS = "administrativeStatus"
+_REFUSED, _PREFERRED = ("deprecatedTerm", "supersededTerm"), "preferredTerm"
+_BLOCK = 1 << 16
+
+
+@dataclass(slots=True)
+class Concept:
+    """The terms of a concept, by the primary subtags of their languages."""
+
+    line: int
+    terms: dict[str, list[str]] = field(default_factory=dict)
+
+
+class _Handler:
+    """What expat found so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.EntityDeclHandler = self._refuse
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.concepts: list[Concept] = []
+        self.root = self.language = self.term = self.status = ""
+        self.reads: list[str] | None = None
+
+    def _refuse(self, name: str, *_: object) -> None:
+        raise DataError(f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {name!r}, which is refused")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
+        if not self.root:
+            self.root = name
+            if name not in ("martif", "tbx"):
+                raise DataError(f"{self.path}: not TBX, but <{name}>; check the file")
+        if name in _ENTRY:
+            self.concepts.append(Concept(self.parser.CurrentLineNumber))
+        elif name in _LANGUAGE:
+            self.language = primary_language(attributes.get("xml:lang", ""))
+        elif name in _SECTION:
+            self.term = self.status = ""
+        elif name in ("term", _STATUS) or (name == "termNote" and attributes.get("type") == _STATUS):
+            self.reads = []
+
+    def _text(self, text: str) -> None:
+        if self.reads is not None:
+            self.reads.append(text)
+
+    def _end(self, name: str) -> None:
+        name = name.rpartition(":")[2]
+        if self.reads is not None and name in ("term", "termNote", _STATUS):
+            text, self.reads = " ".join("".join(self.reads).split()), None
+            if name == "term":
+                self.term = text
+            else:
+                self.status = text
+        elif name in _SECTION and self.concepts and self.term and not self.status.startswith(_REFUSED):
+            terms = self.concepts[-1].terms.setdefault(self.language, [])
+            terms.insert(0 if self.status.startswith(_PREFERRED) else len(terms), self.term)
+
+
+@dataclass(frozen=True, slots=True)
+class TermBase:
+    """The concepts of a TBX file."""
+
+    path: Path
+    concepts: tuple[Concept, ...]
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> "TermBase":
+        """Read the file. Raises DataError with the line if it is not well-formed, declares entities, or is no TBX."""
+        path = checked_path("glossary", path)
+        try:
+            with path.open("rb") as file:
+                return cls.parse(file, path)
+        except OSError as error:
+            raise DataError(f"{path}: the glossary cannot be read: {error.strerror}; check the path") from None
+
+    @classmethod
+    def parse(cls, file: BinaryIO, path: Path) -> "TermBase":
+        """The same for an open file, of which errors say `path`. Raises DataError."""
+        handler = _Handler(path)
+        try:
+            while block := file.read(_BLOCK):
+                handler.parser.Parse(block, False)
+            handler.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            what = expat.ErrorString(error.code)
+            where = f"{path}:{error.lineno}:{error.offset + 1}"
+            raise DataError(f"{where}: not well-formed XML: {what}; repair it") from None
+        return cls(path, tuple(handler.concepts))
+
+    def glossary(self, source: str, target: str) -> Glossary:
+        """The terms of one language with their translations in another. Raises DataError if there are none."""
+        terms: dict[str, list[str]] = {}
+        spelled: dict[str, str] = {}  # concepts with terms that differ in case only become one term
+        for term, translations in self._rows(primary_language(source), primary_language(target)):
+            term = spelled.setdefault(term if is_abbreviation(term) else term.casefold(), term)
+            terms.setdefault(term, []).extend(one for one in translations if one not in terms[term])
+        if not terms:
+            known = ", ".join(sorted({language for concept in self.concepts for language in concept.terms}))
+            raise DataError(f"{self.path}: no term from {source} into {target}; its languages are {known or 'none'}")
+        return Glossary.of(terms, str(self.path))
+
+    def _rows(self, source: str, target: str) -> Iterator[tuple[str, list[str]]]:
+        for concept in self.concepts:
+            translations = [listed(one) for one in concept.terms.get(target, ())]
+            for term in concept.terms.get(source, ()) if translations else ():
+                yield listed(term), translations
+
+
+def read_glossary(path: Path) -> Glossary | TermBase:
+    """A glossary in TSV, or a term base by its name. Raises DataError."""
+    return TermBase.read(path) if path.name.lower().endswith(SUFFIX) else Glossary.read(path)

@@ -1,0 +1,1 @@
+"""Text ↔ ids: SentencePiece models, sampled segmentations, added pieces, language tokens."""

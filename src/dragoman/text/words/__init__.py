@@ -1,0 +1,1 @@
+"""Characters and words: normal form, scripts, languages, numbers, Korean particles."""

@@ -1,0 +1,1 @@
+"""What an update costs in floating-point operations, by equation."""

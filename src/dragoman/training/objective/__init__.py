@@ -1,0 +1,1 @@
+"""Logits → loss: label smoothing, expected risk, dual learning, balance of experts."""

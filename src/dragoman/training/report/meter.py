@@ -1,0 +1,71 @@
+"""Loss, speed and utilisation of the device, over the updates since the last report."""
+
+from collections.abc import Sequence
+
+import torch
+
+from dragoman.config import AnyModel
+from dragoman.data.batches.batch import Batch
+from dragoman.training.cost.flops import peak_flops, training_flops
+from dragoman.training.report.reports import StepReport
+
+
+class Meter:
+    """Adds up steps, and starts again with each report. Seconds are of training, without pauses.
+
+    `passes` is how often each pair goes through the model in a step: twice with R-Drop.
+    """
+
+    def __init__(self, model: AnyModel, vocab: int, device: torch.device, passes: int = 1) -> None:
+        self.model, self.vocab, self.passes = model, vocab, passes
+        self.peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+        self.start(0.0)
+
+    def start(self, seconds: float) -> None:
+        """Start again at this time."""
+        self.since, self.loss, self.terms, self.tokens, self.flops = seconds, 0.0, 0, 0, 0
+
+    def pause(self, seconds: float) -> None:
+        """Exclude `seconds` from the time of the steps."""
+        self.since += seconds
+
+    def add(self, loss: float, tokens: int, batches: Sequence[Batch], terms: int | None = None) -> None:
+        """Add a step: summed loss and target tokens of all processes, and the batches of this one.
+
+        `terms` are those of the loss, if not the target tokens.
+        """
+        self.loss += loss
+        self.terms += tokens if terms is None else terms
+        self.tokens += tokens
+        for batch in batches:
+            (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
+            self.flops += training_flops(self.model, self.vocab, self.passes * rows, source, target)
+
+    def report(
+        self,
+        *,
+        step: int,
+        epoch: int,
+        learning_rate: float,
+        gradient_norm: float,
+        target_tokens: int,
+        seconds: float,
+        uneven_load: float | None = None,
+    ) -> StepReport:
+        """The steps since the last report."""
+        taken = seconds - self.since
+        report = StepReport(
+            step=step,
+            epoch=epoch,
+            loss=self.loss / self.terms,
+            learning_rate=learning_rate,
+            gradient_norm=gradient_norm,
+            tokens_per_second=self.tokens / taken,
+            target_tokens=target_tokens,
+            seconds=seconds,
+            flops_per_second=self.flops / taken,
+            utilisation=self.flops / taken / self.peak if self.peak else None,
+            uneven_load=uneven_load,
+        )
+        self.start(seconds)
+        return report

@@ -1,0 +1,57 @@
+"""Validation on held-out text: the loss, the best value so far, and how many validations ago it was reached."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, Self
+
+import torch
+
+from dragoman.config import TrainConfig
+from dragoman.data.batches.batch import Batch
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.training.objective.objective import batch_loss
+
+
+@dataclass(frozen=True)
+class BestTracker:
+    """The best value of the watched metric, and how many validations have passed without a better one."""
+
+    metric: Literal["loss", "bleu", "chrf"]
+    best: float | None = None
+    best_step: int = 0
+    bad_validations: int = 0
+
+    def improves(self, value: float) -> bool:
+        """Whether `value` is better than the best so far."""
+        if self.best is None:
+            return not math.isnan(value)
+        return value < self.best if self.metric == "loss" else value > self.best
+
+    def update(self, value: float, step: int) -> Self:
+        """The tracker after `value` was measured at `step`."""
+        if self.improves(value):
+            return replace(self, best=value, best_step=step, bad_validations=0)
+        return replace(self, bad_validations=self.bad_validations + 1)
+
+    def to_average(self, validated: Mapping[int, float], train: TrainConfig) -> list[int]:
+        """The steps, of those `validated` with a value, whose weights make up the final model; ascending."""
+        steps = sorted(validated)
+        if train.average == "best":
+            sign = 1 if self.metric == "loss" else -1
+            steps.sort(key=lambda step: -sign * validated[step])
+        return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
+
+    def state_dict(self) -> dict[str, object]:
+        """The fields, for a checkpoint."""
+        return asdict(self)
+
+
+@torch.inference_mode()
+def validation_loss(model: EncoderDecoder, batches: Sequence[Batch], device: torch.device) -> float:
+    """Mean negative log-likelihood in nats per target token, without label smoothing. `model` is in eval mode."""
+    total, tokens = 0.0, 0
+    for batch in batches:
+        total += float(batch_loss(model, batch.to(device), smoothing=0.0))
+        tokens += batch.target_tokens
+    return total / tokens

@@ -1,0 +1,1 @@
+"""Gradients → weights: optimizer, schedule, precision, clipping, averages, processes."""

@@ -1,0 +1,48 @@
+"""How a layer's forward pass is run in training: compiled, or recomputed in the backward pass to save memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from dragoman.model.parts.network import EncoderDecoder
+
+# Shapes that a layer is compiled for; with further shapes it runs uncompiled.
+COMPILED_SHAPES = 64
+
+
+def layers_of(model: EncoderDecoder) -> list[nn.Module]:
+    """The layers that can be run so: for a Transformer the encoder's, then the decoder's."""
+    return [*model.layers()]
+
+
+def recompute_layers(model: EncoderDecoder) -> None:
+    """Keep only each layer's input for the backward pass, which computes the rest again (Chen et al. 2016)."""
+    for layer in layers_of(model):
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+def compile_layers(model: EncoderDecoder) -> None:
+    """Compile each layer for every shape it is called with; `BatchStream`'s `few_shapes` keeps these few.
+
+    The caller raises torch._dynamo's `recompile_limit` to COMPILED_SHAPES around forward passes.
+    """
+    for layer in layers_of(model):
+        layer.forward = torch.compile(layer.forward, dynamic=False)
+
+
+@contextmanager
+def recomputed(model: EncoderDecoder, enabled: bool) -> Iterator[None]:
+    """`recompute_layers` inside this context, if `enabled`."""
+    if not enabled:
+        yield
+        return
+    recompute_layers(model)
+    try:
+        yield
+    finally:
+        for layer in layers_of(model):
+            del layer.forward  # uncovers the method of the class

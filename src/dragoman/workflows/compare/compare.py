@@ -1,0 +1,128 @@
+"""Several systems side by side, on one test set: quality, cost of training, speed, and where each fails.
+
+Input: configurations, which are trained, and folders of finished runs. Output: a `RunComparison`, and a page by
+`dragoman.workflows.compare.page`. Section 6.1 and Tables 1 and 2 of the paper, on one's own text.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from dragoman.bundle import open_bundle
+from dragoman.config.file import dump_config
+from dragoman.evaluation import RESAMPLES
+from dragoman.translator import Translator
+from dragoman.workflows.compare.budget import (
+    Equal,
+    budget_of,
+    refuse_other_budget,
+    refuse_other_objectives,
+    refuse_other_sizes,
+    with_budget,
+)
+from dragoman.workflows.compare.inputs import Entry, read_entries, require_training_text, shared_test_set
+from dragoman.workflows.compare.measures import (
+    attention_of,
+    chains_of,
+    score_by_length,
+    training_cost,
+)
+from dragoman.workflows.compare.page import write_page
+from dragoman.workflows.compare.result import ComparedRun, CurvePoint, RunComparison
+from dragoman.workflows.evaluate.evaluate import TestSet, score_systems, translate_all
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.train.train import train
+
+LONGEST_EXAMPLE = 25
+
+
+def compare_runs(
+    runs: Sequence[str | PathLike[str]],
+    *,
+    equal: Equal | None = None,
+    page: str | PathLike[str] | None = None,
+    tokenize: str | None = None,
+    resamples: int = RESAMPLES,
+    listeners: Iterable[Listener] = (),
+) -> RunComparison:
+    """Train what is not trained, and compare the systems on their common test set.
+
+    Each of `runs` is a configuration, the folder of a run, or a folder of such. A configuration whose run is finished
+    is not trained again, and one that was interrupted is resumed. `equal` gives the configurations after the first
+    the budget of the first: the same `flops`, `minutes` or `updates`; a run that was trained before with another
+    budget is refused. `parameters` refuses those whose number of parameters differs by more than a tenth. `page` is
+    where the self-contained page is written.
+
+    Raises ConfigError for runs that cannot be compared, DataError, ModelError, and what `train` raises.
+    """
+    listener = Listeners(listeners)
+    entries = read_entries(runs)
+    test_set = shared_test_set(entries)
+    example = _example(test_set)
+    require_training_text(entries)
+    if equal == "parameters":
+        refuse_other_sizes(entries)
+    if equal == "flops":
+        refuse_other_objectives(entries)
+    found, budget = list[ComparedRun](), None
+    for entry in entries:
+        if not entry.is_finished:
+            entry = with_budget(entry, equal, budget)
+            listener.notice(f"{entry.name}: training")
+            train(entry.config, resume=entry.is_started, listeners=listeners, given=entry.given)
+        one = _measured(entry, test_set, example, listener)
+        if equal and budget:
+            refuse_other_budget(entry, equal, budget, one.cost)
+        budget = budget or budget_of(entry.folder / "model", one.cost)
+        found.append(one)
+    named = {one.name: one.translations for one in found}
+    scored = score_systems(named, test_set, tokenize=tokenize, resamples=resamples, listener=listener)
+    assert scored.comparison, "two systems or more are compared"
+    by_name = {one.name: one.scores for one in (scored, *scored.others)}
+    complete = tuple(replace(one, scores=by_name[one.name]) for one in found)
+    result = RunComparison(complete, test_set, scored.comparison, equal, example)
+    if page is not None:
+        write_page(result, Path(page))
+    return result
+
+
+def _measured(entry: Entry, test_set: TestSet, example: int, listener: Listeners) -> ComparedRun:
+    """Everything but the scores, which the systems get together."""
+    bundle = open_bundle(entry.folder / "model")
+    bundle.require_weights()
+    translator = Translator.of_bundle(bundle, engine="torch")
+    listener.notice(f"{entry.name}: translating the test set")
+    started = time.perf_counter()
+    lines = translate_all(translator, test_set.sources, listener)
+    seconds = time.perf_counter() - started
+    tokens = sum(map(len, bundle.tokenizer.encode(lines, "target")))
+    listener.notice(f"{entry.name}: counting operations")
+    model = bundle.load_model()
+    cost = training_cost(bundle, model, entry.config, entry.folder)
+    return ComparedRun(
+        name=entry.name,
+        folder=entry.folder,
+        architecture=str(bundle.manifest.get("architecture", "transformer")),
+        parameters=model.parameter_count,
+        cost=cost,
+        scores=(),
+        lines_per_second=len(lines) / seconds,
+        target_tokens_per_second=tokens / seconds,
+        curve=tuple(CurvePoint(*point) for point in cost.curve),
+        by_length=score_by_length(lines, test_set),
+        chains=chains_of(model),
+        attention=attention_of(translator, test_set.sources[example], lines[example]),
+        translations=tuple(lines),
+        config=dump_config(bundle.config),
+    )
+
+
+def _example(test_set: TestSet) -> int:
+    """The longest of the sentences that a map can show: there, systems differ."""
+    lengths = [len(source.split()) for source in test_set.sources]
+    fitting = [index for index, length in enumerate(lengths) if length <= LONGEST_EXAMPLE]
+    if not fitting:
+        return lengths.index(min(lengths))
+    return max(fitting, key=lambda index: lengths[index])

@@ -1,0 +1,212 @@
+"""A comparison → one HTML file in English and Korean, without network; the folder holds its template and texts."""
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from dragoman.system.files import write_text_atomically
+from dragoman.workflows.compare.page.charts import Points, line_chart, short, weight_map
+from dragoman.workflows.compare.result import ComparedRun, RunComparison
+
+LANGUAGES = ("en", "ko")
+
+
+def write_page(comparison: RunComparison, path: Path) -> None:
+    """Write the page. Raises DragomanError if the file cannot be written."""
+    write_text_atomically(path, render(comparison))
+
+
+def render(comparison: RunComparison) -> str:
+    """The whole page."""
+    style, script = _static("style.css"), _static("script.js")
+    names = [one.name for one in comparison.runs]
+    filled = {
+        "policy": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'",
+        "name": html.escape(", ".join(names)),
+        "title": _both("title"),
+        "intro": _both("intro"),
+        "test": f"{html.escape(comparison.test_set.name)}, {len(comparison.test_set.sources):,} {_both('lines')}",
+        "equal": _both(f"equal_{comparison.equal}") if comparison.equal else "",
+        "legend": "".join(f'<li><b class="key s{n % 8}"></b> {html.escape(name)}</li>' for n, name in enumerate(names)),
+        "quality": _table(_quality(comparison), comparison.runs),
+        "signatures": "<br>".join(
+            html.escape(f"{metric}: {'; '.join(both)}") for metric, both in comparison.tests.signatures.items()
+        ),
+        "cost": _table(_cost(), comparison.runs),
+        "charts": _charts(comparison.runs),
+        "lengths": _lengths(comparison.runs),
+        "chains": _chains(comparison.runs),
+        "example": _example(comparison),
+        "configs": "".join(
+            f"<details><summary>{html.escape(one.name)}</summary><pre>{html.escape(one.config)}</pre></details>"
+            for one in comparison.runs
+        ),
+        "style": style,
+        "script": script,
+        **{f"h_{key}": _both(f"h_{key}") for key in ("quality", "cost", "curves", "lengths", "chains", "example")},
+        **{f"p_{key}": _both(f"p_{key}") for key in ("quality", "cost", "curves", "lengths", "chains", "example")},
+        "h_configs": _both("h_configs"),
+    }
+    before, *pieces = _static("page.html").split("{{")
+    page = [before]
+    for piece in pieces:  # in one pass: a value may itself contain "{{"
+        key, _, rest = piece.partition("}}")
+        page += [filled[key], rest]
+    return "".join(page)
+
+
+Column = tuple[str, Callable[[ComparedRun], str]]
+
+
+def _table(columns: Sequence[Column], runs: Sequence[ComparedRun]) -> str:
+    head = "".join(f'<th scope="col">{_both(label)}</th>' for label, _ in columns)
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(one.name)}</th>'
+        + "".join(f"<td>{cell(one)}</td>" for _, cell in columns)
+        + "</tr>"
+        for one in runs
+    )
+    label = _both("system")
+    return _wide(f'<table><thead><tr><th scope="col">{label}</th>{head}</tr></thead><tbody>{rows}</tbody></table>')
+
+
+def _wide(body: str, label: str = "table") -> str:
+    """What may be wider than the page: it scrolls, by the keyboard too."""
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">{body}</div>'
+
+
+def _quality(comparison: RunComparison) -> list[Column]:
+    def score(index: int) -> Callable[[ComparedRun], str]:
+        def cell(one: ComparedRun) -> str:
+            found = one.scores[index]
+            return f"{found.value:.1f} <small>[{found.low:.1f}–{found.high:.1f}]</small>"
+
+        return cell
+
+    def p_value(index: int) -> Callable[[ComparedRun], str]:
+        def cell(one: ComparedRun) -> str:
+            found = comparison.tests.systems[one.name][index].p_bootstrap
+            return _both("baseline") if found is None else f"{found:.4f}"
+
+        return cell
+
+    ter: Column = ("ter", lambda one: f"{one.scores[2].value:.1f}")
+    return [("bleu", score(0)), ("p", p_value(0)), ("chrf", score(1)), ("p", p_value(1)), ter]
+
+
+def _cost() -> list[Column]:
+    return [
+        ("architecture", lambda one: html.escape(one.architecture)),
+        ("parameters", lambda one: f"{one.parameters / 1e6:.2f} M"),
+        ("steps", lambda one: f"{one.cost.steps:,}"),
+        ("minutes", lambda one: f"{one.cost.seconds / 60:.1f}"),
+        ("flops", lambda one: short(one.cost.flops)),
+        ("formula", lambda one: short(one.cost.formula_flops)),
+        ("rate", lambda one: short(one.cost.flops / max(one.cost.seconds, 1e-9) / 1e9)),
+        ("train_speed", lambda one: f"{one.cost.tokens_per_second:,.0f}"),
+        ("decode_speed", lambda one: f"{one.target_tokens_per_second:,.0f}"),
+        ("memory", lambda one: f"{one.cost.peak_bytes / 2**20:,.1f}"),
+    ]
+
+
+def _charts(runs: Sequence[ComparedRun]) -> str:
+    kinds: list[tuple[str, Callable[[Any], float]]] = [
+        ("by_flops", lambda point: float(point.flops)),
+        ("by_minutes", lambda point: float(point.seconds) / 60),
+        ("by_steps", lambda point: float(point.step)),
+    ]
+    found = []
+    for label, x in kinds:
+        series: list[Points] = [[(x(point), point.loss) for point in one.curve] for one in runs]
+        found.append(_figure(label, series, "loss"))
+    return "".join(found)
+
+
+def _lengths(runs: Sequence[ComparedRun]) -> str:
+    series: list[Points] = [[(_middle(part.low, part.high), part.bleu) for part in one.by_length] for one in runs]
+    head = "".join(f'<th scope="col">{_range(part.low, part.high)}</th>' for part in runs[0].by_length)
+    counts = "".join(f"<td>{part.sentences:,}</td>" for part in runs[0].by_length)
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(one.name)}</th>'
+        + "".join(f"<td>{part.bleu:.1f}</td>" for part in one.by_length)
+        + "</tr>"
+        for one in runs
+    )
+    table = (
+        f'<table><thead><tr><th scope="col">{_both("words")}</th>{head}</tr></thead>'
+        f'<tbody><tr><th scope="row">{_both("sentences")}</th>{counts}</tr>{rows}</tbody></table>'
+    )
+    return _wide(table) + _figure("words", series, "bleu")
+
+
+def _chains(runs: Sequence[ComparedRun]) -> str:
+    head = "".join(f'<th scope="col">n = {chain.n}</th>' for chain in runs[0].chains)
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(one.name)}</th>'
+        + "".join(f"<td>{chain.forward:,} <small>({chain.encoder:,})</small></td>" for chain in one.chains)
+        + "</tr>"
+        for one in runs
+    )
+    table = f'<table><thead><tr><th scope="col">{_both("system")}</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    series: list[Points] = [[(chain.n, chain.forward) for chain in one.chains] for one in runs]
+    return _wide(table) + _figure("n", series, "chain", log=True)
+
+
+def _figure(x: str, series: Sequence[Points], y: str, log: bool = False) -> str:
+    """A chart in both languages, of which the page shows one."""
+    return "".join(
+        f'<figure data-in="{one}" lang="{one}"><figcaption>{html.escape(_texts(one)[y])}</figcaption>'
+        f"{line_chart(series, _texts(one)[x], _texts(one)[y], log)}</figure>"
+        for one in LANGUAGES
+    )
+
+
+def _example(comparison: RunComparison) -> str:
+    at, test = comparison.example, comparison.test_set
+    found = [
+        f"<p><b>{_both('source')}</b> {html.escape(test.sources[at])}<br>"
+        f"<b>{_both('reference')}</b> {html.escape(test.references[at])}</p>"
+    ]
+    for number, one in enumerate(comparison.runs):
+        label = html.escape(one.name)
+        seen = one.attention
+        drawn = weight_map(seen.source, seen.target, seen.weights, label) if seen else f"<p>{_both('no_attention')}</p>"
+        found.append(
+            f'<section class="one"><h3><b class="key s{number % 8}"></b> {label}</h3>'
+            f"<p>{html.escape(one.translations[at])}</p>{_wide(drawn, label) if seen else drawn}</section>"
+        )
+    return "".join(found)
+
+
+def _range(low: int, high: int | None) -> str:
+    return f"{low}–{high}" if high else f"{low}+"
+
+
+def _middle(low: int, high: int | None) -> float:
+    return (low + (high or low + 20)) / 2
+
+
+def _both(label: str) -> str:
+    """A text in both languages, of which the page shows one."""
+    return "".join(f'<span data-in="{one}" lang="{one}">{html.escape(_texts(one)[label])}</span>' for one in LANGUAGES)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _static(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def _texts(language: str) -> dict[str, str]:
+    return dict(json.loads(_static(f"texts.{language}.json")))

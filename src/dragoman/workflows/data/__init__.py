@@ -1,0 +1,1 @@
+"""Whole tasks on text: check, clean, mix, convert."""

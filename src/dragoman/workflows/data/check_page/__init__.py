@@ -1,0 +1,124 @@
+"""Reports on data → one HTML file in Korean and English that needs no network, and the words for each kind of fault."""
+
+import html
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from dragoman.data.corpus.report import CorpusReport, Example, Finding, is_alarming, problems
+from dragoman.errors import ConfigError
+from dragoman.system.files import write_text_atomically
+
+LANGUAGES = ("ko", "en")
+_BAR, _HEIGHT = 26, 90
+_BEGINNING = b"<!doctype html>"
+
+
+@cache
+def texts(language: str) -> dict[str, Any]:
+    """The texts of the page in this language: the name and a remedy of each kind, and labels."""
+    return dict(json.loads((files(__package__) / f"texts.{language}.json").read_text(encoding="utf-8")))
+
+
+def kind_name(kind: str) -> str:
+    """The English name of a kind of fault."""
+    return str(texts("en")["kinds"][kind][0])
+
+
+def write_page(path: Path, name: str, reports: Sequence[CorpusReport]) -> None:
+    """Write the page. Raises OSError."""
+    template = (files(__package__) / "page.html").read_text(encoding="utf-8")
+    corpora = "\n".join(map(_corpus, reports))
+    page = template.replace("{{name}}", html.escape(name)).replace("{{title}}", _both(lambda t: t["title"]))
+    write_text_atomically(path, page.replace("{{corpora}}", corpora))
+
+
+def refuse_other_file(path: Path) -> None:
+    """Raise ConfigError if the page would replace something that is no page: a corpus or a configuration."""
+    try:
+        with path.open("rb") as file:
+            is_page = path.is_file() and file.read(len(_BEGINNING)).lower() == _BEGINNING
+    except OSError:
+        return  # it does not exist, or writing will tell why not
+    if path.is_file() and not is_page:
+        raise ConfigError(f"{path}: exists already and is no HTML page; choose another name for the page")
+
+
+def _both(pick: Any) -> str:
+    """A text in both languages, of which the page shows one."""
+    return "".join(f'<span lang="{one}">{html.escape(str(pick(texts(one))))}</span>' for one in LANGUAGES)
+
+
+def _label(name: str) -> str:
+    return _both(lambda t: t["labels"][name])
+
+
+def _corpus(report: CorpusReport) -> str:
+    state = "usable" if report.usable else "unusable"
+    facts = [
+        (_label("pairs"), f"{report.pairs:,}"),
+        (_label("characters"), f"{report.source_characters:,} + {report.target_characters:,}"),
+        (_label("usual_ratio"), f"{report.ratio:.2f}"),
+        (_label("files"), html.escape(", ".join(Path(name).name for name in report.files))),
+    ]
+    facts += [(_label("unseen") + ": " + _label(kind), f"{100 * share:.2f} %") for kind, share in report.unseen.items()]
+    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
+    found = "".join(_finding(kind, finding) for _, kind, finding in problems([report]))
+    unequal = f'<p class="alarm">{html.escape(report.unequal)}</p>' if report.unequal else ""
+    plots = "".join(_histogram(kind, report.histograms.get(kind, [])) for kind in ("source", "target", "ratio"))
+    return (
+        f'<section><h2>{html.escape(report.name)} <small class="{state}">{_label(state)}</small></h2>{unequal}'
+        f"<dl>{listed}</dl><div class=plots>{plots}</div>{found or '<p>' + _label('none') + '</p>'}</section>"
+    )
+
+
+def _finding(kind: str, finding: Finding) -> str:
+    alarm = f"<strong class=alarm>{_label('alarming')}</strong>" if is_alarming(kind, finding) else ""
+    examples = "".join(map(_example, finding.examples))
+    return (
+        f"<details><summary><b>{_both(lambda t: t['kinds'][kind][0])}</b> "
+        f"<span class=count>{finding.count:,}</span> <span class=share>{100 * finding.share:.2f} %</span> {alarm}"
+        f"</summary><p>{_both(lambda t: t['kinds'][kind][1])}</p><table>{examples}</table></details>"
+    )
+
+
+def _example(example: Example) -> str:
+    """One row; every text is escaped, and characters that cannot be seen are written out."""
+    texts = "".join(f"<td dir=auto>{_visible(text)}</td>" for text in (example.source, example.target) if text)
+    detail = f"<td>{_visible(example.detail)}</td>" if example.detail else ""
+    return f"<tr><td class=where>{html.escape(Path(example.location).name)}</td>{texts}{detail}</tr>"
+
+
+def _visible(text: str) -> str:
+    shown = "".join(c if c.isprintable() else c.encode("unicode-escape").decode() for c in text)
+    return html.escape(shown)
+
+
+def _histogram(kind: str, counts: Sequence[int]) -> str:
+    """Bars as SVG, from the first to the last class that has pairs."""
+    used = [index for index, count in enumerate(counts) if count]
+    if not used:
+        return ""
+    first, last, most = used[0], used[-1], max(counts)
+    bars = []
+    for position, index in enumerate(range(first, last + 1)):
+        height = max(_HEIGHT * counts[index] / most, 1.0 if counts[index] else 0.0)
+        x, name = position * _BAR, _class_name(kind, index)
+        bars.append(
+            f"<g><title>{name}: {counts[index]:,}</title>"
+            f'<rect x="{x}" y="{_HEIGHT - height:.1f}" width="{_BAR - 3}" height="{height:.1f}"/>'
+            f'<text x="{x + _BAR / 2 - 1}" y="{_HEIGHT + 12}">{name}</text></g>'
+        )
+    width = (last - first + 1) * _BAR
+    svg = f'<svg viewBox="0 0 {width} {_HEIGHT + 18}" role="img" width="{width}">{"".join(bars)}</svg>'
+    return f"<figure>{svg}<figcaption>{_label(kind)}</figcaption></figure>"
+
+
+def _class_name(kind: str, index: int) -> str:
+    """The lower end of a class of lengths, or the middle of a class of ratios."""
+    if kind == "ratio":
+        return f"{2 ** (-3.5 + index / 2):.2g}"
+    return "0" if not index else f"{2 ** (index - 1):,}"

@@ -1,0 +1,129 @@
+"""Cleaning a corpus: files of the same names without the pairs that break a rule, and a file of those pairs."""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import compress
+from os import PathLike
+from pathlib import Path
+
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config.file import load_config
+from dragoman.data.corpus.blocks import BlockReader, Reading
+from dragoman.data.corpus.corpus import describe_unequal
+from dragoman.data.corpus.output import (
+    TextFiles,
+    new_text_files,
+    real_path,
+    refuse_existing,
+    refuse_pipes,
+    refuse_same,
+    reject_line,
+)
+from dragoman.data.corpus.rules import Context, with_usual_ratio
+from dragoman.data.make.clean import Cleaner, HeldOut, Judge, Kept, held_out
+from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
+from dragoman.data.make.parallel import judged
+from dragoman.errors import ConfigError, DataError, check_count, checked_path
+from dragoman.workflows.data.check import REJECTS, corpus_of
+from dragoman.workflows.listener import Listener, Listeners, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class CleanResult:
+    """What a cleaning kept and removed."""
+
+    pairs: int
+    kept: int
+    removed: dict[str, int]
+    """Pairs by the rule that removed them, the most frequent first; a pair may break several."""
+    files: tuple[Path, ...]
+    """The cleaned corpus: one file or two."""
+    rejects: Path
+    """JSON Lines of the removed pairs: line, reasons, source, target."""
+    ratio: float
+    """The usual number of target characters per source character."""
+
+
+def clean_data(
+    config: RunConfig | str | PathLike[str],
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    *,
+    output: str | PathLike[str],
+    workers: int = 1,
+    force: bool = False,
+    ray: bool = False,
+    listeners: Iterable[Listener] = (),
+) -> CleanResult:
+    """Write the pairs that break no rule of [data.clean] to files of the same names in the folder `output`.
+
+    `source` and `target` are two files of lines, or `source` alone is a .tsv or .jsonl file. Pairs keep their order;
+    the removed ones go to `rejects.jsonl`. The result does not depend on `workers`, the number of processes, nor on
+    `ray`, with which the rules run under Ray Data. Raises ConfigError if a file exists and not `force`, or DataError.
+    """
+    config = config if isinstance(config, RunConfig) else load_config(config)
+    corpus = corpus_of(source, target)
+    folder = checked_path("output", output)
+    check_count("workers", workers)
+    refuse_pipes(corpus.files)
+    if ray:
+        refuse_without_ray(corpus)
+    files = _output_files(corpus, folder, force)
+    listener = Listeners(listeners)
+    reading = Reading([corpus])
+    reader = BlockReader(corpus, reading)
+    context = Context(config.project.source, config.project.target, config.data.clean)
+    context, blocks = with_usual_ratio(context, iter(reader))
+    judge = Judge(context, _held_out(config, corpus, listener))
+    with ExitStack() as stack:
+        cleaner = Cleaner()
+        stack.callback(cleaner.close)
+        out = stack.enter_context(new_text_files([*files, folder / REJECTS]))
+        for block, verdict in judged_by_ray(corpus, judge) if ray else judged(blocks, judge, workers):
+            _write(cleaner.decide(block, verdict), out, corpus)
+            listener.on_progress(Progress("cleaning", cleaner.pairs, reading.expected(cleaner.pairs), "pairs"))
+        if reader.surplus:
+            raise DataError(describe_unequal(corpus))
+        if not cleaner.pairs:
+            raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
+    removed = dict(cleaner.removed.most_common())
+    return CleanResult(cleaner.pairs, cleaner.kept, removed, files, folder / REJECTS, round(judge.context.ratio, 4))
+
+
+def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path, ...]:
+    """The files to write, which are none of the files to read."""
+    files = tuple(folder / path.name for path in corpus.files)
+    written = [*files, folder / REJECTS]
+    for path in corpus.files:
+        if real_path(path) in map(real_path, written):
+            raise ConfigError(f"{path}: would be replaced by its cleaned copy; choose another folder with -o")
+    refuse_same(written, "give the files of the two sides different names")
+    if not force:
+        refuse_existing(written, "give --force to replace it, or another folder with -o")
+    return files
+
+
+def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> HeldOut | None:
+    """The validation and test text, if it exists and is not what is cleaned."""
+    if not config.data.clean.leakage:
+        return None
+    given = set(map(real_path, corpus.files))
+    compared = []
+    for part in (*config.data.valid_corpora, *config.data.test_corpora):
+        if given & set(map(real_path, part.files)):
+            continue
+        if all(path.exists() for path in part.files):
+            compared.append(part)
+        else:
+            listener.notice(f"{part.source}: does not exist yet, so leakage of its sentences is not looked for")
+    if not compared:
+        return None
+    return held_out(block for part in compared for block in BlockReader(part))
+
+
+def _write(found: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
+    """Append what is kept of a block to the files, and the rest to the rejects."""
+    source, target = (compress(side.lines, found.kept.tolist()) for side in (found.block.source, found.block.target))
+    out.write_pairs(corpus, zip(source, target, strict=True))
+    out.write(len(corpus.files), (reject_line(found.block, row, why) for row, why in found.reasons.items()))

@@ -1,0 +1,1 @@
+"""Whole translations of documents, resumable, with what a person should review."""

@@ -1,0 +1,178 @@
+"""What a person should look at in translated documents: a table for spreadsheets and one HTML page, Korean and English.
+
+`OUT.review.tsv` has a row for each unit with a warning: file, location, source, translation, why. A cell that a
+spreadsheet would run as a formula begins with an apostrophe. `OUT.review.html` needs no network and runs no script but
+its own. Where nothing is flagged there are no files.
+"""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dragoman.documents import Request
+from dragoman.errors import ConfigError
+from dragoman.system.files import atomic_file, write_text_atomically
+from dragoman.workflows.documents.journal import Journal, Row
+
+COLUMNS = ("file", "location", "source", "translation", "why")
+HEADER = "\t".join(COLUMNS) + "\n"
+LANGUAGES = ("ko", "en")
+# Rows of the page; the table has all.
+SHOWN = 2000
+
+# What a spreadsheet takes for a formula, also in full width and after white space.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠|]")
+
+
+def review_files(output: Path) -> tuple[Path, Path]:
+    """The table and the page of an output."""
+    return output.with_name(f"{output.name}.review.tsv"), output.with_name(f"{output.name}.review.html")
+
+
+def refuse_review(output: Path, *, force: bool) -> None:
+    """Raise ConfigError if the table would replace a file that is none."""
+    table, _ = review_files(output)
+    if not force and table.exists() and not _is_review(table):
+        raise ConfigError(f"{table}: already exists and is no table of an earlier translation; --force replaces it")
+
+
+def write_review(output: Path, journal: Journal, request: Request) -> Path | None:
+    """Write both files for what is flagged; those of an earlier translation go if nothing is. The table's path."""
+    table, page = review_files(output)
+    if not journal.review_count:
+        if table.is_file() and _is_review(table):
+            table.unlink()
+            page.unlink(missing_ok=True)
+        return None
+    with atomic_file(table) as file:
+        file.write(HEADER.encode())
+        for row in journal.review():
+            cells = (row.file, row.location, row.source, row.translation, "; ".join(text for _, text in row.why))
+            file.write(("\t".join(map(cell, cells)) + "\n").encode(errors="backslashreplace"))
+    rows = list(islice(journal.review(), SHOWN))
+    write_text_atomically(page, render(output.name, rows, journal.review_count, request))
+    return table
+
+
+def review_pairs(path: Path) -> Iterator[tuple[str, str]] | None:
+    """The sources and translations of a table for review, which a person has corrected; None for another file."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return None  # who reads it as pairs says what is wrong
+    if lines[0].rstrip("\r") != HEADER.rstrip():
+        return None
+    at = COLUMNS.index("source"), COLUMNS.index("translation")
+    rows = (line.rstrip("\r").split("\t") for line in lines[1:])
+    return ((_text(row[at[0]]), _text(row[at[1]])) for row in rows if len(row) > max(at))
+
+
+def _text(cell: str) -> str:
+    """What a cell says, without the apostrophe that keeps a spreadsheet from running it."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
+def _is_review(table: Path) -> bool:
+    with table.open("rb") as file:
+        return file.read(len(HEADER)) == HEADER.encode()
+
+
+def cell(text: str) -> str:
+    """A text as one cell of a table: on one line, and never a formula."""
+    text = " ".join(re.split(r"[\t\r\n\v\f\x85\u2028\u2029]+", text))
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def render(name: str, rows: list[Row], count: int, request: Request) -> str:
+    """The page for these rows of `count`."""
+    kinds = sorted({kind for row in rows for kind, _ in row.why})
+    template, style, script = (_static(part) for part in ("page.html", "style.css", "script.js"))
+    options = "".join(
+        f'<option value="{html.escape(kind)}">{html.escape(_name(kind, "ko"))}</option>' for kind in kinds
+    )
+    filled = {
+        "policy": page_policy(),
+        "name": html.escape(name),
+        "title": _both("title"),
+        "intro": _both("intro"),
+        "count": f"{count:,}",
+        "cut": f"<p>{_both('cut')}</p>" if len(rows) < count else "",
+        "show": _both("show"),
+        "options": options,
+        "names": html.escape(json.dumps({one: {k: _name(k, one) for k in ("", *kinds)} for one in LANGUAGES})),
+        "head": "".join(f'<th scope="col">{_both(column)}</th>' for column in COLUMNS),
+        "rows": "\n".join(_row(row, request) for row in rows),
+        "style": style,
+        "script": script,
+    }
+    before, *pieces = template.split("{{")
+    page = [before]
+    for piece in pieces:  # in one pass: a value may itself contain "{{"
+        key, _, rest = piece.partition("}}")
+        page += [filled[key], rest]
+    return "".join(page)
+
+
+def page_policy() -> str:
+    """What the page may do (Content-Security-Policy): run its own script, and nothing else."""
+    style, script = _hash(_static("style.css")), _hash(_static("script.js"))
+    return f"default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+
+
+def review_rows(table: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table for review by the names of its columns; none if there is no table."""
+    if table.is_file():
+        lines = table.read_text(encoding="utf-8").split("\n")[1:]
+        yield from (dict(zip(COLUMNS, map(_text, line.split("\t")), strict=False)) for line in lines if line)
+
+
+def _row(row: Row, request: Request) -> str:
+    kinds = " ".join(kind for kind, _ in row.why)
+    why = "".join(f"<li><b>{_both_names(kind)}</b> {_shown(text)}</li>" for kind, text in row.why)
+    return (
+        f'<tr data-kinds="{html.escape(kinds)}"><td>{_shown(row.file)}</td><td>{_shown(row.location)}</td>'
+        f'<td lang="{html.escape(request.source)}" dir="auto">{_shown(row.source)}</td>'
+        f'<td lang="{html.escape(request.target)}" dir="auto">{_shown(row.translation)}</td>'
+        f"<td><ul>{why}</ul></td></tr>"
+    )
+
+
+def _shown(text: str) -> str:
+    """A text for the page: escaped, with characters written out that cannot be seen."""
+    shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode-escape").decode() for c in text)
+    return html.escape(shown)
+
+
+def _name(kind: str, language: str) -> str:
+    return str(_texts(language)["kinds"].get(kind, kind))
+
+
+def _both_names(kind: str) -> str:
+    return "".join(f'<span data-in="{one}">{html.escape(_name(kind, one))}</span>' for one in LANGUAGES)
+
+
+def _both(label: str) -> str:
+    """A text in both languages, of which the page shows one."""
+    return "".join(f'<span data-in="{one}" lang="{one}">{html.escape(_texts(one)[label])}</span>' for one in LANGUAGES)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _static(name: str) -> str:
+    return (files("dragoman.workflows.documents") / "review_page" / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def _texts(language: str) -> dict[str, Any]:
+    return dict(json.loads(_static(f"texts.{language}.json")))

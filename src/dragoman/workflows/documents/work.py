@@ -1,0 +1,293 @@
+"""The work on documents: units → windows of texts that differ → translations in the journal → files.
+
+The windows go over the borders of documents. A document is written once its last unit is translated, and read again
+before it gets its name.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import stat_result
+from pathlib import Path
+from typing import Any
+
+from dragoman.documents import Document, Request, Unit
+from dragoman.documents.formats import load, read_document
+from dragoman.errors import DataError, DragomanError
+from dragoman.system.files import atomic_path
+from dragoman.text.words.inline import InlineText
+from dragoman.text.words.lines import WINDOW, WINDOW_CHARACTERS
+from dragoman.text.words.script import script_shares, scripts_of_language
+from dragoman.translation import Translation
+from dragoman.translator import Translator
+from dragoman.workflows.documents.check import check_written
+from dragoman.workflows.documents.files import Failure, Source
+from dragoman.workflows.documents.journal import Finished, Journal, Row, key_of
+from dragoman.workflows.listener import Listeners, Progress
+
+# Texts translated together at first; twice as many each time, up to WINDOW.
+FIRST_WINDOW = 64
+# Bytes of documents that are kept in memory after they were counted, and while they wait to be written.
+KEPT_BYTES = 1 << 25
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedDocument:
+    """A document that was translated."""
+
+    source: Path
+    target: Path
+    units: int
+    flagged: int
+    characters: int = 0
+    """Of the source: those of all its units."""
+    kept: int = 0
+    """Units whose earlier translation was kept (`update`)."""
+
+
+@dataclass(slots=True)
+class Job:
+    """A document to translate, and the file for its translation."""
+
+    source: Source
+    target: Path
+    document: Document | None = None
+    """Kept after it was counted, if it is small."""
+    state: tuple[int, int] = (0, 0)
+    """Size and time of the source when it was first read."""
+    units: int = 0
+    characters: int = 0
+    kept: int = 0
+    earlier: Mapping[tuple[str, int], InlineText] = field(default_factory=dict)
+    """Of an earlier translation that is brought up to date: its texts by their keys."""
+
+
+class DocumentWork:
+    """Translates jobs. `failures` are of those that could not be; if the job is `alone`, its error is raised."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        request: Request,
+        journal: Journal,
+        listener: Listeners,
+        max_chars: int | None,
+        options: Mapping[str, Any],
+        alone: bool,
+    ) -> None:
+        self.translator, self.request, self.journal, self.listener = translator, request, journal, listener
+        self.max_chars, self.options, self.alone = max_chars, options, alone
+        self.failures: list[Failure] = []
+        self.files: list[TranslatedDocument] = []
+        self._scripts = scripts_of_language(request.source), scripts_of_language(request.target)
+        self._window: dict[bytes, Unit] = {}
+        self._size, self._characters = FIRST_WINDOW, 0
+        self._seen = self._total = self._kept = 0
+        self.from_memory = 0
+        """Texts whose translation is from a memory."""
+
+    def run(self, jobs: Sequence[Job], admit: Callable[[int], None]) -> list[TranslatedDocument]:
+        """Translate and write all of them; the result lists those that were written. `admit`: see `run_documents`."""
+        self.journal.forget_review()
+        ready = [job for job in self.listener.follow(jobs, "reading", "documents", len(jobs)) if self._count(job)]
+        admit(sum(job.characters for job in ready))
+        self._total = sum(job.units for job in ready)
+        if self.journal.count:
+            self.listener.notice(f"continuing after {self.journal.count:,} texts")
+        waiting: list[Job] = []
+        for job in ready:
+            failed = len(self.failures)
+            for unit, earlier in _with_earlier(job, self._units(job)):
+                self._take(unit, earlier)
+                job.kept += earlier is not None
+            if len(self.failures) == failed:
+                waiting.append(job)
+            if not self._window or sum(job.state[0] for job in waiting) > KEPT_BYTES:
+                self._finish(waiting)
+        self._finish(waiting)
+        return self.files
+
+    def _finish(self, waiting: list[Job]) -> None:
+        """Translate what is in the window, and write the documents that wait for it."""
+        self._translate()
+        while waiting:
+            self._write(waiting.pop(0))
+
+    def _open(self, job: Job) -> Document:
+        return job.document or read_document(job.source.path, job.source.kind, self.request)
+
+    def _count(self, job: Job) -> bool:
+        """Read a document for the first time; whether it can be translated."""
+        path = job.source.path
+        try:
+            job.state = _state(path.stat())
+            document = self._open(job)
+            if self.request.update and job.source.kind.keyed and job.target.exists():
+                units = read_document(job.target, job.source.kind, self.request).units
+                job.earlier = {key: unit.source for key, unit in _numbered(units)}
+            translatable = 0
+            for unit in document.units:
+                job.units += 1
+                job.characters += len(unit.source.text)
+                translatable += self._is_translatable(unit)
+            if not translatable and not self.request.update:
+                raise DataError(f"{path}: there is nothing to translate in it")
+        except (DragomanError, OSError) as error:
+            self._fail(job, error)
+            return False
+        for notice in document.notices:
+            self.listener.on_warning(f"{path}: {notice}")
+        self._kept += job.state[0]
+        if self._kept <= KEPT_BYTES:
+            job.document = document
+        return True
+
+    def _units(self, job: Job) -> Iterator[Unit]:
+        """The units of a document, which are then in memory; an error is that of the document."""
+        try:
+            document = self._open(job)
+            if job.state[0] <= KEPT_BYTES:
+                job.document = document
+            yield from document.units
+        except (DragomanError, OSError) as error:
+            self._fail(job, error)
+
+    def _fail(self, job: Job, error: DragomanError | OSError) -> None:
+        path = job.source.path
+        if isinstance(error, OSError):
+            error = DragomanError(f"{error.filename or path}: {error.strerror or error}")
+        if self.alone:
+            raise error
+        self.failures.append(Failure(path, error))
+
+    def _is_translatable(self, unit: Unit) -> bool:
+        """Whether a unit has letters, and not only those of the target language where it has letters of its own."""
+        return is_translatable(unit, *self._scripts)
+
+    def _limit(self, unit: Unit) -> int | None:
+        return min((limit for limit in (unit.max_length, self.max_chars) if limit is not None), default=None)
+
+    def _take(self, unit: Unit, earlier: InlineText | None) -> None:
+        """Put a unit into the window, unless its text is translated or waits there already."""
+        self._seen += 1
+        if earlier is None and self._is_translatable(unit):
+            key = key_of(unit, self._limit(unit))
+            if key not in self._window and not self.journal.has(key):
+                self._window[key] = unit
+                self._characters += len(unit.source.text)
+        if len(self._window) >= self._size or self._characters >= WINDOW_CHARACTERS:
+            self._translate()
+
+    def _translate(self) -> None:
+        """Translate the window into the journal."""
+        if self._window:
+            units = list(self._window.values())
+            if self._size == FIRST_WINDOW:
+                self.listener.on_progress(Progress("translating", self._seen - len(units), self._total, "texts"))
+            found = self.translator.translate_inline(
+                [unit.source for unit in units],
+                patterns=[unit.patterns for unit in units],
+                max_lengths=[self._limit(unit) for unit in units],
+                **self.options,
+            )
+            self.from_memory += sum(one.translation.match is not None for one in found)
+            finished = (Finished(one.inline, _why(one.translation)) for one in found)
+            self.journal.add(zip(self._window, finished, strict=True))
+            self._window, self._characters = {}, 0
+            self._size = min(2 * self._size, WINDOW)
+        self.listener.on_progress(Progress("translating", self._seen, self._total, "texts"))
+
+    def _translations(self, job: Job, document: Document) -> Iterator[tuple[Unit, Finished]]:
+        """Each unit with its translation; what is not translated stays as it is."""
+        for unit, earlier in _with_earlier(job, document.units):
+            if earlier is not None:
+                yield unit, Finished(earlier)
+            else:
+                found = self.journal.get(key_of(unit, self._limit(unit))) if self._is_translatable(unit) else None
+                yield unit, found or Finished(unit.source)
+
+    def _write(self, job: Job) -> None:
+        """Write a document, read it again, and give it its name."""
+        source = job.source
+        try:
+            document = self._open(job)
+            with atomic_path(job.target) as path:
+                with path.open("wb") as file:
+                    texts = (found.inline for _, found in self._translations(job, document))
+                    load(source.kind).write(document, texts, self.request, file)
+                if not source.kind.checked:
+                    again = (found.inline for _, found in self._translations(job, document))
+                    check_written(path, source.kind, self.request, document, again)
+                if _state(source.path.stat()) != job.state:
+                    raise DataError(f"{source.path}: changed while it was translated; translate it again")
+        except (DragomanError, OSError) as error:
+            self.journal.keep = self.journal.keep or not isinstance(error, DataError)
+            self._fail(job, error)
+            return
+        finally:
+            job.document = None
+        rows = list(self._rows(job, document))
+        self.journal.add_file(job.target, rows)
+        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.kept)
+        self.files.append(done)
+
+    def _rows(self, job: Job, document: Document) -> Iterator[Row]:
+        """What a person should look at: warnings of translations, and remarks of the writer."""
+        remarks: dict[str, list[tuple[str, str]]] = {}
+        for remark in document.remarks:
+            location, _, text = remark.partition(": ")
+            remarks.setdefault(location, []).append(("format", text or location))
+        for unit, found in self._translations(job, document):
+            if why := (*found.why, *remarks.pop(unit.location, ())):
+                yield Row(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
+        for location, texts in remarks.items():
+            yield Row(str(job.source.name), location, "", "", tuple(texts))
+
+
+def _numbered(units: Iterable[Unit]) -> Iterator[tuple[tuple[str, int], Unit]]:
+    """Each unit with its location and its number among those with that location."""
+    seen: Counter[str] = Counter()
+    for unit in units:
+        yield (unit.location, seen[unit.location]), unit
+        seen[unit.location] += 1
+
+
+def _with_earlier(job: Job, units: Iterable[Unit]) -> Iterator[tuple[Unit, InlineText | None]]:
+    """Each unit with its earlier translation, if it has one: not the source itself, and with the same codes."""
+    if not job.earlier:  # nothing is counted, so that memory does not grow
+        yield from ((unit, None) for unit in units)
+        return
+    for key, unit in _numbered(units):
+        found, source = job.earlier.get(key), unit.source
+        is_translation = found and found.text != source.text and found.counted_codes == source.counted_codes
+        yield unit, found if is_translation else None
+
+
+def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) -> bool:
+    """The same, for languages that are written in these scripts."""
+    shares = script_shares(_visible(unit.source))
+    return bool(shares) and not (source and target and shares.keys() <= target - source)
+
+
+def _visible(inline: InlineText) -> str:
+    """The text without its protected spans."""
+    parts, at = [], 0
+    for begin, end in inline.protected:
+        parts.append(inline.text[at:begin])
+        at = end
+    return " ".join([*parts, inline.text[at:]])
+
+
+def _why(translation: Translation) -> tuple[tuple[str, str], ...]:
+    """The warnings of a translation that a person should see."""
+    flags = [(flag.kind, flag.text) for flag in translation.warnings if flag.kind != "segmented"]  # which is no fault
+    terms = [
+        ("term", f"{term.source!r} is not translated as {term.target!r}")
+        for term in translation.terms
+        if not term.satisfied
+    ]
+    return (*flags, *terms)
+
+
+def _state(stat: stat_result) -> tuple[int, int]:
+    return stat.st_size, stat.st_mtime_ns

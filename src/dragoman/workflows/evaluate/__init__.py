@@ -1,0 +1,1 @@
+"""Whole tasks on quality: scores, confidence, robustness."""

@@ -1,0 +1,96 @@
+"""The confidence of a model: learned from pairs that it was not trained on, and written into its bundle and card."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import add_files, open_bundle
+from dragoman.config import DecodeConfig
+from dragoman.control.confidence.confidence import ACCEPT, NAME, Confidence, draw, learn_confidence
+from dragoman.data.corpus.corpus import read_pairs
+from dragoman.errors import ConfigError
+from dragoman.installed import changeable_model
+from dragoman.text.words.lines import WINDOW, chunks_of
+from dragoman.translation import Translation
+from dragoman.translator import Translator
+from dragoman.workflows.data.check import corpus_of
+from dragoman.workflows.evaluate.card_sections import confidence_section, with_section
+from dragoman.workflows.listener import Listener, Listeners
+
+
+@dataclass(frozen=True)
+class ConfidenceResult:
+    """A confidence that was learned and written."""
+
+    path: Path
+    confidence: Confidence
+
+
+def learn_model_confidence(
+    model: str | PathLike[str],
+    source: str | PathLike[str],
+    reference: str | PathLike[str] | None = None,
+    *,
+    accept: float = ACCEPT,
+    samples: int = 8,
+    lines: int = 2000,
+    listeners: Iterable[Listener] = (),
+) -> ConfidenceResult:
+    """Learn the confidence of the bundle `model` from at most `lines` validation pairs, and write it into the bundle.
+
+    A translation counts as accepted from a sentence-level chrF of `accept` against the reference. With `samples` random
+    translations of each line their agreement is a feature too, for `decode.confidence_samples`; 0 draws none.
+    Raises DataError if there is too little text.
+    """
+    if not 0 < accept <= 100:
+        raise ConfigError(f"accept: {accept:g} is not above 0 and at most 100, a chrF")
+    if samples < 0 or lines < 1:
+        raise ConfigError(f"samples {samples}, lines {lines}: give at least 0 samples and 1 line")
+    bundle, listener = open_bundle(changeable_model(model)), Listeners(listeners)
+    pairs = [(pair.source, pair.target) for pair in islice(read_pairs(corpus_of(source, reference)), lines)]
+    learned = calibrate(Translator.of_bundle(bundle), pairs, accept=accept, samples=samples, listener=listener)
+    files = {NAME: learned.text()}
+    if (card := bundle.folder / "README.md").name in bundle.manifest["files"]:
+        files[card.name] = with_section(card.read_text(encoding="utf-8"), "Confidence", confidence_section(learned))
+    add_files(bundle, files, {"confidence": confidence_facts(learned)})
+    return ConfidenceResult(bundle.folder / NAME, learned)
+
+
+def calibrate(
+    translator: Translator,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    accept: float = ACCEPT,
+    samples: int = 0,
+    listener: Listeners,
+) -> Confidence:
+    """Translate the sources with the model's own options and learn from the references. Raises DataError."""
+    sources = [source for source, _ in pairs]
+    translator = translator.to(texts=sources)  # one pair of languages for all
+    options = translator.options.model_copy(update={"confidence": False, "n_best": 1})
+    stream = translator.stream(sources, options=options)
+    translations = list(listener.follow(stream, "translating", "lines", total=len(sources), every=WINDOW))
+    drawn: list[list[str]] | None = None
+    if samples:
+        drawn = []
+        progress = listener.counter("sampling", "lines", len(sources))
+        for chunk in chunks_of(sources, WINDOW):
+            drawn += draw(options, samples, partial(_translate, translator, chunk))
+            progress(len(chunk))
+    return learn_confidence(translations, [reference for _, reference in pairs], accept, drawn)
+
+
+def _translate(translator: Translator, lines: Sequence[str], options: DecodeConfig) -> list[Translation]:
+    return translator.translate(lines, options=options)
+
+
+def confidence_facts(learned: Confidence) -> dict[str, Any]:
+    """What `bundle.json` has about it."""
+    measured = {"plain": asdict(learned.plain.calibration)}
+    if learned.sampled:
+        measured["sampled"] = asdict(learned.sampled.calibration)
+    return {"accept": learned.accept, "lines": learned.lines, "accepted": learned.accepted, "measured": measured}

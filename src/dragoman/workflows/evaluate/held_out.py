@@ -1,0 +1,116 @@
+"""Held-out text by pair of languages: what a model of several is validated and scored on, pair by pair.
+
+A model without language tokens has one pair, whose name appears nowhere.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from dragoman.config import CorpusConfig, DecodeConfig, PairConfig, RunConfig
+from dragoman.control.placeholders.symbols import mask_lines
+from dragoman.data.corpus.corpus import Pair
+from dragoman.data.corpus.directions import directions
+from dragoman.engine import Engine
+from dragoman.engine.marked import with_marks
+from dragoman.evaluation import Score, score_all
+from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
+from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.translator import Translator
+from dragoman.workflows.evaluate.evaluate import translate_all
+from dragoman.workflows.listener import Listeners
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Text of one pair of languages, line by line."""
+
+    pair: PairConfig
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+
+    def translator(
+        self,
+        tokenizer: Tokenizer,
+        engine: Engine,
+        options: DecodeConfig,
+        max_source_tokens: int | None = None,
+        symbols: Symbols = NO_SYMBOLS,
+    ) -> Translator:
+        """One for this pair, which warns of no language."""
+        marked = with_marks(engine, Marks.of(self.pair, tokenizer))
+        language = self.pair.source
+        return Translator(
+            tokenizer,
+            marked,
+            options,
+            max_source_tokens=max_source_tokens,
+            language=language,
+            symbols=symbols,
+        )
+
+
+def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: int | None = None) -> list[HeldOut]:
+    """The text of each pair that the corpora have, in the order of the pairs; at most `lines` lines of all together."""
+    found = directions(config, corpora)
+    pairs = [pair for pair in config.project.all_pairs if any(one.pair == pair for one in found)]
+    each = None if lines is None else -(-lines // len(pairs)) if lines else 0
+    return [_first(pair, chain.from_iterable(one.read() for one in found if one.pair == pair), each) for pair in pairs]
+
+
+def _first(pair: PairConfig, text: Iterable[Pair], lines: int | None) -> HeldOut:
+    kept = list(islice(text, lines))
+    return HeldOut(pair, tuple(one.source for one in kept), tuple(one.target for one in kept))
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """The translations of a held-out text, and what they and the source text itself score."""
+
+    text: HeldOut
+    translator: Translator
+    translations: Sequence[str]
+    scores: Sequence[Score]
+    copying: Sequence[Score]
+
+
+def score_by_pair(
+    config: RunConfig, tokenizer: Tokenizer, engine: Engine, options: DecodeConfig, listener: Listeners
+) -> list[ScoredText]:
+    """Translate and score the text of each pair: that of the test, or of validation if there is no test."""
+    found = []
+    for text in held_out_by_pair(config, config.data.test_corpora or config.data.valid_corpora):
+        symbols = Symbols.of(config, tokenizer.symbols)
+        translator = text.translator(tokenizer, engine, options, config.data.max_length, symbols)
+        translations = translate_all(translator, text.sources, listener)
+        scores, copying = (score_all(lines, text.references) for lines in (translations, text.sources))
+        name = f"{text.pair.name}: " if config.project.pairs else ""
+        for score, copied in zip(scores, copying, strict=True):
+            listener.notice(f"  {name}{score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
+        found.append(ScoredText(text, translator, translations, scores, copying))
+    return found
+
+
+def score_facts(config: RunConfig, scored: Sequence[ScoredText]) -> list[dict[str, object]]:
+    """What `bundle.json` has about the scores."""
+    on = "test" if config.data.test else "valid"
+    return [
+        ({"pair": one.text.pair.name} if config.project.pairs else {})
+        | {"on": on, "metric": score.name, "value": score.value, "signature": score.signature}
+        for one in scored
+        for score in one.scores
+    ]
+
+
+def golden_by_pair(config: RunConfig, tokenizer: Tokenizer, engine: Engine) -> str:
+    """The golden sentences of each pair, of the validation text."""
+    texts = held_out_by_pair(config, config.data.valid_corpora, COUNT)
+    found, symbols = [], Symbols.of(config, tokenizer.symbols)
+    for text in texts:
+        marked = with_marks(engine, Marks.of(text.pair, tokenizer))
+        name, count = text.pair.name if config.project.pairs else "", -(-COUNT // len(texts))
+        masked, _ = mask_lines(text.sources, symbols)
+        found += golden_sentences(tokenizer, marked, config.decode, masked, name, count)
+    return golden_text(found)

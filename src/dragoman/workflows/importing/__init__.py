@@ -1,0 +1,1 @@
+"""Whole imports: a model of another toolkit → a verified bundle."""

@@ -1,0 +1,305 @@
+"""Import: a model of another toolkit → a bundle, verified before it appears.
+
+The bundle is made in a temporary folder next to the output, opened and tried there as any other, and moved into place
+only then: whatever fails, an output that existed is unchanged and one that did not does not exist.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import add_files, open_bundle, write_bundle
+from dragoman.config.sections.project import parse_pair
+from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError, checked_path
+from dragoman.evaluation import Score, bleu, chrf
+from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
+from dragoman.exporting.golden import FILE as GOLDEN
+from dragoman.importing.files.foreign import Foreign, name_of
+from dragoman.importing.files.hub import Hub, HuggingFaceHub, Repository, origin_on_hub, parse_name
+from dragoman.importing.files.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
+from dragoman.importing.files.origin import UNKNOWN, Origin
+from dragoman.importing.trial import Trial, check_pieces, try_pairs
+from dragoman.system.files import atomic_folder, refuse_unwritable_folder
+from dragoman.system.parsing import parse_json
+from dragoman.translator import Translator
+from dragoman.workflows.evaluate.evaluate import translate_all
+from dragoman.workflows.importing.card import import_card
+from dragoman.workflows.importing.text import Text, embedded_text, text_of_files
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export, folder_next_to
+from dragoman.workflows.models.origin import KEY, is_non_commercial
+
+NOT_TRIED = "It was not tried whether the model translates."
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """A model that was imported."""
+
+    model_path: Path
+    """Folder of the bundle."""
+    origin: Origin
+    """Where it comes from, with its licence."""
+    trial: Trial | None = None
+    """Whether it translates; None if there was no text to try it on."""
+    scores: tuple[Score, ...] = ()
+    """BLEU and chrF on up to 200 pairs."""
+    copying: tuple[Score, ...] = ()
+    """The same scores of the source text itself."""
+    export: ExportResult | None = None
+    """The export that was asked for."""
+    targets: tuple[str, ...] = ()
+    """The languages that it translates into, in the order of its pairs."""
+
+    @property
+    def non_commercial(self) -> bool:
+        """Whether the licence forbids commercial use."""
+        return is_non_commercial(self.origin.license)
+
+
+def import_model(
+    model: str | PathLike[str],
+    output: str | PathLike[str],
+    source: str | PathLike[str] | None = None,
+    reference: str | PathLike[str] | None = None,
+    *,
+    pair: str | None = None,
+    license: str | None = None,
+    kind: str | None = None,
+    quantization: str | None = None,
+    weights: bool = False,
+    trial: bool = True,
+    force: bool = False,
+    hub: Hub | None = None,
+    listeners: Iterable[Listener] = (),
+) -> ImportResult:
+    """Turn the model of another toolkit, a folder, a file or `hf:NAME[@REVISION]`, into the bundle `output`.
+
+    It is tried on the pairs of `source` and `reference` (or of one .tsv or .jsonl file), or on the embedded English and
+    Korean text, unless `trial` is false. `pair`, as "en-ko", and `license` are needed where the files do not name them;
+    `kind` where they could be of several. With `weights` a model of CTranslate2 or Argos is dequantised, so that it can
+    be trained. With `quantization` the model is exported too. `force` replaces a bundle that was imported
+    before. `hub` is where `hf:` downloads from, huggingface.co unless given.
+
+    Raises ConfigError, ModelError for what cannot be imported, QualityError for a model that does not translate;
+    nothing is written then.
+    """
+    path, target = checked_path("model", model), checked_path("output", output)
+    named = parse_name(fspath(model))
+    if license is not None and not (license.strip() and license.isprintable()):
+        raise ConfigError(f"license {license!r}: give its name in one line, such as cc-by-4.0")
+    if quantization is not None and quantization not in QUANTIZATIONS:
+        raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
+    languages = parsed_pair(pair)
+    refuse_existing(target, force)
+    given = None if source is None else text_of_files(source, reference)
+    listener = Listeners(listeners)
+    with folder_next_to(target) as temporary:
+        scratch, bundle = temporary / "scratch", temporary / "model"
+        scratch.mkdir()
+        repository = (hub or HuggingFaceHub()).look_up(*named) if named else None
+        folder = _download(hub or HuggingFaceHub(), repository, listener) if repository else path
+        foreign = _read(folder, kind, languages, scratch, weights, listener)
+        foreign = _licensed(foreign, path, repository, license, listener)
+        text = given or embedded_text(foreign.config.project)
+        if quantization:
+            _refuse_export(path, foreign, text)
+        try:
+            _write(_named(foreign, target), bundle)
+            result = _try(bundle, path, foreign, text if trial else Text("no text"), listener)
+        except DragomanError as error:  # the user knows the output, not where it is made
+            raise type(error)(str(error).replace(str(bundle), str(target))) from None
+        exported = _export(bundle, quantization, text, target, listener) if quantization else None
+        with atomic_folder(target) as partial:
+            for entry in bundle.iterdir():
+                entry.rename(partial / entry.name)
+    project = foreign.config.project
+    targets = dict.fromkeys(pair.target for pair in project.pairs) or (project.target,)
+    return replace(result, model_path=target, export=exported, targets=tuple(targets))
+
+
+def parsed_pair(pair: str | None) -> tuple[str, str] | None:
+    """`en-ko` or `pt-BR:en` as two languages; None for none. Raises ConfigError."""
+    if pair is None:
+        return None
+    found = parse_pair(pair)
+    if found is None:
+        raise ConfigError(
+            f'--pair {pair}: not two languages; give, for example, "ko-en", or "pt-BR:en" for longer tags'
+        )
+    return found
+
+
+def refuse_existing(target: Path, force: bool) -> None:
+    """Raise ConfigError if the output exists, except for an imported bundle that `force` replaces."""
+    refuse_unwritable_folder(target)
+    if not target.exists() and not target.is_symlink():
+        return
+    try:
+        manifest = parse_json((target / "bundle.json").read_bytes())
+    except (OSError, ValueError):
+        raise ConfigError(f"{target}: already exists and is not a model folder; choose another folder") from None
+    if not isinstance(manifest, dict) or "origin" not in manifest or "training" in manifest:
+        raise ConfigError(f"{target}: holds a model of training, which is never replaced; choose another folder")
+    if not force:
+        raise ConfigError(f"{target}: already exists; --force replaces it")
+
+
+def _download(hub: Hub, repository: Repository, listener: Listeners) -> Path:
+    """A folder with the files of the repository that are needed; they are listed first."""
+    for line in repository.describe():
+        listener.notice(line)
+    total = sum(repository.files[name] or 0 for name in repository.needed)
+    return hub.download(repository, listener.counter("downloading", "bytes", total))
+
+
+def _read(
+    path: Path, kind: str | None, pair: tuple[str, str] | None, scratch: Path, weights: bool, listener: Listeners
+) -> Foreign:
+    """The model at `path`, by the reader of its kind."""
+    if kind is None:
+        kind = kind_of(path)
+    else:
+        check_files(path)
+    if weights and kind not in WITHOUT_WEIGHTS:
+        raise ConfigError(f"--weights: a model of kind {kind} has weights anyway; leave it out")
+    listener.notice(f"reading {path}, a model of kind {kind}")
+    try:
+        options = {"weights": True} if weights else {}
+        foreign = reader_of(kind)(path, pair=pair, scratch=scratch, **options)
+    except FileNotFoundError as error:
+        raise ModelError(f"{error.filename or path}: missing; fetch the file too, or check --as {kind}") from None
+    for note in foreign.notes:
+        listener.notice(note)
+    return foreign
+
+
+def _licensed(
+    foreign: Foreign, path: Path, repository: Repository | None, license: str | None, listener: Listeners
+) -> Foreign:
+    """`foreign` with its licence, the one given before that of its files."""
+    origin = origin_on_hub(foreign.origin, repository) if repository else foreign.origin
+    if license:
+        if origin.license_from and origin.license.lower() != license.lower():
+            listener.on_warning(f"{origin.license_from}: names the licence {origin.license}, --license {license}")
+        origin = replace(origin, license=license, license_from="--license")
+    if origin.license_from is None:
+        listener.on_warning(
+            f"{path}: names no licence, so the card says {UNKNOWN}; find it out, and import again with --license"
+        )
+    project = foreign.config.project.model_copy(update={"license": origin.license})
+    return replace(foreign, origin=origin, config=foreign.config.model_copy(update={"project": project}))
+
+
+def _named(foreign: Foreign, target: Path) -> Foreign:
+    """`foreign` under the name of the bundle."""
+    project = foreign.config.project.model_copy(update={"name": name_of(target)})
+    return replace(foreign, config=foreign.config.model_copy(update={"project": project}))
+
+
+def _refuse_export(path: Path, foreign: Foreign, text: Text) -> None:
+    """Raise ConfigError if there is nothing to export, or nothing to verify an export with."""
+    if foreign.tensors is None:
+        raise ConfigError(f"{path}: is of CTranslate2 already, and nothing can be exported; leave --quantization out")
+    if not text.pairs:
+        raise ConfigError("--quantization: needs text to verify the export with; give SOURCE REFERENCE")
+
+
+def _write(foreign: Foreign, folder: Path) -> None:
+    """The bundle in its temporary folder, without a card: the trial adds it."""
+    config, tokenizer, origin = foreign.config, foreign.tokenizer, foreign.origin
+    check_pieces(tokenizer, config.tokenizer.shared, origin.name)
+    facts: dict[str, Any] = {KEY: origin.facts()}
+    if foreign.tensors is None:
+        facts["parameters"] = foreign.parameters
+        network = None
+    else:
+        from dragoman.importing.marian.network import network_of
+
+        network = network_of(foreign)
+    write_bundle(
+        folder,
+        config=config,
+        tokenizer=tokenizer,
+        model=network,
+        card="",
+        facts=facts,
+        engine_folder=foreign.engine_folder,
+    )
+
+
+def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Listeners) -> ImportResult:
+    """Whether the bundle in `folder` translates, and how well; both go into it. Raises QualityError."""
+    bundle, found = open_bundle(folder), ImportResult(folder, foreign.origin)
+    golden, outcome = "", NOT_TRIED
+    if text.pairs:
+        project = bundle.config.project
+        translator = Translator.of_bundle(bundle).to(project.target, project.source)
+        trial = _passed_trial(translator, text, path)
+        outcome = f"Tried on {text.name}: {trial.summary}."
+        listener.notice(outcome)
+        for warning in trial.warnings:
+            listener.on_warning(warning)
+        sources = [source for source, _ in text.pairs]
+        scores, copying = _measured(translator, sources, text, listener)
+        found = replace(found, trial=trial, scores=scores, copying=copying)
+        if bundle.has_weights:
+            name = project.name_of_pair if len(project.pairs) > 1 else ""
+            options = bundle.config.decode
+            golden = golden_text(
+                golden_sentences(bundle.tokenizer, translator.marked_engine, options, sources[:COUNT], name)
+            )
+    else:
+        listener.on_warning(f"{outcome} {text.remedy}".strip())
+    card = import_card(bundle, outcome, found.scores, found.copying, text.name)
+    facts = {
+        "trial": found.trial.facts() if found.trial else None,
+        "scores": [
+            {"on": text.name, "metric": one.name, "value": one.value, "signature": one.signature}
+            for one in found.scores
+        ],
+    }
+    add_files(bundle, {"README.md": card} | ({GOLDEN: golden} if golden else {}), facts)
+    return found
+
+
+def _passed_trial(translator: Translator, text: Text, path: Path) -> Trial:
+    """What the trial measured. Raises QualityError if the model does not translate."""
+    trial = try_pairs(translator.marked_engine, translator.tokenizer, text.pairs)
+    if trial is None:
+        raise DataError(f"{text.name}: no pair is short enough to try the model on; give sentences")
+    try:
+        trial.require()
+    except QualityError as error:
+        raise QualityError(f"{path}: not imported: {error}; --no-trial imports it untried") from None
+    return trial
+
+
+def _measured(
+    translator: Translator, sources: Sequence[str], text: Text, listener: Listeners
+) -> tuple[tuple[Score, ...], tuple[Score, ...]]:
+    """BLEU and chrF of the translations and of the sources."""
+    references = [target for _, target in text.pairs]
+    translations = translate_all(translator, sources, listener)
+    scores, copying = (_scores(lines, references) for lines in (translations, sources))
+    for score, copied in zip(scores, copying, strict=True):
+        listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
+    return scores, copying
+
+
+def _scores(lines: Sequence[str], references: Sequence[str]) -> tuple[Score, ...]:
+    return bleu(lines, references), chrf(lines, references)
+
+
+def _export(bundle: Path, quantization: str, text: Text, target: Path, listener: Listeners) -> ExportResult:
+    """Export the bundle in its temporary folder. Raises QualityError if the export translates worse."""
+    lines = [[side.replace("\t", " ") for side in pair] for pair in text.pairs]
+    file = bundle.with_name("text.tsv")
+    file.write_text("".join("\t".join(pair) + "\n" for pair in lines), encoding="utf-8")
+    try:
+        result = export(bundle, file, quantization=quantization, listeners=listener.listeners)
+    except QualityError as error:
+        raise QualityError(str(error).replace(str(bundle), str(target))) from None
+    return replace(result, model_path=target)

@@ -1,0 +1,1 @@
+"""Corrections of people → a new version of a model."""

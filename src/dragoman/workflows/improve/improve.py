@@ -1,0 +1,202 @@
+"""Improvement: corrections of people → a new version of a model, which translates as they do, and no worse elsewhere.
+
+Input: a model and corrections. They are checked; the model is fine-tuned on them with a replay of other text, exported
+and compared with the version before on its old test set. Output: a new folder and a page that shows what changed. A
+version that translates the test set worse than the interval of the version before is discarded. Nothing is written
+before the end but a working folder, which is removed.
+"""
+
+import importlib.util
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+
+from dragoman.bundle import Bundle, open_bundle, update_bundle
+from dragoman.config import CorpusConfig
+from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, checked_path, counted
+from dragoman.installed.opening import open_model
+from dragoman.system.files import locked, refuse_unwritable_folder, storage_error
+from dragoman.text.words.normalise import normalise
+from dragoman.translator import Translator
+from dragoman.workflows.data.check import corpus_of
+from dragoman.workflows.data.check_page import kind_name, refuse_other_file
+from dragoman.workflows.improve.check import ChangedText, compare_versions, require_kept
+from dragoman.workflows.improve.corrections import Corrections, Fault, read_corrections
+from dragoman.workflows.improve.page import card_section, write_page
+from dragoman.workflows.improve.run import hold_out, refuse_own_keys, run_config
+from dragoman.workflows.improve.text import TextRequest, TextWriter, prepare_texts
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.models.dequantise import write_dequantised
+from dragoman.workflows.models.export import export, folder_next_to
+from dragoman.workflows.models.versions import Version, next_version
+
+EXPORTS = ("int8", "float32")
+# Lines that the export is verified with.
+VERIFIED = 200
+
+
+@dataclass(frozen=True)
+class ImproveResult:
+    """A new version of a model, written."""
+
+    model_path: Path
+    """Its folder."""
+    page: Path
+    """The page that shows what changed."""
+    corrections: int
+    """Corrections that it learned from."""
+    held_out: int
+    """Corrections that were kept to test whether others improve too."""
+    left_out: tuple[Fault, ...]
+    """Corrections that could not be learned from."""
+    texts: tuple[ChangedText, ...]
+    """The test set, and the corrections, before and after."""
+
+
+def improve(
+    model: str | PathLike[str],
+    corrections: str | PathLike[str],
+    *,
+    output: str | PathLike[str] | None = None,
+    pair: str = "",
+    replay: str | PathLike[str] | None = None,
+    test: str | PathLike[str] | tuple[str | PathLike[str], str | PathLike[str]] | None = None,
+    page: str | PathLike[str] | None = None,
+    overrides: Sequence[str] = (),
+    listeners: Iterable[Listener] = (),
+) -> ImproveResult:
+    """Fine-tune `model` on `corrections`, and write the result as a new version next to it, or to `output`.
+
+    `corrections` is the database of a service or a .tsv or .jsonl file, of the languages `pair` in a model of several.
+    The text of the model's run is replayed; if that is gone, `replay`, a file of pairs, or of sentences that the model
+    translates itself. `test`, two files or one, replaces the test set of the run. `overrides` are KEY=VALUE of [train],
+    and of data.replay_share. Raises QualityError if the test set drops below its interval, DataError for corrections
+    that cannot be learned from, ModelError and ConfigError as `train` does.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise ModelError('improve: training needs `pip install "dragoman[train]"`')
+    refuse_own_keys(overrides)
+    path, bundle = checked_path("corrections", corrections), open_model(model)
+    listener = Listeners(listeners)
+    found = read_corrections(path, bundle.config.project, pair)
+    _report(found, listener)
+    version = next_version(bundle, None if output is None else checked_path("output", output))
+    page_path = version.folder.with_name(f"{version.folder.name}.html") if page is None else checked_path("page", page)
+    refuse_other_file(page_path)
+    refuse_unwritable_folder(version.folder)
+    asked = TextRequest(None if replay is None else checked_path("replay", replay), _test_of(test, bundle, pair), pair)
+    with ExitStack() as stack:
+        folder = stack.enter_context(folder_next_to(version.folder))
+        _lock(stack, version.folder)
+        try:
+            return _improve(_Work(bundle, found, asked, version, page_path, folder, overrides, listener))
+        except (Interrupted, KeyboardInterrupt):
+            raise Interrupted("improve: interrupted; nothing was written, start it again") from None
+
+
+def _test_of(
+    test: str | PathLike[str] | tuple[str | PathLike[str], str | PathLike[str]] | None, bundle: Bundle, pair: str
+) -> CorpusConfig | None:
+    if test is None:
+        return None
+    corpus = corpus_of(*test) if isinstance(test, tuple) else corpus_of(test)
+    return corpus.model_copy(update={"languages": pair}) if bundle.config.project.pairs else corpus
+
+
+def _report(found: Corrections, listener: Listeners) -> None:
+    for fault in found.faults:
+        listener.on_warning(f"{fault.correction.where}: {kind_name(fault.kind)}; left out")
+    if found.elsewhere:
+        listener.notice(f"{counted(found.elsewhere, 'correction')} of other languages left out")
+    listener.notice(f"{counted(len(found.usable), 'correction')} to learn from")
+
+
+def _lock(stack: ExitStack, folder: Path) -> None:
+    """Keep other processes from writing the same version. Raises ConfigError if one does."""
+    try:
+        stack.enter_context(locked(folder.with_name(f".{folder.name}.improving"), wait=False))
+    except BlockingIOError:
+        raise ConfigError(f"{folder}: another process improves this model; wait for it") from None
+    except OSError as error:
+        raise storage_error(folder, error) from None
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is improved, with what, and where to."""
+
+    bundle: Bundle
+    found: Corrections
+    asked: TextRequest
+    version: Version
+    page: Path
+    folder: Path
+    """For files on the way."""
+    overrides: Sequence[str]
+    listener: Listeners
+
+
+def _improve(work: _Work) -> ImproveResult:
+    from dragoman.workflows.train.train import train
+
+    bundle, listener = work.bundle, work.listener
+    before = _translator(bundle)
+    learned, held_out = hold_out(work.found.usable)
+    writer = TextWriter(work.folder, bundle, {normalise(one.source) for one in work.found.usable})
+    pairs = [pair for pair in bundle.config.project.all_pairs if any(one.pair == pair.name for one in learned)]
+    texts = prepare_texts(bundle, writer, work.asked, pairs, before, listener)
+    base = bundle.folder if bundle.has_weights else write_dequantised(bundle, work.folder / "base").folder
+    own = [
+        writer.write_all("corrections", pair, [(one.source, one.target) for one in learned if one.pair == pair.name])
+        for pair in pairs
+    ]
+    config, given = run_config(work.folder, bundle, base, work.version.name, texts, own, len(learned), work.overrides)
+    trained = train(config, given=given, overrides=work.overrides, listeners=listener.listeners)
+    made = _exported(trained.model_path, listener)
+    after = _translator(made)
+    compared = compare_versions(bundle, (before, after), texts.test, learned, held_out, listener)
+    require_kept(compared, bundle.folder)
+    result = ImproveResult(
+        work.version.folder, work.page, len(learned), len(held_out), work.found.faults, tuple(compared)
+    )
+    _publish(made, work, result)
+    return result
+
+
+def _exported(folder: Path, listener: Listeners) -> Bundle:
+    """The bundle with a verified export: in int8, or in float32 if int8 translates worse."""
+    for kind in EXPORTS:
+        try:
+            export(folder, quantization=kind, lines=VERIFIED, listeners=listener.listeners)
+            break
+        except QualityError as error:
+            if kind == EXPORTS[-1]:
+                raise
+            listener.on_warning(f"{error}; the new version is exported to {EXPORTS[-1]}")
+    return open_bundle(folder)
+
+
+def _translator(bundle: Bundle) -> Translator:
+    """The one that serves the model, without confidence, which changes no translation."""
+    found = Translator.of_bundle(bundle)
+    found.options = found.options.model_copy(update={"confidence": False})
+    return found
+
+
+def _publish(made: Bundle, work: _Work, result: ImproveResult) -> None:
+    """Write the version to its folder, with what it is in its `bundle.json` and on its card; and the page."""
+    base = str(work.bundle.manifest["name"])
+    facts = {
+        "base": base,
+        "corrections": result.corrections,
+        "held_out": result.held_out,
+        "left_out": len(result.left_out),
+        "scores": [{"on": text.on, "pair": text.pair, **asdict(one)} for text in result.texts for one in text.metrics],
+    }
+    with update_bundle(made, result.model_path, {"improvement": facts}) as partial:
+        card = (partial / "README.md").read_text(encoding="utf-8")
+        (partial / "README.md").unlink()
+        (partial / "README.md").write_text(f"{card}\n{card_section(base, result)}", encoding="utf-8")
+    write_page(work.page, work.version.name, base, result)

@@ -1,0 +1,210 @@
+"""The text of an improvement next to its corrections: what is replayed, validated on and tested on.
+
+Input: the model. Output: files in a working folder. If the text of the run that trained the model is where it was, that
+is used. Otherwise the model translates sentences itself (self-distillation): those of the user, or those of the
+embedded text, whose held-out parts then are the validation and test text too.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.config import CorpusConfig, PairConfig, RunConfig
+from dragoman.config.file import read_run_config
+from dragoman.data.corpus.corpus import Pair, read_lines, read_pairs, sample_evenly
+from dragoman.data.corpus.directions import Direction, directions
+from dragoman.errors import ConfigError, DataError, counted
+from dragoman.system.files import storage_error
+from dragoman.text.words.language import primary_language
+from dragoman.text.words.normalise import normalise
+from dragoman.translator import Translator
+from dragoman.workflows.evaluate.evaluate import translate_all
+from dragoman.workflows.evaluate.held_out import held_out_by_pair
+from dragoman.workflows.listener import Listeners
+
+# Lines of each part: more takes time, and shows or keeps hardly more.
+REPLAY_LINES, OWN_LINES, VALID_LINES, TEST_LINES = 20_000, 2000, 200, 1000
+# Of lines that the model translated, a part is for validation.
+VALID_PART = 10
+# The languages of the embedded text, source and target.
+EMBEDDED = ("en", "ko")
+Lines = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The corpora of a run of improvement, and where they come from."""
+
+    replay: tuple[CorpusConfig, ...]
+    valid: tuple[CorpusConfig, ...]
+    test: tuple[CorpusConfig, ...]
+    by_model: bool
+    """Whether the validation text is translations of the model, from which no confidence can be learned."""
+
+
+@dataclass(frozen=True)
+class TextRequest:
+    """What text the user named, and for which pair of languages."""
+
+    replay: Path | None = None
+    test: CorpusConfig | None = None
+    pair: str = ""
+
+
+class TextWriter:
+    """Writes corpora into a folder without the sources that were corrected: what is replayed would contradict them."""
+
+    def __init__(self, folder: Path, bundle: Bundle, corrected: Collection[str]) -> None:
+        self.folder, self.several = folder, bool(bundle.config.project.pairs)
+        self._corrected = corrected
+
+    def write(self, name: str, pair: PairConfig, lines: Iterable[tuple[str, str]], weight: float = 1.0) -> CorpusConfig:
+        """The pairs of lines as two files."""
+        kept = [(normalise(one), normalise(other)) for one, other in lines]
+        kept = [both for both in kept if all(both) and both[0] not in self._corrected]
+        return self.write_all(name, pair, kept, weight)
+
+    def write_all(self, name: str, pair: PairConfig, lines: Lines, weight: float = 1.0) -> CorpusConfig:
+        """All of them."""
+        paths = [self.folder / f"{name}.{pair.name.replace(':', '-')}.{side}" for side in ("source", "target")]
+        try:
+            for side, path in enumerate(paths):
+                path.write_text("".join(f"{both[side]}\n" for both in lines), encoding="utf-8")
+        except OSError as error:
+            raise storage_error(paths[0], error) from None
+        languages = pair.name if self.several else ""
+        return CorpusConfig(source=paths[0], target=paths[1], weight=weight, languages=languages)
+
+
+def prepare_texts(
+    bundle: Bundle,
+    writer: TextWriter,
+    asked: TextRequest,
+    pairs: Sequence[PairConfig],
+    translator: Translator,
+    listener: Listeners,
+) -> Texts:
+    """Write replay, validation and test text for these pairs, perhaps with the model's `translator`.
+
+    Raises ConfigError if there is no text for one of them, with what to give; DataError for text that cannot be read.
+    """
+    run = _original_run(bundle)
+    test = _held_out("test", run, bundle, asked.test, pairs, writer, TEST_LINES)
+    if not test:
+        raise ConfigError(
+            f"{bundle.folder}: the test text of its run is not here, which shows what a model loses; name some: "
+            "--test SOURCE REFERENCE"
+        )
+    valid = _held_out("valid", run, bundle, None, pairs, writer, VALID_LINES)
+    if run and not asked.replay:
+        listener.notice(f"replaying the text of the run {bundle.folder.parent}")
+        return Texts(tuple(_original(run, pairs, writer)), valid, test, by_model=False)
+    replay, more = [], []
+    for pair in pairs:
+        lines = _replayed(asked, pair, pairs, bundle, translator, listener)
+        if not valid:
+            cut = max(1, len(lines) // VALID_PART)
+            more.append(writer.write("valid", pair, lines[:cut]))
+            lines = lines[cut:]
+        replay.append(writer.write("replay", pair, lines))
+    return Texts(tuple(replay), valid or tuple(more), test, by_model=not valid)
+
+
+def _original_run(bundle: Bundle) -> RunConfig | None:
+    """The run that trained the model, if its folder and all of its text are where they were."""
+    try:
+        run = read_run_config(bundle.folder.absolute().parent)
+    except ConfigError:
+        return None
+    found = run.data.train and all(
+        file.is_file() for corpus in run.data.named_corpora.values() for file in corpus.files
+    )
+    return run if found and run.project.all_pairs == bundle.config.project.all_pairs else None
+
+
+def _held_out(
+    name: str,
+    run: RunConfig | None,
+    bundle: Bundle,
+    given: CorpusConfig | None,
+    pairs: Sequence[PairConfig],
+    writer: TextWriter,
+    most: int,
+) -> tuple[CorpusConfig, ...]:
+    """The held-out text of each pair: what was given, that of the run, or that of the embedded text; () if none."""
+    if given or run:
+        config = bundle.config if given or run is None else run
+        own = config.data.test_corpora if name == "test" else ()
+        texts = held_out_by_pair(config, (given,) if given else own or config.data.valid_corpora, most)
+        return tuple(
+            writer.write(name, one.pair, zip(one.sources, one.references, strict=True)) for one in texts if one.sources
+        )
+    if not all(_is_embedded(pair) for pair in pairs):
+        return ()
+    return tuple(writer.write(name, pair, islice(_embedded(name, pair), most)) for pair in pairs)
+
+
+def _is_embedded(pair: PairConfig) -> bool:
+    return {primary_language(pair.source), primary_language(pair.target)} == set(EMBEDDED)
+
+
+def _embedded(part: str, pair: PairConfig) -> Iterator[tuple[str, str]]:
+    """The embedded text in the direction of this pair."""
+    path = Path(str(files("dragoman.data") / "embedded" / f"{part}.tsv.gz"))
+    forward = primary_language(pair.source) == EMBEDDED[0]
+    for one in read_pairs(CorpusConfig(source=path)):
+        yield (one.source, one.target) if forward else (one.target, one.source)
+
+
+def _original(run: RunConfig, pairs: Sequence[PairConfig], writer: TextWriter) -> Iterator[CorpusConfig]:
+    """A sample of each training corpus, whose weight makes up for what was not drawn."""
+    wanted = [one for one in directions(run, run.data.train) if (one.pair or pairs[0]) in pairs]
+    for number, one in enumerate(wanted):
+        seen = _Counted(one)
+        lines = sample_evenly(seen, REPLAY_LINES, seed=1)
+        weight = min(10_000.0, one.corpus.weight * seen.count / max(len(lines), 1))
+        yield writer.write(f"replay-{number}", one.pair or pairs[0], lines, weight)
+
+
+class _Counted:
+    """The pairs of a direction, counted as they are read."""
+
+    def __init__(self, direction: Direction) -> None:
+        self._direction, self.count = direction, 0
+
+    def __iter__(self) -> Iterator[Pair]:
+        for pair in self._direction.read():
+            self.count += 1
+            yield pair
+
+
+def _replayed(
+    asked: TextRequest,
+    pair: PairConfig,
+    pairs: Sequence[PairConfig],
+    bundle: Bundle,
+    translator: Translator,
+    listener: Listeners,
+) -> list[tuple[str, str]]:
+    """Pairs to replay: those of the user's file, or sentences with the model's own translations."""
+    path = asked.replay if len(pairs) == 1 or pair.name == asked.pair else None
+    if path and path.name.removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".jsonl")):
+        return sample_evenly(read_pairs(CorpusConfig(source=path)), REPLAY_LINES, seed=1)
+    if path:
+        read = (Pair(line, "", number) for number, line in enumerate(read_lines(path), 1) if line.strip())
+    elif _is_embedded(pair):
+        read = (Pair(source, target, 0) for source, target in _embedded("train", pair))
+    else:
+        raise ConfigError(
+            f"{bundle.folder}: the text of its run is not here, without which it forgets; give text in "
+            f"{pair.source}, which it translates itself: --replay FILE"
+        )
+    sources = [source for source, _ in sample_evenly(read, OWN_LINES, seed=1)]
+    if not sources:
+        raise DataError(f"{path}: no lines; give some text in {pair.source}")
+    listener.notice(f"replaying {counted(len(sources), 'sentence')} with the model's own translations")
+    chosen = translator.to(pair.target, pair.source)
+    return list(zip(sources, translate_all(chosen, sources, listener), strict=True))

@@ -1,0 +1,1 @@
+"""Whole tasks on finished models: list, pack, verify, export, merge."""

@@ -1,0 +1,93 @@
+"""A model that has only an export for CTranslate2 → the same model with weights that training can start from.
+
+The weights of int8 are those that CTranslate2 computes with, not those that were quantised: a start for fine-tuning.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import WEIGHTS, Bundle, add_files, open_bundle, update_bundle
+from dragoman.config import ModelConfig
+from dragoman.config.file import dump_config, portable
+from dragoman.engine.load import load_engine
+from dragoman.engine.marked import with_marks
+from dragoman.errors import ConfigError, ModelError
+from dragoman.exporting.golden import FILE as GOLDEN
+from dragoman.exporting.golden import Golden, golden_sentences, golden_text, read_golden
+from dragoman.importing.opennmt.ctranslate2 import model_shape
+from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
+from dragoman.importing.opennmt.rows import Renumbering
+from dragoman.model.weights import save_tensors
+from dragoman.system.files import refuse_unwritable_folder
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import Side, Tokenizer
+from dragoman.workflows.models.export import folder_next_to
+
+# The keys of [model] that the files of the network decide.
+FOUND = ("output_bias", "position_base", "first_position")
+# What the card says of it.
+NOTE = "## Weights\n\nDequantised from `{export}`, to train from; the scores above are those of the original.\n"
+
+
+def write_dequantised(bundle: Bundle, output: Path) -> Bundle:
+    """Write `bundle`, which has no weights, to `output` with those of its most precise export, and open that.
+
+    The PyTorch engine translates the golden sentences again. Raises ConfigError if `output` exists, ModelError if the
+    network is not one of ours, or PyTorch is missing.
+    """
+    if output.exists():
+        raise ConfigError(f"{output}: already exists; remove it, or choose another folder")
+    refuse_unwritable_folder(output)
+    export = bundle.exports[-1]
+    folder = read_ct2_folder(export)
+    if not model_shape(folder)[1]:
+        raise ModelError(f"{bundle.folder}: an architecture that Dragoman's network has no options for; train another")
+    try:
+        from dragoman.importing.opennmt.weights import weights_of
+    except ImportError:
+        raise ModelError(f'{bundle.folder}: training from it needs `pip install "dragoman[train]"`') from None
+    source, target = _rows(folder, bundle.tokenizer, "source"), _rows(folder, bundle.tokenizer, "target")
+    assert isinstance(bundle.config.model, ModelConfig), "CTranslate2 runs Transformers alone"
+    shape, tensors = weights_of(folder, bundle.config.model, source, target)
+    changed = {key: getattr(shape, key) for key in FOUND}
+    with folder_next_to(output) as temporary:
+        made = temporary / "model"
+        with update_bundle(bundle, made, {"architecture": "transformer", "dequantised": export.name}) as partial:
+            save_tensors(partial / WEIGHTS, tensors)
+            (partial / GOLDEN).unlink(missing_ok=True)
+            for name, text in _texts(bundle, changed, export.name).items():
+                (partial / name).unlink()
+                (partial / name).write_text(text, encoding="utf-8")
+        _add_golden(open_bundle(made), read_golden(bundle.folder, bundle.tokenizer))
+        made.rename(output)
+    return open_bundle(output)
+
+
+def _texts(bundle: Bundle, changed: dict[str, Any], export: str) -> dict[str, str]:
+    """The files that are not those of `bundle`: the card, and the configuration if the network's shape says more."""
+    texts = {"README.md": f"{(bundle.folder / 'README.md').read_text(encoding='utf-8')}\n{NOTE.format(export=export)}"}
+    model = bundle.config.model.model_copy(update=changed)
+    if model != bundle.config.model:
+        texts["config.toml"] = dump_config(portable(bundle.config.model_copy(update={"model": model})))
+    return texts
+
+
+def _rows(folder: CT2Folder, tokenizer: Tokenizer, side: Side) -> Renumbering:
+    """The rows of the network's tables in the order of the tokenizer's ids."""
+    pieces = tokenizer.pieces(range(len(getattr(tokenizer, side))), side)
+    return Renumbering.of(pieces, getattr(folder, side), folder.config["decoder_start_token"])
+
+
+def _add_golden(bundle: Bundle, sentences: Sequence[Golden]) -> None:
+    """Translate the golden sentences again, each with the language tokens of its pair, and keep them in the bundle."""
+    engine = load_engine(bundle, engine="torch", device="cpu", precision="float32")
+    found: list[Golden] = []
+    for name, group in groupby(sentences, key=lambda one: one.pair):
+        pair = bundle.config.project.pair(name) or bundle.config.project.all_pairs[0]
+        marked = with_marks(engine, Marks.of(pair, bundle.tokenizer))
+        texts = [one.source for one in group]
+        found += golden_sentences(bundle.tokenizer, marked, bundle.config.decode, texts, name, len(texts))
+    if found:
+        add_files(bundle, {GOLDEN: golden_text(found)}, {})

@@ -1,0 +1,277 @@
+"""Export to CTranslate2: convert a bundle's network, verify it against the reference, write it into a bundle."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import Bundle, open_bundle, update_bundle
+from dragoman.config import CorpusConfig, DecodeConfig, PairConfig
+from dragoman.config.file import build_section, read_run_config
+from dragoman.control.placeholders.symbols import mask_lines
+from dragoman.engine import Engine, Ids
+from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.marked import with_marks
+from dragoman.errors import ConfigError, ModelError, QualityError, checked_path, counted
+from dragoman.evaluation import bleu
+from dragoman.exporting.golden import Golden, golden_sentences, read_golden
+from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
+from dragoman.installed.opening import open_models
+from dragoman.shortlist.file import MAPPING, Shortlist
+from dragoman.system.files import refuse_unwritable_folder, storage_error
+from dragoman.text.terms.symbols import Symbols, restore
+from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.workflows.data.check import corpus_of
+from dragoman.workflows.evaluate.held_out import held_out_by_pair
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.models.merge import write_merged
+
+QUANTIZATIONS = ("int8", "int8_bfloat16", "float32")
+
+
+# Below this BLEU of the model itself, a drop of BLEU cannot show that an export is worse.
+MEANINGFUL_BLEU = 1.0
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """An export that was verified and written."""
+
+    model_path: Path
+    """Folder of the bundle that holds the export."""
+    name: str
+    """Name of the export in the bundle, as `ct2-int8`."""
+    float32: Verdict
+    """How the network in float32 compares with the reference."""
+    verdict: Verdict
+    """How the network in the chosen quantization compares; for float32 the same as `float32`."""
+
+
+def export(
+    model: str | PathLike[str],
+    source: str | PathLike[str] | None = None,
+    reference: str | PathLike[str] | None = None,
+    *,
+    quantization: str = "int8",
+    output: str | PathLike[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    lines: int = 1000,
+    force: bool = False,
+    languages: str = "",
+    base: str | PathLike[str] | None = None,
+    listeners: Iterable[Listener] = (),
+) -> ExportResult:
+    """Convert the bundle `model` to CTranslate2, verify the result, and write it into the bundle.
+
+    It is verified with at most `lines` pairs of `source` and `reference`, or of the validation text of the model's run,
+    and `options`, keys of [decode]. `quantization` is int8, int8_bfloat16 or float32. With `output` the export goes
+    into a new bundle without the training weights; that of an adapter always does, merged with its base model, which
+    `base` names if it is not where it was. In a model of several pairs of languages `languages` is that of the text,
+    such as `ko-en`. An existing export is replaced only with `force`. Raises
+    QualityError if the export translates worse than the model; nothing is written then.
+    """
+    if quantization not in QUANTIZATIONS:
+        raise ConfigError(f"quantization {quantization}: choose one of {', '.join(QUANTIZATIONS)}")
+    (bundle,) = open_models([model], base)
+    bundle.require_weights()
+    _refuse_other_architectures(bundle)
+    if bundle.base and output is None:
+        raise ConfigError(f"{bundle.folder}: an adapter, whose export is a whole model; give its folder with -o")
+    target = bundle.folder if output is None else checked_path("output", output)
+    search = build_section(bundle.config.decode, options or {}, "decode")
+    name, separate = f"ct2-{quantization}", output is not None
+    _refuse_existing(bundle, target, name, separate, force)
+    corpus = corpus_of(source, reference).model_copy(update={"languages": languages}) if source else None
+    texts = _verification_text(bundle, corpus, lines)
+    loaded = bundle.load_model()  # its error names what is missing
+
+    import torch
+
+    from dragoman.engine.torch import TorchEngine
+    from dragoman.exporting.ctranslate2 import convert
+    from dragoman.model.build import require_transformer
+
+    network = require_transformer(loaded, "export")
+    shortlist = Shortlist.of_bundle(bundle)
+    candidates = shortlist.candidates if shortlist else None
+    exact = TorchEngine(network, torch.device("cpu"), shortlist=candidates)
+    listener = Listeners(listeners)
+    with folder_next_to(target) as temporary:
+        folders = {kind: temporary / f"ct2-{kind}" for kind in dict.fromkeys(("float32", quantization))}
+        for kind, folder in folders.items():
+            listener.notice(f"converting to {kind}")
+            convert(network, bundle.tokenizer, folder, kind)
+            if shortlist:
+                (folder / MAPPING).write_text(shortlist.text(bundle.tokenizer), encoding="utf-8")
+        try:
+            verdicts = _verify_pairs(bundle, search, exact, folders, texts, candidates, listener)
+        except QualityError as error:
+            raise QualityError(f"{model}: not exported to {quantization}: {error}") from None
+        if bundle.base:
+            write_merged(bundle, temporary / "merged")
+            bundle = open_bundle(temporary / "merged")
+        _write(bundle, folders[quantization], name, target, separate, verdicts[quantization])
+    return ExportResult(target, name, verdicts["float32"], verdicts[quantization])
+
+
+def _refuse_other_architectures(bundle: Bundle) -> None:
+    """Raises ModelError for what CTranslate2 cannot run."""
+    if (architecture := bundle.config.model.architecture) != "transformer":
+        raise ModelError(
+            f"{bundle.folder}: CTranslate2 runs Transformers alone, and this model is of architecture "
+            f'"{architecture}"; translate with it as it is, by the engine torch'
+        )
+
+
+def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, force: bool) -> None:
+    """Raise ConfigError if the output exists, except for a model or an export that `force` replaces."""
+    refuse_unwritable_folder(target)
+    if separate and bundle.folder.resolve() in target.resolve().parents:
+        raise ConfigError(f"{target}: is inside the model {bundle.folder}; choose a folder outside of it")
+    taken = target if separate else target / name
+    if not taken.exists():
+        return
+    if separate and not (target / "bundle.json").exists():
+        raise ConfigError(f"{target}: already exists and is not a model folder; choose another folder")
+    if separate and (target / "model.safetensors").exists():
+        raise ConfigError(f"{target}: holds the weights of training, which are never replaced; choose another folder")
+    if not force:
+        elsewhere = "" if separate else ", --output goes elsewhere"
+        raise ConfigError(f"{taken}: already exists; --force replaces it{elsewhere}")
+
+
+@contextmanager
+def folder_next_to(target: Path) -> Iterator[Path]:
+    """A temporary folder on the same disk as `target`, which needs space for the model anyway."""
+    parent = target.absolute().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.TemporaryDirectory(prefix=".dragoman-", dir=parent)
+    except OSError as error:
+        raise storage_error(target, error) from None
+    with temporary as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:  # a converter's own files
+            raise storage_error(target, error) from None
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Text of one pair of languages to verify with; no source is blank."""
+
+    pair: PairConfig
+    lines: Sequence[tuple[str, str]]
+
+
+def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[_Text]:
+    """The corpus, or the validation text of the run that the bundle came from, by pair of languages."""
+    config = bundle.config
+    corpora = (corpus,) if corpus else _validation_corpora(bundle)
+    if not all(map(config.pairs_of, corpora)):
+        names = ", ".join(pair.name for pair in config.project.all_pairs)
+        raise ConfigError(f"--languages {corpora[0].languages}: not a pair of this model, which has {names}")
+    texts = []
+    for text in held_out_by_pair(config, corpora, lines):
+        pairs = [pair for pair in zip(text.sources, text.references, strict=True) if pair[0].strip()]
+        texts += [_Text(text.pair, pairs)] if pairs else []
+    if not texts:
+        raise ConfigError(f"{corpora[0].source}: no lines to verify the export with; name a file with text")
+    return texts
+
+
+def _validation_corpora(bundle: Bundle) -> tuple[CorpusConfig, ...]:
+    try:
+        corpora = read_run_config(bundle.folder.parent).data.valid_corpora
+    except ConfigError:
+        corpora = ()
+    if not corpora or not all(file.exists() for corpus in corpora for file in corpus.files):
+        raise ConfigError(
+            f"{bundle.folder}: the validation text of its run is not here; name text to verify the export with: "
+            f"`dragoman export -m {bundle.folder} SOURCE REFERENCE`"
+        )
+    return corpora
+
+
+def _verify_pairs(
+    bundle: Bundle,
+    options: DecodeConfig,
+    reference: Engine,
+    folders: Mapping[str, Path],
+    texts: Sequence[_Text],
+    candidates: Callable[[Ids], Ids] | None,
+    listener: Listeners,
+) -> dict[str, Verdict]:
+    """The verdict on each converted network, float32 first; over all pairs of languages. Raises QualityError."""
+    tokenizer, several = bundle.tokenizer, len(bundle.config.project.pairs) > 1
+    golden, symbols = read_golden(bundle.folder, tokenizer), Symbols.of(bundle.config, tokenizer.symbols)
+    engines = {
+        kind: CTranslate2Engine(folder, tokenizer, "cpu", shortlist=candidates) for kind, folder in folders.items()
+    }
+    found: list[dict[str, Verdict]] = []
+    for text in texts:
+        marks, name = Marks.of(text.pair, tokenizer), text.pair.name if several else ""
+        marked = {kind: with_marks(engine, marks) for kind, engine in engines.items()}
+        exact, sources = with_marks(reference, marks), [source for source, _ in text.lines]
+        own = [sentence for sentence in golden if sentence.pair == name]
+        own = own or golden_sentences(tokenizer, exact, options, mask_lines(sources, symbols)[0], name)
+        if several:
+            listener.notice(f"{name}:")
+        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, symbols, listener))
+    return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
+
+
+def _verify(
+    tokenizer: Tokenizer,
+    options: DecodeConfig,
+    reference: Engine,
+    engines: Mapping[str, Engine],
+    pairs: Sequence[tuple[str, str]],
+    golden: Sequence[Golden],
+    symbols: Symbols,
+    listener: Listeners,
+) -> dict[str, Verdict]:
+    """The verdict on each engine with a converted network, float32 first. Raises QualityError."""
+    masked, tables = mask_lines([source for source, _ in pairs], symbols)
+    sources = tokenizer.encode(masked, "source")
+    progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(engines) - 1))
+    verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)
+    same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
+    listener.notice(
+        f"float32: log P within {verdict.log_prob_difference:.1g} of the reference; "
+        f"of {counted(verdict.sentences, 'sentence')} the same {same}"
+        + (", the others near-ties" if min(verdict.identical.values()) < verdict.sentences else "")
+    )
+    verdicts = {"float32": verdict}
+    references = [target for _, target in pairs]
+
+    def score(translations: Sequence[Ids]) -> float:
+        texts = tokenizer.decode(translations, "target")
+        return bleu([restore(text, table) for text, table in zip(texts, tables, strict=True)], references).value
+
+    for kind in [kind for kind in engines if kind != "float32"]:
+        found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, progress)
+        listener.notice(f"{kind}: BLEU {found.bleu:.2f}, float32 {found.bleu_of_reference:.2f}")
+        if (found.bleu_of_reference or 0.0) < MEANINGFUL_BLEU:
+            why = "so BLEU says little about the export; name other text to verify with, or train longer"
+            listener.on_warning(f"{kind}: the model itself scores BLEU {found.bleu_of_reference:.2f}, {why}")
+        verdicts[kind] = found
+    return verdicts
+
+
+def _write(bundle: Bundle, converted: Path, name: str, target: Path, separate: bool, verdict: Verdict) -> None:
+    """Into the bundle itself, or into a bundle of its own that has no training weights."""
+    others = {} if separate else open_bundle(bundle.folder).manifest.get("exports", {})
+    facts = {"exports": {**others, name: asdict(verdict)}}
+    with update_bundle(bundle, target, facts) as partial:
+        shutil.rmtree(partial / name, ignore_errors=True)
+        converted.rename(partial / name)
+        if separate:
+            for other in [path for path in partial.glob("ct2-*") if path.name != name]:
+                shutil.rmtree(other)
+            (partial / "model.safetensors").unlink()

@@ -1,0 +1,1 @@
+"""Whole trainings: from text files to a model bundle."""

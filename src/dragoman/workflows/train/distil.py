@@ -1,0 +1,173 @@
+"""Distillation: a student learns from a teacher's translations (Kim and Rush 2016, section 3.2).
+
+Translations by one model are more regular than those of many people, so a small model learns them more easily. Input: a
+trained bundle, the teacher, and the run of the student. The teacher translates the source side of the student's
+training text; the student is trained on the result with the teacher's tokenizer. It is validated and tested on the
+human reference translations. Output: the student's bundle, and these files in the folder of its run:
+
+OUTPUT/distilled.tsv        source, tab, translation; distilled-2.tsv, … for further corpora of data.train
+OUTPUT/distilled.json       hashes of teacher and text, and of the files that are finished
+the rest                    see `dragoman.workflows.train.train`
+"""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from dragoman.bundle import Bundle
+from dragoman.config import CorpusConfig, RunConfig
+from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
+from dragoman.data.corpus.directions import Direction, directions
+from dragoman.data.corpus.report import CorpusReport, require_usable
+from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
+from dragoman.installed.opening import open_model
+from dragoman.system.files import storage_error
+from dragoman.text.tokens.marks import Marks
+from dragoman.training.resume.checkpoint import checkpoint_steps
+from dragoman.translator import Translator
+from dragoman.workflows.data.check import check_with_progress
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.train.distilled_text import NOTE, DistilledNote, inputs_of, translate_corpus
+from dragoman.workflows.train.run_folder import check_resumable, lock_run, output_of, with_original_choices
+from dragoman.workflows.train.train import TrainResult, train
+
+
+def distill(
+    teacher: str | PathLike[str],
+    config: RunConfig | str | PathLike[str],
+    *,
+    keep_original: bool = False,
+    resume: bool = False,
+    listeners: Iterable[Listener] = (),
+    given: Collection[str] | None = None,
+    where: str = "configuration",
+    overrides: Sequence[str] = (),
+) -> TrainResult:
+    """Translate the training text with the model `teacher`, and train a student on the translations.
+
+    `config` is the student's configuration or the path of one. With `keep_original` the student learns from the human
+    reference translations too. With `resume` the work continues where it stopped. For a configuration that is not
+    read here, `given` are the dotted keys that the user set, `overrides` the KEY=VALUE
+    among them, and errors name it `where`. Raises as `train` does, and
+    ModelError if the teacher cannot be used.
+    """
+    if isinstance(config, RunConfig):
+        student_config, given = config, changed_keys(config) if given is None else given
+    else:
+        where = str(config)
+        student_config, given = read_config(config)
+    require_text(student_config, where)
+    bundle, listener = open_model(checked_path("teacher", teacher)), Listeners(listeners)
+    _check_teacher(student_config, bundle, where)
+    distilled_config = student_of(student_config, given, bundle, where, keep_original)
+    folder = output_of(student_config)
+    training = bool(checkpoint_steps(folder / "checkpoints"))
+    if training and resume:
+        distilled_config = with_original_choices(folder, distilled_config)
+    _check_resumable(folder, distilled_config, resume, training)
+    reports = check_with_progress(student_config, listener)
+    listener.on_data(reports)
+    require_usable(reports)
+    with lock_run(folder):
+        _translate(student_config, bundle, reports[-len(student_config.data.train) :], resume, listener)
+    return train(
+        distilled_config,
+        resume=training,
+        listeners=listener.listeners,
+        given=given,
+        teacher=bundle,
+        overrides=overrides,
+    )
+
+
+def student_of(
+    student_config: RunConfig, given: Collection[str], teacher: Bundle, where: str, keep_original: bool
+) -> RunConfig:
+    """The run of the student: the teacher's tokenizer and translations. Raises ConfigError if a key contradicts."""
+    tokenizer = teacher.config.tokenizer.model_copy(update={"sampling": student_config.tokenizer.sampling})
+    changed = differences(tokenizer, student_config.tokenizer)
+    if different := [key for key in changed if f"tokenizer.{key}" in given]:
+        raise ConfigError(
+            f"{where}: tokenizer.{different[0]}: differs from {teacher.folder}; "
+            "leave [tokenizer] out, the tokenizer comes from the teacher"
+        )
+    corpora = student_config.data.train
+    distilled = [
+        CorpusConfig(source=path, weight=one.corpus.weight, languages=one.pair.name if one.pair else "")
+        for path, one in _texts(student_config)
+    ]
+    protect = teacher.config.data.protect if "data.protect" not in given else student_config.data.protect
+    if protect and not teacher.tokenizer.symbols:
+        raise ConfigError(
+            f"{where}: data.protect: the tokenizer comes from the teacher {teacher.folder}, which has no symbols for "
+            "placeholders; leave the key out, or train the teacher with it"
+        )
+    texts = (*distilled, *(corpora if keep_original else ()))
+    data = student_config.data.model_copy(update={"train": texts, "protect": protect})
+    tree = student_config.model_copy(update={"tokenizer": tokenizer, "data": data}).model_dump()
+    return build_config(tree, where, Path())  # checks the keys together
+
+
+def _texts(config: RunConfig) -> list[tuple[Path, Direction]]:
+    """What is translated, in each direction of its corpus, and the file that the translations go to."""
+    folder, found = output_of(config), directions(config, config.data.train)
+    names = ["distilled.tsv", *(f"distilled-{number}.tsv" for number in range(2, len(found) + 1))]
+    return [(folder / name, one) for name, one in zip(names, found, strict=True)]
+
+
+def _check_teacher(config: RunConfig, teacher: Bundle, where: str) -> None:
+    for pair in config.project.all_pairs:
+        if not teacher.config.project.pair(pair.name):
+            taught = ", ".join(f"{own.source} → {own.target}" for own in teacher.config.project.all_pairs)
+            raise ConfigError(
+                f"{where}: translates {pair.source} → {pair.target}, but the teacher {teacher.folder} {taught}; "
+                "give a teacher of the same languages"
+            )
+        Marks.of(pair, teacher.tokenizer)
+    if config.train.start_from:
+        raise ConfigError(f"{where}: train.start_from: a student starts without a base model; leave it out")
+    if (output_of(config) / "model").resolve() == teacher.folder.resolve():
+        raise ConfigError(f"{where}: the student would overwrite its teacher; choose another train.output")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError("distill: runs in one process, which writes the translations; start it without torchrun")
+
+
+def _check_resumable(folder: Path, student: RunConfig, resume: bool, training: bool) -> None:
+    """Raise ConfigError or ResumeError rather than overwrite a run, or resume one that is missing or different."""
+    started = (folder / NOTE).exists()
+    if started and not resume:
+        raise ConfigError(f"{folder}: holds distilled text; continue with --resume, or choose another train.output")
+    if resume and not started:
+        raise ResumeError(f"{folder}: holds no distilled text to resume; start without --resume")
+    if training:
+        check_resumable(folder, student, resume)
+
+
+def _translate(
+    config: RunConfig, teacher: Bundle, reports: Sequence[CorpusReport], resume: bool, listener: Listeners
+) -> None:
+    """Translate every corpus that is not translated yet, and note which are finished."""
+    folder = output_of(config)
+    note = DistilledNote(folder / NOTE, inputs_of(teacher, reports), resume)
+    pairs_of = {id(corpus): report.pairs for corpus, report in zip(config.data.train, reports, strict=True)}
+    unfinished = [(path, one, pairs_of[id(one.corpus)]) for path, one in _texts(config) if not note.is_finished(path)]
+    if not unfinished:
+        return
+    if config.train.threads:
+        import torch
+
+        torch.set_num_threads(config.train.threads)
+    # Without a shortlist: quality matters more than speed here.
+    options = teacher.config.decode.model_copy(update={"n_best": 1, "shortlist": False})
+    translator = Translator.of_bundle(teacher, device=config.train.device, options=options)
+    for path, one, pairs in unfinished:
+        own = translator.to(one.pair.target, one.pair.source) if one.pair else translator
+        listener.notice(f"translating {counted(pairs, 'sentence')} into {path.name}")
+        try:
+            translate_corpus(one, path, own, pairs, listener)
+        except KeyboardInterrupt:
+            raise Interrupted(f"{path}: interrupted; the translations are kept, continue with --resume") from None
+        except OSError as error:
+            raise storage_error(path, error, "; the translations are kept, continue with --resume") from None
+        note.finish(path, pairs)

@@ -1,0 +1,178 @@
+"""What each recommended preset would cost on this machine, for the text of a run: before anything is trained.
+
+Presets are timed from the smallest up; those whose first batch would take long are computed from the largest timed one,
+by floating-point operations. Nothing is written.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from dragoman.config import AnyModel, RunConfig
+from dragoman.config.file import changed_keys
+from dragoman.config.sizes import chosen_model, chosen_train
+from dragoman.data.batches.workload import Workload
+from dragoman.data.corpus.directions import directions, sample_directions
+from dragoman.data.corpus.report import CorpusReport
+from dragoman.errors import ConfigError, DataError
+from dragoman.model.build import build_network
+from dragoman.model.parts.device import pick_device, without_values
+from dragoman.system.machine import usable_processors
+from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
+from dragoman.text.tokens.tokenizer import Tokenizer, usual_size
+from dragoman.training.estimate.estimate import Estimate
+from dragoman.training.estimate.trial import Trial, flops_of, synthetic, time_updates
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.update.gradient import GradientAccumulator
+from dragoman.training.update.precision import choose_precision
+from dragoman.workflows.train.costs import PER_PARAMETER, estimate_of, memory_of, training_workload
+from dragoman.workflows.train.replay import training_pairs
+from dragoman.workflows.train.run_folder import output_of
+from dragoman.workflows.train.run_tokenizer import learn_from
+
+PRESETS = ("tiny", "small", "base", "big")
+THIS_RUN = "this run"
+# A preset is timed if a batch is expected to take at most this many seconds, for about BUDGET seconds.
+LONGEST, BUDGET = 3.0, 1.5
+# Pairs from which pieces are learned for the estimate alone.
+SAMPLE = 10_000
+
+
+@dataclass(frozen=True)
+class PresetEstimate:
+    """The cost of one shape of the model."""
+
+    name: str
+    """The preset, or `this run` for a shape of its own."""
+    is_own: bool
+    """Whether the configuration asks for this one."""
+    estimate: Estimate
+
+
+def estimate_presets(
+    config: RunConfig, reports: Sequence[CorpusReport], given: Collection[str] | None = None
+) -> list[PresetEstimate]:
+    """The cost of every preset for the text of a run, which `check_data` has reported on; of its own shape too.
+
+    `given` are the dotted keys that the user set. Raises DataError if no pair is short enough to train on.
+    """
+    given = changed_keys(config) if given is None else given
+    device, pairs = pick_device(config.train.device), training_pairs(config.data, reports)
+    _use_threads(config)
+    tokenizer, vocab = _tokenizer(config, pairs)
+    workload = training_workload(config, tokenizer, reports)
+    if workload is None:
+        raise DataError("the training text has no pair within data.max_length; raise it or add text")
+    config = config.model_copy(update={"train": chosen_train(config.train, pairs, workload.steps_per_epoch)})
+    own = chosen_model(config.model, given, round(pairs), device.type == "cuda")
+    shapes: dict[str, AnyModel] = {
+        name: type(own).model_validate({"architecture": own.architecture, "preset": name, "dropout": own.dropout})
+        for name in PRESETS
+    }
+    named = next((name for name, shape in shapes.items() if _same_shape(shape, own)), THIS_RUN)
+    shapes[named] = own
+    held_out = sum(report.pairs for report in reports if report.name.startswith("valid"))
+    valid_tokens = held_out * workload.tokens_per_pair
+    lines = min(config.train.translate_lines, held_out)
+    trials = _trials(config, shapes, workload, vocab, device)
+    return [
+        PresetEstimate(name, name == named, _estimate(config, *trials[name], workload, valid_tokens, lines, device))
+        for name in shapes
+    ]
+
+
+def _use_threads(config: RunConfig) -> None:
+    """The settings of the process that training would use."""
+    threads = config.train.threads or usable_processors()
+    if config.train.threads or threads < torch.get_num_threads():
+        torch.set_num_threads(threads)
+    retain_freed_memory(torch.get_num_threads())
+    limit_kernel_caches(1024)
+
+
+def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
+    """The tokenizer of the run, or one learned from a few of its pairs; and the size that the vocabulary will have."""
+    saved = output_of(config) / "tokenizer"
+    if saved.is_dir():
+        tokenizer = Tokenizer.load(saved, config.tokenizer.shared)
+        return tokenizer, len(tokenizer.target)
+    size = config.tokenizer.vocab_size or usual_size(round(pairs))
+    sample = sample_directions(directions(config, config.data.train), SAMPLE)
+    try:
+        return _learned(sample, config, size), size
+    except ConfigError:  # a few pairs cannot fill this number of pieces
+        return _learned(sample, config, None), size
+
+
+def _learned(sample: Sequence[tuple[str, str]], config: RunConfig, size: int | None) -> Tokenizer:
+    keys = config.tokenizer.model_copy(update={"vocab_size": size})
+    return learn_from(sample, config.model_copy(update={"tokenizer": keys}))
+
+
+def _same_shape(one: AnyModel, other: AnyModel) -> bool:
+    own = ("heads", "feed_forward", "hidden", "experts", "active", "every")
+    fields = ("architecture", "encoder_layers", "decoder_layers", "d_model", "d_ff", *own)
+    return all(getattr(one, field, None) == getattr(other, field, None) for field in fields)
+
+
+def _trials(
+    config: RunConfig, shapes: dict[str, AnyModel], workload: Workload, vocab: int, device: torch.device
+) -> dict[str, tuple[int, Trial, bool]]:
+    """Parameters of each shape, what a step takes, and whether that was computed from another shape."""
+    found: dict[str, tuple[int, Trial, bool]] = {}
+    flops = {name: _flops(shape, workload, vocab) for name, shape in shapes.items()}
+    parameters = {name: _parameters(shape, vocab) for name, shape in shapes.items()}
+    timed: tuple[str, Trial] | None = None
+    for name in sorted(shapes, key=flops.__getitem__):
+        trial = None
+        expected = timed[1].step_seconds * flops[name] / flops[timed[0]] / workload.batches_per_step if timed else 0.0
+        fits = parameters[name] * PER_PARAMETER < (memory_of(device) or float("inf"))
+        if expected < LONGEST and fits:
+            trial = _trial(config, shapes[name], workload, vocab, device)
+        if trial:
+            timed = name, trial
+            found[name] = parameters[name], trial, False
+        elif timed:
+            found[name] = parameters[name], _computed(name, *timed, flops, parameters), True
+    return found
+
+
+def _trial(config: RunConfig, shape: AnyModel, workload: Workload, vocab: int, device: torch.device) -> Trial | None:
+    torch.manual_seed(config.train.seed)
+    model = build_network(shape, vocab, vocab).to(device).train()
+    train = config.train.model_copy(update={"compile": False, "objective": "likelihood"})
+    gradient = GradientAccumulator(model, train, ProcessGroup(), device)
+    if train.precision == "auto":
+        batch = synthetic(workload.batches[0], vocab)
+        gradient.precision = choose_precision(model, [batch], device, train.label_smoothing)[0]
+    return time_updates(gradient, model, workload, BUDGET)
+
+
+def _computed(name: str, timed: str, trial: Trial, flops: dict[str, float], parameters: dict[str, int]) -> Trial:
+    """The trial of a shape from that of a smaller one: time by operations, memory by parameters alone."""
+    memory = trial.memory and trial.memory + PER_PARAMETER * (parameters[name] - parameters[timed])
+    return Trial(trial.step_seconds * flops[name] / flops[timed], memory)
+
+
+def _flops(shape: AnyModel, workload: Workload, vocab: int) -> float:
+    return sum(flops_of(shape, vocab, batch) for batch in workload.batches) / len(workload.batches)
+
+
+def _parameters(shape: AnyModel, vocab: int) -> int:
+    with without_values():
+        return build_network(shape, vocab, vocab).parameter_count
+
+
+def _estimate(
+    config: RunConfig,
+    parameters: int,
+    trial: Trial,
+    computed: bool,
+    workload: Workload,
+    valid_tokens: float,
+    lines: int,
+    device: torch.device,
+) -> Estimate:
+    estimate = estimate_of(config, parameters, trial, workload, valid_tokens, lines)
+    return replace(estimate, extrapolated=computed, memory_available=memory_of(device))

@@ -1,0 +1,99 @@
+"""Risk training: a batch of pairs → the same with sampled translations of each source and what they cost.
+
+The samples are drawn by our own search from the weights of the moment. They depend on the seed of the run, the step and
+their source alone: a resumed run draws the same ones, and so does an update that is divided in another way.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from dragoman.config import RiskConfig
+from dragoman.data.batches.batch import Batch, pad
+from dragoman.decode.constraints import Constraints
+from dragoman.decode.ensemble import Ensemble
+from dragoman.decode.sampling import SamplingParams, sample
+from dragoman.model.parts.network import EncoderDecoder
+from dragoman.text.tokens.tokenizer import EOS, PAD, Tokenizer
+from dragoman.workflows.train.rewards import TEXT_REWARDS, gleu
+
+Tokens = tuple[int, ...]
+
+
+def limit_for(reference_length: int) -> int:
+    """Longer samples than this, half more than the reference, cost time and earn nothing."""
+    return reference_length * 3 // 2 + 10
+
+
+class Sampler:
+    """Completes the batches of a run with `train.objective = "risk"`."""
+
+    def __init__(self, risk: RiskConfig, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:
+        self.risk, self.tokenizer, self.seed, self.device = risk, tokenizer, seed, device
+
+    def __call__(self, model: EncoderDecoder, batch: Batch, step: int) -> Batch:
+        """`batch` with `more`: samples as input and output of the decoder, (B, K, T), and their costs, (B, K)."""
+        forced = self._forced(batch)
+        references = [tuple(t for t in row if t not in (PAD, EOS)) for row in batch.tgt_out.tolist()]
+        limits = [limit_for(len(reference)) for reference in references]
+        drawn = self._draw(model, batch, forced, limits, step)
+        groups = [
+            self._group(samples, reference, limit)
+            for samples, reference, limit in zip(drawn, references, limits, strict=True)
+        ]
+        return replace(batch, more=self._tensors(groups, references, forced))
+
+    def _forced(self, batch: Batch) -> list[list[int]]:
+        """BOS and the language tokens of each target."""
+        counts = (batch.tgt_out != PAD).int().argmax(1).tolist()
+        return [row[: count + 1] for row, count in zip(batch.tgt_in.tolist(), counts, strict=True)]
+
+    def _draw(
+        self, model: EncoderDecoder, batch: Batch, forced: list[list[int]], limits: Sequence[int], step: int
+    ) -> list[list[Tokens]]:
+        seed = int.from_bytes(hashlib.sha256(f"{self.seed}/{step}".encode()).digest()[:4])
+        training = model.training
+        model.eval()
+        found = sample(
+            Ensemble([model]),
+            batch.src.to(self.device),
+            Constraints(limits),
+            samples=self.risk.samples,
+            params=SamplingParams(),
+            seed=seed,
+            alpha=0.0,
+            start=torch.tensor(forced, device=self.device),
+        )
+        model.train(training)
+        return [[one.tokens for one in samples] for samples in found]
+
+    def _group(self, samples: Sequence[Tokens], reference: Tokens, limit: int) -> list[Tokens]:
+        """The samples of a source, each ending in EOS unless it was cut at its limit."""
+        ended = [tokens if len(tokens) >= limit else (*tokens, EOS) for tokens in samples]
+        if self.risk.form == "reinforce":
+            return ended
+        return list(dict.fromkeys([*([(*reference, EOS)] if self.risk.reference else []), *ended]))
+
+    def _tensors(
+        self, groups: Sequence[Sequence[Tokens]], references: Sequence[Tokens], forced: Sequence[list[int]]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        width = max(map(len, groups))
+        inputs, outputs, costs = [], [], []
+        for group, reference, start in zip(groups, references, forced, strict=True):
+            rest = width - len(group)
+            inputs += [[*start, *tokens[:-1]] for tokens in group] + [start] * rest
+            outputs += [[*[PAD] * (len(start) - 1), *tokens] for tokens in group] + [[]] * rest
+            costs.append([-value for value in self._rewards(group, reference)] + [0.0] * rest)
+        longest = max(map(len, inputs))
+        shape = (len(groups), width, longest)
+        return pad(inputs, longest).view(shape), pad(outputs, longest).view(shape), torch.tensor(costs)
+
+    def _rewards(self, group: Sequence[Tokens], reference: Tokens) -> list[float]:
+        if self.risk.reward == "gleu":
+            return [gleu(tokens, (*reference, EOS)) for tokens in group]
+        reward = TEXT_REWARDS[self.risk.reward]
+        *texts, original = self.tokenizer.decode([*group, reference], "target")
+        return [reward(text, original) for text in texts]

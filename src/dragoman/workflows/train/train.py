@@ -1,0 +1,287 @@
+"""Training, a whole run: text files in, a model bundle out.
+
+OUTPUT/config.toml, data.json     what the run was started with, compared on resume
+OUTPUT/tokenizer/                 the SentencePiece models
+OUTPUT/checkpoints/               see `dragoman.training.resume.checkpoint`
+OUTPUT/metrics.jsonl              losses and scores over time
+OUTPUT/model/                     the finished bundle
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+
+import torch
+
+from dragoman.bundle import Bundle, write_bundle
+from dragoman.config import LanguageModelConfig, RunConfig
+from dragoman.config.file import changed_keys, read_config, require_text
+from dragoman.data.corpus.report import CorpusReport, require_usable, summary
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError, counted
+from dragoman.evaluation import Score
+from dragoman.model.parts.device import pick_device
+from dragoman.system.machine import usable_processors
+from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.training.estimate.estimate import Estimate
+from dragoman.training.loop import Trainer
+from dragoman.training.report.loggers import MetricsLog, TensorBoardLog
+from dragoman.training.report.reports import Outcome
+from dragoman.training.resume.checkpoint import LOG
+from dragoman.training.update.distributed import ProcessGroup, join_process_group, leave_process_group
+from dragoman.workflows.data.check import check_with_progress
+from dragoman.workflows.evaluate.evaluate import TestSet
+from dragoman.workflows.evaluate.held_out import golden_by_pair, score_by_pair, score_facts
+from dragoman.workflows.evaluate.quality import measure_quality
+from dragoman.workflows.listener import Listener, Listeners
+from dragoman.workflows.models.origin import KEY, TITLE, derived_origin, origin_section
+from dragoman.workflows.train.adapter import adapter_section, base_file, describe_adapter, trained_adapter
+from dragoman.workflows.train.before_after import FineTuningReport, compare_with_base, section
+from dragoman.workflows.train.costs import estimate_run, refuse_beyond_memory, training_workload, with_choices
+from dragoman.workflows.train.finetune import apply_base_model
+from dragoman.workflows.train.language_model import write_language_model
+from dragoman.workflows.train.model_card import model_card
+from dragoman.workflows.train.restoring import recorded_log, restore_run
+from dragoman.workflows.train.run_folder import (
+    DATA_NOTE,
+    check_resumable,
+    check_unused,
+    lock_run,
+    output_of,
+    record_inputs,
+    recorded_origin,
+    with_original_choices,
+)
+from dragoman.workflows.train.run_tokenizer import save_tokenizer
+from dragoman.workflows.train.trainer import Run, build_trainer
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A finished run.
+
+    In a run of several processes only the main one has scores, once the model is written; the others return before.
+    """
+
+    model_path: Path
+    """Folder of the model bundle."""
+    outcome: Outcome
+    scores: tuple[Score, ...] = ()
+    """BLEU, chrF and TER on the test set, or on the validation set if there is no test set; of the first pair."""
+    copying: tuple[Score, ...] = ()
+    """The same scores of the source text itself: what a model that translates nothing would get."""
+    by_pair: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
+    """The scores of each pair of languages by its name, such as `en-ko`."""
+    estimate: Estimate | None = None
+    """What the run was expected to cost when it started or resumed; None if that could not be known."""
+    fine_tuning: FineTuningReport | None = None
+    """The scores before and after fine-tuning; None without a base model."""
+
+
+def train(
+    config: RunConfig | str | PathLike[str],
+    resume: bool = False,
+    listeners: Iterable[Listener] = (),
+    *,
+    given: Collection[str] | None = None,
+    teacher: Bundle | None = None,
+    tokenizer: Tokenizer | None = None,
+    overrides: Sequence[str] = (),
+) -> TrainResult:
+    """Check the text, learn the tokenizer, train, score and write the model bundle.
+
+    `config` is a configuration or the path of one. With `resume` the run continues from its last checkpoint. `given`
+    are the dotted keys that the user set, if `config` comes from `read_config`; otherwise those that are not the
+    defaults count; `overrides` are the KEY=VALUE among them, which the run's folder keeps for its resumption. With a
+    `teacher`, whose translations are the training text, its tokenizer is used and none is learned; so is a `tokenizer`
+    that is given, to a language model. When torchrun starts several processes, all of them train and the main one does
+    the rest.
+
+    Raises ConfigError, ResumeError, DataError, DivergenceError, and Interrupted after a signal, with everything saved.
+    """
+    if not isinstance(config, RunConfig):
+        config, given = read_config(config)
+    require_text(config)
+    if isinstance(config.model, LanguageModelConfig) and not config.model.language:
+        raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
+    given = changed_keys(config) if given is None else given
+    folder = output_of(config)
+    if config.train.start_from and config.model.preset == "auto":
+        given = set(given) - {"model.preset"}  # the shape comes with the base model
+    config, base = apply_base_model(config, given, resume)
+    threads = config.train.threads or usable_processors()  # a container's quota, which torch does not know
+    if config.train.threads or threads < torch.get_num_threads():
+        torch.set_num_threads(threads)
+    retain_freed_memory(torch.get_num_threads())
+    limit_kernel_caches(config.model.d_model)
+    group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
+    listener = Listeners(listeners if group.is_main else ())
+    try:
+        with group.raise_if_lost("outside the training steps"):
+            refuse_beyond_memory(config, device, group)
+            if resume:
+                config = with_original_choices(folder, config)
+            reports = _check_data(config, folder, resume, listener) if group.is_main else ()
+            with lock_run(folder) if group.is_main else nullcontext():
+                run = Run(config, given, folder, device, group, listener, reports, base, teacher, resume, overrides)
+                return _train(replace(run, tokenizer=tokenizer))
+    finally:
+        leave_process_group()
+
+
+def _check_data(config: RunConfig, folder: Path, resume: bool, listener: Listeners) -> Sequence[CorpusReport]:
+    """The reports on the text; nothing is written before it is known to be usable."""
+    check_unused(folder)
+    check_resumable(folder, config, resume)
+    reports = check_with_progress(config, listener)
+    if not resume:  # the findings are known
+        listener.on_data(reports)
+    require_usable(reports)
+    return reports
+
+
+def _train(run: Run) -> TrainResult:
+    first_step = 0
+    if run.group.is_main:
+        check_resumable(run.folder, run.config, run.resume)  # another process may have trained here meanwhile
+        if run.resume:
+            first_step = restore_run(run.folder, run.listener.notice)
+        else:
+            run = save_tokenizer(run)
+    first_step, replaced = run.group.broadcast((first_step, run.replaced))
+    run = replace(run, replaced=replaced)
+    tokenizer = Tokenizer.load(run.folder / "tokenizer", run.config.tokenizer.shared)
+    processes = run.group.size
+    workload = training_workload(run.config, tokenizer, run.reports, processes) if run.group.is_main else None
+    run = with_choices(run, workload)
+    refuse_beyond_memory(run.config, run.device, run.group, len(tokenizer.target))
+    sources = base_file(run.config, run.base), derived_origin(run.base, run.teacher)
+    inputs = run.config, run.reports, tokenizer, run.resume, run.overrides, *sources
+    files = record_inputs(run.folder, *inputs) if run.group.is_main else {}
+    trainer = build_trainer(run, tokenizer, first_step)
+    trainer.run_files = files
+    _describe(run, tokenizer, trainer)
+    trainer.listeners.append(run.listener)
+    if run.group.is_main:
+        trainer.listeners.append(_metrics_log(run, first_step))
+        if run.config.train.tensorboard:
+            trainer.listeners.append(TensorBoardLog(run.folder / "tensorboard", first_step))
+    if run.resume:
+        trainer.resume(first_step)
+        run.listener.notice(f"resumed at step {trainer.step:,}")
+    trainer.prepare()
+    estimate = estimate_run(trainer, workload) if run.group.is_main else None
+    if estimate:
+        run.listener.on_estimate(estimate)
+    outcome = trainer.fit()
+    if not run.group.is_main:
+        return TrainResult(run.folder / "model", outcome)
+    run.listener.notice(f"done: {outcome.reason}; step {outcome.step:,}, validation loss {outcome.loss:.3f}")
+    return replace(_finalise(run, tokenizer, trainer, outcome), estimate=estimate)
+
+
+def _metrics_log(run: Run, first_step: int) -> MetricsLog:
+    log = MetricsLog(run.folder / LOG, first_step, recorded_log(run.folder, first_step) if first_step else None)
+    if log.fault:
+        run.listener.notice(f"{log.path}: {log.fault}")
+    return log
+
+
+def _finalise(run: Run, tokenizer: Tokenizer, trainer: Trainer, outcome: Outcome) -> TrainResult:
+    """Score the finished model and write its bundle."""
+    config, model = run.config, trainer.final
+    if isinstance(config.model, LanguageModelConfig):
+        folder, perplexity = write_language_model(run, tokenizer, model, outcome)
+        return TrainResult(folder, outcome, (perplexity,))
+    engine = TorchEngine(model, run.device)
+    alone = config.decode.model_copy(update={"language_model": None})  # the card is about this model
+    config = config.model_copy(update={"decode": alone})
+    options = alone.model_copy(update={"confidence": False})  # it is learned below
+    scored = score_by_pair(config, tokenizer, engine, options, run.listener)
+    first = scored[0]
+    test_set = TestSet(first.text.sources, first.text.references)
+    of_base = lambda base: TorchEngine(base.load_model(), run.device)  # noqa: E731
+    report = compare_with_base(config, run.base, of_base, (tokenizer, engine), scored, run.listener)
+    quality = measure_quality(first.translator, config, test_set, first.translations, run.listener)
+    origin = recorded_origin(run.folder / DATA_NOTE)
+    compared = {"Compared with the base model": section(report)} if report else {}
+    adapter = trained_adapter(run, outcome.averaged) if config.train.lora_rank and run.base else None
+    write_bundle(
+        run.folder / "model",
+        config=config,
+        tokenizer=tokenizer,
+        model=model,
+        card=model_card(
+            config,
+            model.parameter_count,
+            len(tokenizer.source),
+            outcome,
+            run.reports,
+            scored,
+            teacher=run.teacher.manifest["name"] if run.teacher else None,
+            sections=({TITLE: origin_section(origin)} if origin else {})
+            | adapter_section(adapter)
+            | compared
+            | quality.sections,
+        ),
+        facts={
+            "data": summary(run.reports),
+            "training": asdict(outcome),
+            "scores": score_facts(config, scored),
+            **({"fine_tuning": asdict(report)} if report else {}),
+            **({KEY: origin} if origin else {}),
+            **quality.facts,
+        },
+        files=quality.files,
+        golden=golden_by_pair(config, tokenizer, TorchEngine(model, run.device, precision="float32")),
+        adapter=adapter,
+    )
+    by_pair = {one.text.pair.name: tuple(one.scores) for one in scored}
+    result = TrainResult(run.folder / "model", outcome, tuple(first.scores), tuple(first.copying), by_pair)
+    return replace(result, fine_tuning=report)
+
+
+def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
+    config, shape, group = run.config, run.config.model, run.group
+    pieces = f"{len(tokenizer.source):,}" + ("" if tokenizer.joint else f" and {len(tokenizer.target):,}")
+    pairs = ", ".join(f"{pair.source} → {pair.target}" for pair in config.project.all_pairs)
+    run.listener.notice(
+        f"{pairs}: {trainer.final.parameter_count / 1e6:.1f} M parameters, "
+        f"{shape.encoder_layers} + {shape.decoder_layers} layers of width {shape.d_model}, {pieces} pieces"
+    )
+    if config.train.lora_rank:
+        run.listener.notice(describe_adapter(config, trainer.model.parameter_count, trainer.final.parameter_count))
+    threads = torch.get_num_threads()
+    run.listener.notice(
+        f"{run.device} with {counted(threads, 'thread')}"
+        + (f" in each of {group.size} processes ({config.train.parallel})" if group.size > 1 else "")
+        + f", seed {config.train.seed}"
+    )
+    for warning in _ignored_keys(config, run.given, group):
+        run.listener.on_warning(warning)
+
+
+def _ignored_keys(config: RunConfig, given: Collection[str], group: ProcessGroup) -> list[str]:
+    """Warnings about keys that the user gave and that have no effect with the others."""
+    train = config.train
+    warnings = {
+        'train.parallel: "fsdp" has no effect in a single process; start several with torchrun': (
+            train.parallel == "fsdp" and group.size == 1
+        ),
+        'train.accumulate: has no effect with train.batch_tokens = "auto"; set train.update_tokens instead': (
+            train.batch_tokens == "auto" and "train.accumulate" in given
+        ),
+        "train.r_drop: with model.dropout = 0 both passes are the same, so it only doubles the time": (
+            train.r_drop > 0 and config.model.dropout == 0
+        ),
+        'model.dropout: has no effect with train.objective = "risk", which trains without': (
+            train.objective == "risk" and "model.dropout" in given
+        ),
+        f'train.objective: "{train.objective}" is meant for a trained model; set train.start_from': (
+            train.objective != "likelihood" and not train.start_from
+        ),
+    }
+    return [warning for warning, holds in warnings.items() if holds]

@@ -1,0 +1,191 @@
+"""HTML: every byte outside of translated text stays, tags are those of the source, and text never becomes a tag."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from documents.real import needs_data, real
+from documents.splicing import check_changed, check_laws, opened, replaced, texts, written
+from dragoman.errors import DataError
+from dragoman.text.words.inline import Code, InlineText
+
+PAGE = """<!DOCTYPE html>\r
+<html lang='en' class="no-js">\r
+<head><meta charset="utf-8"><title>A &amp; B</title>
+<meta name=description content="What it is"><meta name="viewport" content="width=device-width">
+<style>p { content: "text" }</style></head>
+<body><!-- a <b>remark</b> -->
+  <h1 class=x>First\t<em>big</em>
+     heading</h1>
+<p>Press <kbd>Ctrl</kbd> &mdash; or <a href="/a?b=1&amp;c" title="Go there">click
+ here</a><img src=i.png alt=Picture> now.<br>
+  Second line <code>x &lt; 1</code>.</p>
+<ul><li>One<li translate=no>Two<li><p class="y notranslate">Three</p> <a href="#">Four</a></ul>
+<pre>for x in y</pre><script>if (a < b) { "<p>no</p>" }</script>
+<input type=submit value='Send it'><input value="typed" placeholder="Your name"> 42 %
+"""
+
+
+def test_what_is_text_and_what_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(PAGE.encode())
+    document = check_laws(path)
+    assert texts(document) == [
+        "A & B",
+        "What it is",
+        "First big heading",
+        "Press Ctrl — or click here now.\nSecond line x < 1.",
+        "Go there",
+        "Picture",
+        "One",
+        "Four",
+        "Send it",
+        "Your name",
+    ]
+    units = list(document.units)
+    assert [units[3].source.text[begin:end] for begin, end in units[3].source.protected] == ["Ctrl", "x < 1"]
+    assert (units[0].location, units[4].location, units[4].context) == ("line 3", "line 9", "title of a")
+    check_changed(document, tmp_path)
+
+
+def test_a_translation_is_between_the_same_tags(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.html", PAGE)
+    new = {
+        "A & B": "갑 & 을",
+        "Picture": 'A "big" <i>',
+        "Go there": 'say "go"',
+        "First big heading": "첫 <큰>&amp; 제목",
+        "Press Ctrl — or click here now.\nSecond line x < 1.": "누르세요 Ctrl, 아니면 여기요 지금.\n둘째 x < 1 줄.",
+        "Send it": "It's",
+    }
+    result = replaced(document, new).decode()
+    assert '<html lang="ko" class="no-js">' in result
+    assert "<title>갑 &amp; 을</title>" in result
+    assert 'title="say &quot;go&quot;"' in result
+    assert 'alt="A &quot;big&quot; &lt;i&gt;"' in result
+    assert "value='It&#39;s'" in result
+    assert "<kbd>Ctrl</kbd>" in result
+    assert "<br>둘째" in result
+    assert "<code>x &lt; 1</code>" in result
+    assert "&amp;amp; 제목" in result.replace("<em>", "").replace("</em>", "")
+    tag = re.compile(r"</?([a-z0-9]+)[^>]*>")
+    assert Counter(match[1] for match in tag.finditer(result)) == Counter(match[1] for match in tag.finditer(PAGE))
+
+
+def test_quotes_of_a_value_and_numbers_above_the_line_stay(tmp_path: Path) -> None:
+    page = """<p title='"Yes" is right'>A fact<sup>1</sup> and H<sub>2</sub>O, x<sup>th</sup></p>"""
+    page += """<track label="It&#39;s &quot;it&quot;">"""
+    document = opened(tmp_path / "a.html", page)
+    assert texts(document) == ['"Yes" is right', "A fact and HO, xth", 'It\'s "it"']
+    assert [code.kind for code in list(document.units)[1].source.codes] == ["alone", "alone", "open", "close"]
+    result = replaced(document, {'"Yes" is right': '"네"', 'It\'s "it"': "그것"}).decode()
+    assert "title='\"네\"'" in result
+    assert 'label="그것"' in result
+
+
+def test_without_a_translation_the_language_stays(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.html", PAGE)
+    assert written(document, lambda text: None) == PAGE.encode()
+
+
+def test_misnested_and_unclosed_tags_are_borders(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(
+        "<p>One <b>bold <i>both</b> italic</i> end<p>Two <a href=x>link<p>&copy &unknown; a<br>b</a> <b><p>c</b>"
+    )
+    document = check_laws(path)
+    assert texts(document) == ["One", "bold", "both", "italic", "end", "Two", "link", "© &unknown; a\nb", "c"]
+    check_changed(document, tmp_path)
+
+
+def test_elements_that_never_end_are_text(tmp_path: Path) -> None:
+    """Kept whole is only what ends, before the next border: its end is known without a search from each."""
+    path = tmp_path / "a.html"
+    path.write_text(
+        f"<p>{'<code>a ' * 3}<sup>b<p translate=no>c<p>d <code>e</code> <ruby>f<p>g</ruby> <code>h</p></code>"
+    )
+    assert texts(check_laws(path)) == ["a", "a", "a", "b", "d e", "h"]
+
+
+def test_moved_codes_keep_their_tags(tmp_path: Path) -> None:
+    document = opened(tmp_path / "a.html", '<p>a <b id="1">red</b> <i>car</i></p>')
+    (unit,) = document.units
+    bold, _, italic, _ = unit.source.codes
+    codes = (
+        Code(0, "open", italic.name),
+        Code(3, "close", italic.name),
+        Code(4, "open", bold.name),
+        Code(7, "close", bold.name),
+    )
+    assert written(document, lambda text: InlineText("car red", codes)) == b'<p><i>car</i> <b id="1">red</b></p>'
+
+
+def test_a_page_in_an_older_encoding_stays_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(
+        '<meta http-equiv="Content-Type" content="text/html; charset=euc-kr"><p>똠방각하</p>'.encode("cp949")
+    )
+    document = check_laws(path)
+    assert texts(document) == ["똠방각하"]
+    assert replaced(document, {"똠방각하": "漢 😀 é"}).decode("cp949").endswith("<p>漢 &#128512; &#233;</p>")
+    path.write_bytes(b"<meta charset=klingon><p>x")
+    with pytest.raises(DataError, match="klingon"):
+        opened(path)
+
+
+def test_deep_nesting_needs_no_recursion(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(
+        "<title>Deep</title>" + "<div>" * 5_000 + "text" + "<b>" * 3000 + "x" + "</b>" * 3000 + "</div>" * 5_000
+    )
+    assert texts(check_laws(path)) == ["Deep", "textx"]
+
+
+@pytest.mark.parametrize(
+    "tag", ["<code>", "<sup>", "<svg>", "<", "<a", "&", "<!--", "<p translate=no>", "</b>", "<b>a"]
+)
+def test_one_tag_again_and_again_is_no_trouble(tmp_path: Path, tag: str) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(tag * 3_000)
+    opened(path)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    "path", real("html") + [p for p in real("hostile") if p.suffix == ".html"], ids=lambda p: p.name
+)
+def test_pages_of_other_people(tmp_path: Path, path: Path) -> None:
+    check_changed(check_laws(path), tmp_path)
+
+
+@pytest.mark.parametrize("part", ["<", "<a ", "<a b='", "</", "<!--", "<!--x>"])
+def test_very_many_tags_without_an_end_are_refused(tmp_path: Path, part: str) -> None:
+    with pytest.raises(DataError, match="do not end"):
+        opened(tmp_path / "a.html", f"<p>Hello</p>{part * 30_000}")
+    opened(tmp_path / "a.html", f"<p>Hello</p>{part * 20}")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "<!-- Hello secret",
+        "<!-- a <b>secret</b> b",
+        '<a href="x" title="Hello',
+        "<a href='x",
+        "</div",
+        "<!DOCTYPE",
+        "<?x",
+    ],
+)
+def test_what_never_ends_is_no_text(tmp_path: Path, rest: str) -> None:
+    document = opened(tmp_path / "a.html", f"<p>Good morning.</p>{rest}")
+    assert texts(document) == ["Good morning."]
+    assert replaced(document, {"Good morning.": "안녕."}).decode() == f"<p>안녕.</p>{rest}"
+
+
+@pytest.mark.parametrize("raw", ["<script><!-- hide\n a <b </script>", "<style><!-- p {} </style>", "a < b, c <3 d "])
+def test_a_sign_in_a_script_or_before_a_space_begins_nothing(tmp_path: Path, raw: str) -> None:
+    document = opened(tmp_path / "a.html", f"{raw}<p>Good morning.</p>")
+    assert "Good morning." in texts(document)

@@ -1,0 +1,104 @@
+"""Tokens ↔ text with codes: nothing but words is in the text, everything else comes back in its order."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from documents.packages import inline, shown
+from dragoman.documents.office.paragraphs import analyse, translated
+from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+
+
+def drawn(tokens: list[Token]) -> str:
+    """Tokens for people: text in its style, `|` a break, `<name>` a wrapper, `*name*` what is kept."""
+    marks = {Break: lambda _: "|", Close: lambda _: ">", Open: lambda one: f"<{one.label}:"}
+    out = ""
+    for token in tokens:
+        if isinstance(token, Text):
+            out += token.text if token.style is None else f"({token.style} {token.text})"
+        elif isinstance(token, Alone | Kept):
+            out += f"*{token.label}*"
+        elif not (isinstance(token, Open | Close) and not token.elements):
+            out += marks[type(token)](token)
+    return out
+
+
+LINK, END, NOTE, PAGE = Open(("a",), "a", label="a"), Close(("a",)), Alone(("note",), "note"), Kept("7", ("p",), "page")
+BREAK = Break(("br",))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "source", "target", "result"),
+    [
+        ([Text("Hello")], "Hello", "안녕", "안녕"),
+        ([Text("  Hello ")], "Hello", "안녕", "  안녕 "),
+        (
+            [Text("A ", "b"), Text("red", "b"), Text(" automobile")],
+            "{1}A red{/1} automobile",
+            "차는 {1}빨강{/1}",
+            "차는 (b 빨강)",
+        ),
+        ([Text("a long text "), Text("b", "b")], "a long text {1}b{/1}", "{1}비{/1} 글", "(b 비) 글"),
+        ([LINK, Text("all"), END], "all", "다", "<a:다>"),
+        ([Text("see "), LINK, Text("this", "u"), END], "see {1}this{/1}", "{1}이것{/1} 봐", "<a:(u 이것)> 봐"),
+        ([Text("word"), NOTE], "word", "말", "말*note*"),
+        ([Text("word"), NOTE, Text(" more")], "word{1/} more", "더 말{1/}", "더 말*note*"),
+        ([Text("one"), BREAK, Text("two")], "one\ntwo", "하나\n둘", "하나|둘"),
+        ([BREAK, Text("two"), BREAK], "two", "둘", "|둘|"),
+        ([Text("page "), PAGE, Text(" of 9")], "page {1}7{/1} of 9", "9쪽 중 {1}7{/1}쪽", "9쪽 중 *page*쪽"),
+        ([Text("page "), PAGE, Text(" of 9")], "page {1}7{/1} of 9", "{1}{/1}9쪽 중 7쪽", "9쪽 중 *page*쪽"),
+        ([Text("page "), PAGE], "page {1}7{/1}", "쪽 {1}{/1}", "쪽 *page*"),
+    ],
+)
+def test_examples(tokens: list[Token], source: str, target: str, result: str) -> None:
+    paragraph = analyse(tokens)
+    assert paragraph is not None
+    assert shown(paragraph.source) == source
+    assert drawn(translated(paragraph, inline(target))).replace("(None ", "(") == result
+
+
+@pytest.mark.parametrize("tokens", [[], [NOTE], [Text(" ")], [Text("12.5")], [BREAK, LINK, END], [PAGE]])
+def test_nothing_to_translate(tokens: list[Token]) -> None:
+    assert analyse(tokens) is None
+
+
+def test_what_a_translation_has_lost_is_not_lost() -> None:
+    paragraph = analyse([Text("a"), NOTE, BREAK, Text("b"), PAGE, Text("c")])
+    assert paragraph is not None
+    assert drawn(translated(paragraph, inline("가"))) == "가|*note**page*"
+
+
+WORD = st.sampled_from(["a", "b ", " c", " ", "ab", "1"])
+LEAF = st.builds(Text, WORD, st.sampled_from([None, "x", "y"])) | st.just(NOTE) | st.just(BREAK) | st.just(PAGE)
+TREE = st.recursive(
+    st.lists(LEAF, max_size=5),
+    lambda inner: st.lists(inner | inner.map(lambda tokens: [LINK, *tokens, END]), max_size=4).map(
+        lambda lists: [token for each in lists for token in each]
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=25)
+@given(TREE)
+def test_a_translation_that_is_its_source_changes_nothing_but_the_edges_of_wrappers(tokens: list[Token]) -> None:
+    paragraph = analyse(tokens)
+    if paragraph is None:
+        return
+    assert paragraph.source.is_nested
+    assert (
+        paragraph.source.text == paragraph.source.text.strip(" ")
+        or "\n" in paragraph.source.text
+        or paragraph.source.codes
+    )
+    again = translated(paragraph, paragraph.source)
+    assert "".join(drawn([one]) for one in _split(again)) == "".join(drawn([one]) for one in _split(tokens))
+
+
+def _split(tokens: list[Token]) -> list[Token]:
+    """Text character by character; white space has no style and no side of a border, so it is left out."""
+    return [
+        part
+        for token in tokens
+        for part in ([Text(c, token.style) for c in token.text if c != " "] if isinstance(token, Text) else [token])
+    ]

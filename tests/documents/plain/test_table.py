@@ -1,0 +1,166 @@
+"""Tables: cells are those that Python's csv finds; all else stays; formulas stay formulas, text stays text."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from documents.laws import hold_identity, hold_reading_again, opened, texts, translated
+from documents.real import needs_data, real
+from dragoman.documents import Request
+from dragoman.documents.plain.table import _records
+from dragoman.errors import ConfigError, DataError
+
+TABLE = 'id,Text,note\r\n1, A line ,"two\nlines, ""quoted"""\r\n\r\n2,"Said <b>so</b>"\r\n3,Fine,x y,more text\r\n,,,'
+
+
+def saved(folder: Path, text: str, name: str = "a.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_all_but_the_cells_stays(tmp_path: Path) -> None:
+    path = saved(tmp_path, TABLE)
+    document, units = opened(path)
+    assert [(unit.location, unit.source.text) for unit in units] == [
+        ("line 2, Text", "A line"),
+        ("line 2, note", 'two\nlines, "quoted"'),
+        ("line 5, Text", "Said so"),
+        ("line 6, Text", "Fine"),
+        ("line 6, note", "x y"),
+        ("line 6, column 4", "more text"),
+    ]
+    assert document.notices == ("columns that have no text, as it seems, are left unchanged: id",)
+    hold_identity(path)
+    hold_reading_again(path, tmp_path)
+    new = ['가, "나"', '"다"\n라', None, "라마", None, None]
+    expected = TABLE.replace(" A line ", '" 가, ""나"" "').replace('two\nlines, ""quoted""', '""다""\n라')
+    assert translated(path, new) == expected.replace("Fine", "라마")
+
+
+def test_columns_are_chosen_by_name_and_by_number(tmp_path: Path) -> None:
+    path = saved(tmp_path, TABLE)
+    assert texts(path, Request("en", "ko", columns=("note",))) == ['two\nlines, "quoted"', "x y"]
+    assert texts(path, Request("en", "ko", columns=("TEXT", "4"))) == ["A line", "Said so", "Fine", "more text"]
+    assert texts(saved(tmp_path, "1,One line.\n2,Two lines."), Request("en", "ko", columns=("2",))) == [
+        "One line.",
+        "Two lines.",
+    ]
+    with pytest.raises(ConfigError, match=r"a\.csv: no column 'body'; it has id, Text, note"):
+        opened(saved(tmp_path, TABLE), Request("en", "ko", columns=("body",)))
+    with pytest.raises(ConfigError, match="no column '7'"):
+        opened(path, Request("en", "ko", columns=("7",)))
+
+
+def test_a_table_of_languages_takes_translations_in_the_column_of_the_target(tmp_path: Path) -> None:
+    path = saved(tmp_path, "key,en,KO,ja\nhello,Hello!,안녕!,やあ\nbye,Bye,,じゃあ\nshort,No target\n")
+    _, units = opened(path)
+    assert [(unit.source.text, unit.existing and unit.existing.text) for unit in units] == [
+        ("Hello!", "안녕!"),
+        ("Bye", None),
+        ("No target", None),
+    ]
+    assert translated(path, [None, None, None]) == path.read_text()
+    assert translated(path, [None, "잘 가", None]) == path.read_text().replace("Bye,,", "Bye,잘 가,")
+    update = Request("en", "ko", update=True)
+    assert texts(path, update) == ["Bye", "No target"]
+    assert "Hello!,안녕!,やあ\nbye,Bye,잘 가,じゃあ" in translated(path, ["잘 가", None], update)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a;b\n1,5;One, two\n2,5;Three, four\n", ["One, two", "Three, four"]),
+        ("a\tb\n1\tOne, two\n", ["One, two"]),
+        ("Only one column\nand a second line\n", ["and a second line"]),
+        (
+            "This is a sentence, not a header.\nAnother, as long.\n",
+            ["This is a sentence", "not a header.", "Another", "as long."],
+        ),
+        ("", []),
+        ("\n\n", []),
+    ],
+)
+def test_delimiters_and_headers_are_guessed(tmp_path: Path, text: str, found: list[str]) -> None:
+    path = saved(tmp_path, text)
+    assert texts(path) == found
+    hold_identity(path)
+
+
+def test_stray_quotes_in_tsv_are_text(tmp_path: Path) -> None:
+    text = 'id\ttext\n1\t"Yes, she replied\n2\tHe called it "good"\n3\t"A ""cell"" in\nquotes"\n4\t"'
+    path = saved(tmp_path, text, "a.tsv")
+    assert texts(path) == ['"Yes, she replied', 'He called it "good"', 'A "cell" in\nquotes', '"']
+    hold_identity(path)
+    hold_reading_again(path, tmp_path)
+
+
+def test_formulas_stay_and_no_translation_becomes_one(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'id,text\n1,"=1+1"\n2,@SUM(A1)\n3,Plus\n4,- a list\n5,An item\n')
+    document, units = opened(path)
+    assert [unit.source.text for unit in units] == ["Plus", "An item"]
+    assert document.notices[1:] == (
+        "cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line 2, 3, 5",
+    )
+    assert translated(path, ["=cmd()", "- 가"]).splitlines()[3:] == ["3,'=cmd()", "4,- a list", "5,'- 가"]
+    path = saved(tmp_path, "text\n'=cmd() text\n")
+    assert texts(path) == ["=cmd() text"]
+    hold_identity(path)
+    assert translated(path, ["가"]) == "text\n가\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [("번호,이름\n1,안녕하세요".encode("cp949"), "CP949"), ("名前,これ\n1,ひらがな".encode("cp932"), "Shift-JIS")],
+)
+def test_another_encoding_is_named(tmp_path: Path, content: bytes, name: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"a.csv:1: byte 0 is not UTF-8 but looks like {name}; save the file as UTF-8"):
+        opened(path)
+
+
+CELL = st.text(alphabet='ab ,"\n\r가;', max_size=6)
+ROWS = st.lists(st.lists(CELL, min_size=2, max_size=4), min_size=1, max_size=5)
+
+
+def python_reads(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@given(ROWS, st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_the_cells_are_those_of_pythons_reader(rows: list[list[str]], quoted: bool) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL).writerows(rows)
+    records = list(_records(file.getvalue(), ","))
+    assert [[cell.text for cell in record] for record in records] == python_reads(file.getvalue())
+    for cell in (cell for record in records for cell in record if cell.text):
+        assert python_reads(file.getvalue()[cell.begin : cell.end]) == [[cell.text]]
+
+
+@needs_data
+def test_real_files_keep_their_bytes(tmp_path: Path) -> None:
+    for path in real("csv"):
+        if path.name == "test_mskanji.csv":
+            with pytest.raises(DataError, match="looks like Shift-JIS"):
+                opened(path)
+            continue
+        assert hold_identity(path)
+        if path.name != "translation-table.tsv":
+            hold_reading_again(path, tmp_path)
+
+
+@needs_data
+def test_hostile_files_are_refused_or_come_back(tmp_path: Path) -> None:
+    for path in (each for each in real("hostile") if each.suffix == ".csv"):
+        if path.name == "cp949.csv":
+            with pytest.raises(DataError, match="looks like CP949"):
+                opened(path)
+            continue
+        hold_identity(path)
+        hold_reading_again(path, tmp_path)

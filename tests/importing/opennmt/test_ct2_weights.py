@@ -1,0 +1,125 @@
+"""A network of CTranslate2 as weights again: the network that it was, and the bytes that it came from."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman import Translator, import_model
+from dragoman.bundle import open_bundle
+from dragoman.config import DecodeConfig
+from dragoman.engine.ctranslate2 import CTranslate2Engine
+from dragoman.engine.torch import TorchEngine
+from dragoman.errors import ConfigError, ModelError
+from dragoman.exporting.ctranslate2 import convert
+from dragoman.importing.files.model_bin import read_model_bin
+from dragoman.importing.marian.network import network_of
+from dragoman.importing.opennmt.ctranslate2 import read_ctranslate2
+from dragoman.text.tokens.tokenizer import Tokenizer
+from importing.ct2_models import TEXTS, foreign_folder, network, toy_tokenizer
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "pre": {},
+    "post, untied": {"norm_order": "post", "tie": "none", "feed_forward": "silu"},
+    "counted from 2 by another base": {"position_base": 20690.0, "first_position": 2, "tie": "target"},
+    "today": {"feed_forward": "swiglu", "positions": "rotary", "norm": "rms", "bias": False},
+}
+# 10000^((d/2) / (d/2 − 1)) of d_model = 24
+BASE = 10000.0 ** (12 / 11)
+
+
+@pytest.fixture(scope="module")
+def joint() -> Tokenizer:
+    return toy_tokenizer()
+
+
+def both(folder: Path, tmp_path: Path) -> tuple[TorchEngine, CTranslate2Engine, Tokenizer]:
+    """The weights on the torch engine, and the renumbered folder on CTranslate2."""
+    (tmp_path / "scratch").mkdir()
+    by_ct2 = read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path / "scratch")
+    with_weights = read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path / "scratch", weights=True)
+    assert by_ct2.engine_folder
+    assert with_weights.engine_folder is None
+    assert with_weights.tokenizer.sha256 == by_ct2.tokenizer.sha256
+    engine = CTranslate2Engine(by_ct2.engine_folder, by_ct2.tokenizer, "cpu", threads=1)
+    return TorchEngine([network_of(with_weights)], torch.device("cpu")), engine, by_ct2.tokenizer
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_weights_are_the_network(shape: str, joint: Tokenizer, tmp_path: Path) -> None:
+    """log P and greedy translations as by CTranslate2, for whatever rows it knows and lacks."""
+    options = SHAPES[shape] | ({"position_base": BASE} if "position_base" in SHAPES[shape] else {})
+    folder = foreign_folder(
+        tmp_path / "folder",
+        network(joint, **options),
+        joint,
+        dropped=joint.pieces(range(270, 275), "source"),
+        add_source_eos=True,
+    )
+    ours, theirs, tokenizer = both(folder, tmp_path)
+    sources = tokenizer.encode(TEXTS, "source")
+    targets = [list(reversed(source)) for source in sources]
+    for found, expected in zip(ours.score(sources, targets), theirs.score(sources, targets), strict=True):
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+    greedy = DecodeConfig(beam=1, max_length=8)
+    assert [one[0].tokens for one in ours.translate(sources, greedy)] == [
+        one[0].tokens for one in theirs.translate(sources, greedy)
+    ]
+
+
+def test_dequantised_weights_give_the_same_int8_again(joint: Tokenizer, tmp_path: Path) -> None:
+    folder = foreign_folder(tmp_path / "folder", network(joint), joint, "int8", add_source_eos=True)
+    (tmp_path / "scratch").mkdir()
+    by_ct2 = read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path / "scratch")
+    with_weights = read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path / "scratch", weights=True)
+    assert "dequantised" in with_weights.origin.changes[-1]
+    convert(network_of(with_weights), with_weights.tokenizer, tmp_path / "again", "int8")
+    assert by_ct2.engine_folder
+    expected, found = (read_model_bin(one / "model.bin") for one in (by_ct2.engine_folder, tmp_path / "again"))
+    assert found.aliases == expected.aliases
+    quantised = [name for name, variable in expected.variables.items() if variable.type == "int8" and variable.shape]
+    assert len(quantised) > 10
+    for name in quantised:
+        known = slice(1, None) if name == "decoder/embeddings/weight" else slice(None)  # PAD's row is zeros with us
+        np.testing.assert_array_equal(found.array(name)[known], expected.array(name)[known])
+        scales = [model.array(f"{name}_scale")[known] for model in (found, expected)]
+        np.testing.assert_allclose(*scales, rtol=1e-6)
+
+
+def test_a_marian_folder_starts_from_zeros(joint: Tokenizer, tmp_path: Path) -> None:
+    folder = foreign_folder(
+        tmp_path / "folder", network(joint, norm_order="post"), joint, zero_start=True, dropped=["<pad>", "<s>"],
+        decoder_start_token="</s>",
+    )  # fmt: skip
+    ours, theirs, tokenizer = both(folder, tmp_path)
+    sources = tokenizer.encode(TEXTS, "source")
+    for found, expected in zip(ours.score(sources, sources), theirs.score(sources, sources), strict=True):
+        np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
+
+
+def test_it_is_imported_as_a_model_that_can_be_trained(joint: Tokenizer, tmp_path: Path) -> None:
+    folder = foreign_folder(tmp_path / "folder", network(joint), joint, "int8", add_source_eos=True)
+    import_model(folder, tmp_path / "bundle", pair="en-ko", trial=False, weights=True)
+    bundle = open_bundle(tmp_path / "bundle")
+    assert bundle.has_weights
+    assert bundle.manifest["architecture"] == "transformer"
+    assert bundle.load_model().parameter_count == bundle.manifest["parameters"]
+    assert Translator.of_bundle(bundle).translate("dog", beam=1, max_length=5)
+
+
+def test_other_networks_are_refused(joint: Tokenizer, tmp_path: Path) -> None:
+    folder = foreign_folder(tmp_path / "folder", network(joint), joint)
+    path = folder / "model.bin"
+    content = path.read_bytes()
+    at = content.index(b"encoder/activation\0") + len(b"encoder/activation\0") + 6
+    path.write_bytes(content[:at] + b"\x03" + content[at + 1 :])  # GELU
+    with pytest.raises(ModelError, match=r"an architecture that Dragoman's network has no options for; import it with"):
+        read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path, weights=True)
+    assert read_ctranslate2(folder, pair=("en", "ko"), scratch=tmp_path).notes[-1].startswith("a network that")
+
+
+def test_weights_are_for_what_has_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--weights: a model of kind marian has weights anyway; leave it out"):
+        import_model(tmp_path, tmp_path / "bundle", kind="marian", weights=True)

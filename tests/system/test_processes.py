@@ -1,0 +1,134 @@
+"""Process-wide settings: what `dragoman.system.processes` changes when called, and that nothing else changes any."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle import write_bundle
+from dragoman.config import RunConfig
+from dragoman.model.transformer import Transformer
+from dragoman.system.processes import KERNEL_CACHES, limit_kernel_caches
+from dragoman.text.tokens.tokenizer import Tokenizer
+
+# Prints how many MiB of glibc's heap six hundred shapes of one product leave in use.
+PRODUCTS = """
+import ctypes, sys
+import torch
+from dragoman.runtime import limit_kernel_caches
+
+class Heap(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("a", "b", "c", "d", "e", "f", "g", "used", "h", "i")]
+
+def used():
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = Heap
+    return libc.mallinfo2().used / 2**20
+
+limit_kernel_caches(int(sys.argv[1]))
+table = torch.ones(256, 256, dtype=torch.bfloat16)
+torch.ones(64, 256, dtype=torch.bfloat16) @ table
+before = used()
+for rows in range(65, 665):
+    torch.ones(rows, 256, dtype=torch.bfloat16) @ table
+print(used() - before)
+"""
+
+
+def left_in_use(d_model: int) -> float:
+    environment = {name: value for name, value in os.environ.items() if name not in KERNEL_CACHES}
+    command = [sys.executable, "-c", PRODUCTS, str(d_model)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="asks glibc 2.33 or newer")
+def test_kernel_caches_forget_past_shapes() -> None:
+    every = left_in_use(d_model=128)
+    if every < 10:
+        pytest.skip("this processor compiles no kernels for products in bfloat16")
+    assert left_in_use(d_model=256) < every / 2
+
+
+def test_kernel_cache_variables_of_the_user_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KERNEL_CACHES:
+        monkeypatch.setenv(name, "7")
+    limit_kernel_caches(512)
+    assert [os.environ[name] for name in KERNEL_CACHES] == ["7", "7"]
+
+
+# Prints which process-wide settings differ after the lines of {body}; torch's own import is no change of ours.
+UNCHANGED = """
+import ctypes, locale, os, random, signal, sys, warnings
+{first}
+
+opened = []
+load = ctypes.CDLL
+class Watched(load):
+    def __getattr__(self, name):
+        if name == "mallopt":
+            opened.append(name)
+        return super().__getattr__(name)
+ctypes.CDLL = Watched
+
+def settings():
+    found = {{
+        "environment": dict(os.environ),
+        "warnings": list(warnings.filters),
+        "signals": [signal.getsignal(number) for number in sorted(signal.valid_signals())],
+        "locale": locale.setlocale(locale.LC_ALL),
+        "random": random.getstate(),
+        "recursion": sys.getrecursionlimit(),
+        "hooks": (sys.excepthook, sys.displayhook),
+        "mallopt": list(opened),
+    }}
+    if "torch" in sys.modules:
+        import torch
+        found |= {{
+            "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
+            "torch random": torch.get_rng_state().tolist(),
+            "dtype": torch.get_default_dtype(),
+            "gradients": torch.is_grad_enabled(),
+            "deterministic": torch.are_deterministic_algorithms_enabled(),
+            "compiler": torch._dynamo.config.recompile_limit if "torch._dynamo" in sys.modules else None,
+        }}
+    return found
+
+before = settings()
+{body}
+after = settings()
+print(sorted(name for name in before if before[name] != after[name]))
+"""
+
+
+def changed(first: str, body: str) -> str:
+    code = UNCHANGED.format(first=first, body=body)
+    env = {name: value for name, value in os.environ.items() if name not in KERNEL_CACHES}  # a training set them here
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    return done.stdout.strip()
+
+
+def test_process_settings_stay_when_a_bundled_model_is_loaded_and_used() -> None:
+    body = "import dragoman\ndragoman.Translator.load('en-ko', engine='ctranslate2').translate(['Hello.'])"
+    assert changed("import numpy", body) == "[]"  # whose import sets filters of warnings by itself
+
+
+def test_process_settings_stay_when_a_torch_bundle_is_loaded_and_used(
+    toy_tokenizer: Tokenizer, toy_run: Callable[..., RunConfig], tmp_path: Path
+) -> None:
+    config, folder = toy_run(), tmp_path / "model"
+    model = Transformer(config.model, len(toy_tokenizer.source), len(toy_tokenizer.target))
+    write_bundle(folder, config=config, tokenizer=toy_tokenizer, model=model, card="", facts={}, golden="")
+    load = f"dragoman.Translator.load({str(folder)!r}, engine='torch').translate(['a b'])"
+    # torch's import sets warnings filters and the compiler's settings by itself
+    assert changed("import torch, torch._dynamo", f"import dragoman\n{load}") == "[]"
+
+
+def test_process_settings_are_changed_by_the_functions_for_it() -> None:
+    assert changed("", "from dragoman import runtime\nruntime.limit_kernel_caches(512)") == "['environment']"
+    if sys.platform == "linux":
+        assert changed("", "from dragoman import runtime\nruntime.retain_freed_memory(2)") in ("['mallopt']", "[]")

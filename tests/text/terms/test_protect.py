@@ -1,0 +1,120 @@
+"""Placeholders: what every pattern finds, what it leaves alone, and that none takes more than linear time."""
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.text.terms.protect import PATTERNS, find_placeholders
+
+FOUND = {
+    "printf": ["%s", "%1$d", "%(name)s", "%5.2f", "%-10s", "%lu",
+               "%@", "%%", "%*d", "%.*s", "%m", "%'d", "%1$@"],
+    "percent": ["%1", "%L2", "%NAME%", "%name%", "%PRODUCTNAME"],
+    "brace": ["{name}", "{0}", "{}", "{x:>5}", "{d:%Y-%m-%d}", "{x!r}", "{0,-5:N2}", "{a.b[0]}",
+              "%{x}", "#{x}", "{이름}",
+              "{n, number}"],
+    "template": ["{{var}}", "{{ a.b }}", "{% if x %}", "<%= x %>", "<?php echo 1 ?>"],
+    "shell": ["${x}", "${x:-y}", "$1", "$MY_NAME", "$HOME", "$name"],
+    "i18next": ["$t(key)", "$t(common:a.b)"],
+    "vue": ["@:message.hello", "@.lower:name"],
+    "laravel": [":name"],
+    "tag": ["<b>", "</b>", "<br/>",
+            '<a href="https://x/{y}">', "<0>", "</0>", "<x:y z='1'/>", "<input disabled>", "<!-- c -->"],
+    "entity": ["&amp;", "&#160;", "&#xA0;"],
+    "escape": ["\\n", "\\t", '\\"', "\\u00e9", "\\\\"],
+    "url": ["https://example.com/a_(b)?c=%20#d", "www.example.com", "example.org/x",
+            "mailto:a@b.org", "http://localhost:8080/{id}"],
+    "email": ["a.b+c@example.co.kr"],
+    "path": ["/etc/hosts", "/dev", "~/.config/x", "../a/b",
+             "C:\\Users\\me\\a.txt", "README.md", "src/main.py", "\\\\server\\share"],
+    "code": ["`x + y`", "``a b``"],
+    "emoji": ["👍🏽", "☕", "🇰🇷", "👨‍👩‍👧", "1️⃣"],
+    "number": ["-1,234.5", "10GB", "25°C", "50%"],
+    "date": ["2026-11-23", "2026-11-23T10:00:00Z", "23.11.2026", "3/5/26"],
+}  # fmt: skip
+
+TEXT = [
+    "100 % sure, 50% discount",
+    "It is 10:30, and the ratio is 3:1 or 16:9.",
+    "he/she/it, and/or, km/h, input/output, 2026/27",
+    "a < b and c > d, a<b, <Replacement Suggestions>",
+    "$5.00, $10, US$100, $5 million, $5million, $3billion, $9k",
+    "`foo' and `bar'",
+    "AT&T; R&D, snake_case, _emphasis_",
+    "{a, b} and { a: b }",
+    "hello%20dear%2C you",
+    "e.g. this, i.e. that, 3.14, Mr. Kim, U.S. Go.",
+    "a → b © ™",
+    "C# and F#, C++, .NET",
+    "",
+]
+
+
+@pytest.mark.parametrize(("pattern", "placeholder"), [(name, one) for name, ones in FOUND.items() for one in ones])
+def test_each_pattern_finds_its_placeholders_inside_of_a_sentence(pattern: str, placeholder: str) -> None:
+    for before, after in (("See ", " now."), ("", ""), ("(", ")."), ("", "을 보세요")):
+        found = find_placeholders(before + placeholder + after, [pattern])
+        assert [(one.begin, one.end, one.text) for one in found] == [
+            (len(before), len(before) + len(placeholder), placeholder)
+        ]
+
+
+def test_a_placeholder_in_a_text_is_found_by_default_unless_only_its_format_can_know() -> None:
+    assert {name for name in PATTERNS if find_placeholders(FOUND.get(name, ["_F"])[0])} == set(PATTERNS) - {
+        "laravel", "accelerator", "number", "date",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXT)
+def test_plain_text_has_no_placeholders(text: str) -> None:
+    assert find_placeholders(text) == []
+
+
+def test_placeholders_are_ordered_and_do_not_overlap_and_the_longest_is_found() -> None:
+    text = 'Go to <a href="https://example.com/{id}">%s</a>, `%d` or https://example.com/%s/x.'
+    found = find_placeholders(text)
+    assert [one.text for one in found] == [
+        '<a href="https://example.com/{id}">', "%s", "</a>", "`%d`", "https://example.com/%s/x",
+    ]  # fmt: skip
+    assert all(one.end <= other.begin for one, other in pairwise(found))
+    assert all(text[one.begin : one.end] == one.text for one in found)
+
+
+def test_a_number_before_and_letters_after_do_not_hide_a_placeholder() -> None:
+    found = [one.text for one in find_placeholders("80%s of it, the $1text parameter, 5%smart")]
+    assert found == ["%s", "$1"]
+
+
+def test_a_particle_after_an_address_is_no_part_of_it() -> None:
+    assert [one.text for one in find_placeholders("https://example.com/에서 /usr/lib에 있는 www.example.com은")] == [
+        "https://example.com/", "/usr/lib", "www.example.com",
+    ]  # fmt: skip
+
+
+def test_letters_of_other_scripts_are_part_of_an_address_after_its_signs_only() -> None:
+    found = find_placeholders("https://ko.wikipedia.org/wiki/대한민국_헌법 https://example.com가 아니다")
+    assert [one.text for one in found] == ["https://ko.wikipedia.org/wiki/대한민국_헌법", "https://example.com"]
+
+
+def test_accelerators_are_found_on_request() -> None:
+    assert [find_placeholders(text, ["accelerator"])[0].begin for text in ("_File", "&File", "E~xit")] == [0, 0, 1]
+
+
+def test_an_unknown_pattern_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no pattern 'print'"):
+        find_placeholders("%s", ["print"])
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_no_pattern_takes_more_than_linear_time(name: str) -> None:
+    """100 kB of what its placeholders begin with: quadratic time would be minutes."""
+    ones = FOUND.get(name, ["_F"])
+    started = time.process_time()
+    for text in {one[0] * 100_000 for one in ones}:
+        find_placeholders(text, [name])
+    for one in ones:
+        for text in (one * (10_000 // len(one)), one[:2] * 5_000, one[:-1] + "a" * 10_000, one[:2] + " " * 10_000):
+            find_placeholders(text, [name])
+    assert time.process_time() - started < 5

@@ -1,0 +1,56 @@
+"""Accelerator keys: which labels have one, and where it is in a translation."""
+
+import pytest
+
+from dragoman.text.words.accelerators import find_accelerator, with_accelerator, without_accelerator
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "mark", "key"),
+    [
+        ("_File", "File", "_", "F"),
+        ("Save _as…", "Save as…", "_", "a"),
+        ("E_xit", "Exit", "_", "x"),
+        ("&Open file...", "Open file...", "&", "O"),
+        ("~Save", "Save", "~", "S"),
+        ("파일(_F)", "파일", "_", "F"),
+        ("다른 이름으로 저장 (&A)...", "다른 이름으로 저장...", "&", "A"),
+        ("_Файл", "Файл", "_", "Ф"),
+    ],
+)
+def test_a_label_and_its_key(label: str, text: str, mark: str, key: str) -> None:
+    found = find_accelerator(label)
+    assert found
+    assert (found.text, found.mark, found.key) == (text, mark, key)
+    assert with_accelerator(found.text, found) == label
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Rock & Roll", "AT&T", "Q&A", "snake_case name", "My_Variable", "_private", "__init__", "_a and _b", "~5 min",
+     "~/x", "&nbsp;x", "&#160;x", "", "_", "plain", "Use _" + "x" * 90, "a~b", "file_name.txt"],
+)  # fmt: skip
+def test_what_is_none(text: str) -> None:
+    assert find_accelerator(text) is None
+
+
+@pytest.mark.parametrize(
+    ("label", "translation", "expected"),
+    [
+        ("_File", "파일", "파일(_F)"),
+        ("&Open file...", "파일 열기...", "파일 열기(&O)..."),
+        ("_Name:", "이름:", "이름(_N):"),
+        ("파일(_F)", "File", "_File"),
+        ("저장(&S)", "Keep it", "&Keep it"),
+        ("_Datei", "Folder and data", "Folder and _data"),
+        ("E_xit", "Next", "Ne_xt"),
+        ("_File", "PDF 파일", "PDF 파일(_F)"),
+        ("_File", "...", "..."),
+    ],
+)
+def test_the_key_in_a_translation(label: str, translation: str, expected: str) -> None:
+    found = find_accelerator(label)
+    assert found
+    assert with_accelerator(translation, found) == expected
+    if expected != "...":
+        assert without_accelerator(expected) == translation

@@ -1,0 +1,100 @@
+"""Bilingual documents give the pairs that they hold, one per line."""
+
+import gzip
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from documents.real import needs_data, real
+from dragoman.data.corpus.tmx import read_tmx
+from dragoman.errors import ConfigError, DataError
+from dragoman.workflows.data.convert import convert_data
+
+TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="en-US"><seg>Press <bpt i="1">&lt;b&gt;</bpt>OK<ept i="1">&lt;/b&gt;</ept>
+ &amp; wait<ph>&lt;br&gt;</ph></seg></tuv><tuv xml:lang="ko"><seg>확인을 <hi>누르고</hi> 기다리기</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>Only English</seg></tuv></tu>
+<tu><tuv lang="KO-kr"><seg>예</seg></tuv><tuv lang="EN"><seg>Yes</seg></tuv></tu>
+</body></tmx>
+"""
+PO = """msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+msgid "Open\\n"
+msgstr "열기\\n"
+
+#, fuzzy
+msgid "Close"
+msgstr "닫힘"
+
+msgid "New"
+msgstr ""
+"""
+
+
+def test_pairs_of_memories_and_po_files(tmp_path: Path) -> None:
+    (tmp_path / "a.tmx.gz").write_bytes(gzip.compress(TMX.replace("UTF-8", "UTF-16").encode("utf-16")))
+    (tmp_path / "b.po").write_text(PO, encoding="utf-8")
+    output = tmp_path / "pairs.tsv"
+    files = [tmp_path / "a.tmx.gz", tmp_path / "b.po"]
+    result = convert_data(files, output, source="en", target="ko")
+    assert output.read_text("utf-8") == "Press OK & wait\t확인을 누르고 기다리기\nYes\t예\nOpen\t열기\n"
+    assert (result.pairs, list(result.files.values())) == (3, [2, 1])
+    with pytest.raises(ConfigError, match="already exists"):
+        convert_data(files, output, source="en", target="ko")
+    with pytest.raises(DataError, match="no pair of ja and ko"):
+        convert_data(files[:1], tmp_path / "c.tsv", source="ja", target="ko")
+    assert not (tmp_path / "c.tsv").exists()
+
+
+def test_lines_of_units_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(TMX, encoding="utf-8")
+    assert [(pair.source, pair.line) for pair in read_tmx(path, "ko", "en")] == [
+        ("확인을 누르고 기다리기", 3),
+        ("예", 6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<r/>", "not TMX, but <r>"),
+        ("<tmx>\n<body></tmx>", "a.tmx:2:9: not well-formed XML"),
+        ('<!DOCTYPE tmx [<!ENTITY a "b">]>\n<tmx/>', "a.tmx:1: declares the entity 'a'"),
+        ('<!DOCTYPE tmx [<!ENTITY % d SYSTEM "http://127.0.0.1:9/a"> %d;]>\n<tmx/>', "declares the entity 'd'"),
+    ],
+)
+def test_refused(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        list(read_tmx(path, "en", "ko"))
+    assert message in str(error.value)
+    (tmp_path / "a.txt").write_text("a")
+    with pytest.raises(ConfigError, match="not a bilingual document"):
+        convert_data([tmp_path / "a.txt"], tmp_path / "b.tsv", source="en", target="ko")
+
+
+def test_a_large_memory_needs_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "large.tmx"
+    unit = "<tu><tuv xml:lang='en'><seg>One line.</seg></tuv><tuv xml:lang='ko'><seg>한 줄.</seg></tuv></tu>\n"
+    path.write_text(f"<tmx><body>\n{unit * 20_000}</body></tmx>", encoding="utf-8")
+    tracemalloc.start()
+    count = sum(1 for _ in read_tmx(path, "en", "ko"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 20_000
+    assert peak < path.stat().st_size
+    assert sys.getsizeof(unit) < peak
+
+
+@needs_data
+@pytest.mark.parametrize("path", real("tmx"), ids=lambda path: path.name)
+def test_real_memories(path: Path) -> None:
+    pairs = [pair for target in ("fr", "de") for pair in read_tmx(path, "en", target)]
+    assert pairs
+    assert all(pair.source and pair.target for pair in pairs)
