@@ -50,7 +50,16 @@ def test_importing_dragoman_loads_nothing_heavy() -> None:
 
 VERBS = ["--help", "--version", "translate --help", "train --help", "data check --help", "model shortlist --help"]
 # A heavy import anywhere in a group fails the group: one interpreter is enough for each.
-LIGHT = ["errors", "system.files", "config", "config.file", "data.corpus.corpus", "data.check.check", "workflows.data.check", "evaluation"]
+LIGHT = [
+    "errors",
+    "system.files",
+    "config",
+    "config.file",
+    "data.corpus.corpus",
+    "data.check.check",
+    "workflows.data.check",
+    "evaluation",
+]
 USING_A_MODEL = [
     *("text.tokens.tokenizer", "bundle", "shortlist.file", "translator"),
     *("workflows.evaluate.evaluate", "workflows.models.shortlist"),
