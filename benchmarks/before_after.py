@@ -74,9 +74,13 @@ from pathlib import Path
 import torch
 from dragoman.bundle import write_bundle
 from dragoman.config import CorpusConfig, DataConfig, ModelConfig, ProjectConfig, RunConfig, TokenizerConfig
-from dragoman.data.corpus import sample_pairs
 from dragoman.model.transformer import Transformer
-from dragoman.text.tokenizer import learn
+try:
+    from dragoman.data.corpus.corpus import sample_pairs
+    from dragoman.text.tokens.tokenizer import learn
+except ImportError:  # before the rooms had sub-rooms
+    from dragoman.data.corpus import sample_pairs
+    from dragoman.text.tokenizer import learn
 corpus = CorpusConfig(source=Path(sys.argv[1]))
 tokenizer = learn(sample_pairs([corpus], 50_000, 1), TokenizerConfig(kind="bpe", vocab_size=8000))
 torch.manual_seed(0)

@@ -40,7 +40,8 @@ def test_index_of_equations_names_what_exists() -> None:
     assert len(entries) == 15
     for entry in entries:
         first, *others = entry.split(", ")
-        folder, module, *names = first.split(".")
-        loaded = importlib.import_module(f"dragoman.{folder}.{module}")
-        assert reduce(getattr, names, loaded)
+        parts = first.split(".")
+        size = next(n for n, part in enumerate(parts) if part[0].isupper() or n == len(parts) - 1)
+        loaded = importlib.import_module(".".join(["dragoman", *parts[:size]]))
+        assert reduce(getattr, parts[size:], loaded)
         assert all(hasattr(loaded, name) for name in others)

@@ -25,8 +25,8 @@ def watch(event, given):
 sys.addaudithook(watch)
 from live_server import live
 import httpx
-from dragoman.serve.models import Models
-from dragoman.serve.service import Service
+from dragoman.serve.models.models import Models
+from dragoman.serve.work.service import Service
 
 with live(Service(Models(threads=1))) as url, httpx.Client(base_url=url, timeout=300, trust_env=False) as client:
     answers = [

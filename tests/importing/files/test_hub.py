@@ -182,7 +182,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from dragoman.errors import DragomanError
-from dragoman.importing.hub import HuggingFaceHub
+from dragoman.importing.files.hub import HuggingFaceHub
 hub, counted = HuggingFaceHub(), []
 try:
     repository = hub.look_up(sys.argv[1], None)

@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.system.files import atomic_file, storage_error
 
 # By modules of `documents`.
-BILINGUAL = ("po", "xliff")
+BILINGUAL = ("gettext PO", "XLIFF")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def bilingual_pairs(path: Path, request: Request) -> Iterator[tuple[str, str]]:
         yield from ((pair.source, pair.target) for pair in read_tmx(path, request.source, request.target))
         return
     kind = kind_of(path)
-    if kind.module not in BILINGUAL:
+    if kind.name not in BILINGUAL:
         raise ConfigError(f"{path}: not a bilingual document; give .tmx, .po or .xliff files")
     try:
         unfinished = {

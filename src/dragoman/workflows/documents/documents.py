@@ -157,7 +157,7 @@ def run_documents(
     if task.memory:
         existing_memory(task.memory)
     sources, left_out = find_sources(task.files, task.output)
-    if task.columns and not any(source.kind.module == "table" for source in sources):
+    if task.columns and not any(source.kind.name == "table" for source in sources):
         raise ConfigError("columns (--columns): none of the documents is a table, .csv or .tsv; leave it out")
     if task.output is None and (len(task.files) > 1 or task.files[0].is_dir()):
         raise ConfigError("several documents: where their translations go is missing; give -o FOLDER")

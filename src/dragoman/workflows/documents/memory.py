@@ -33,7 +33,7 @@ from dragoman.workflows.documents.review import review_pairs
 DATABASE = ".db"
 THRESHOLDS = range(50, 100)
 # Formats that name similar sources, by modules.
-NAMING = frozenset(("po", "xliff"))
+NAMING = frozenset(("gettext PO", "XLIFF"))
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
@@ -87,7 +87,7 @@ def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Call
             f"memory threshold (--memory-threshold) {threshold!r}: give percent, a whole number from "
             f"{THRESHOLDS.start} to {THRESHOLDS.stop - 1}"
         )
-    if any(kind.module in NAMING for kind in kinds):
+    if any(kind.name in NAMING for kind in kinds):
         similarity([], [])  # what is missing is reported before the engine has worked
     return lambda text: [] if memory.find(text) else memory.similar(text, threshold)
 
