@@ -190,7 +190,7 @@ def training(old: Path, folder: Path, rounds: int, threads: int) -> dict[str, An
 def decoding(old: Path, folder: Path, rounds: int, threads: int) -> dict[str, Any]:
     """Decoding speed of the torch engine (paper-base, random weights) and of a bundled model on CTranslate2."""
     from dragoman.bundle import open_bundle
-    from dragoman.bundled import resolve_model
+    from dragoman.installed import resolve_model
 
     corpus, results = HERE / "src/dragoman/data/embedded/test.tsv.gz", {}
     texts = [line.split("\t")[0] for line in gzip.decompress(corpus.read_bytes()).decode().splitlines()[:SENTENCES]]
