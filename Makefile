@@ -17,7 +17,6 @@ PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 test: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(PYTEST)
 
-# What tests/slow.py lists and what is marked slow.
 test-slow: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(PYTEST) -m "slow and not gpu"
 

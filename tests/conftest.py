@@ -19,7 +19,6 @@ from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
-from slow import is_slow
 
 if TYPE_CHECKING:
     import torch
@@ -40,14 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs from other tests than theirs: `auto` would choose one, whose arithmetic is another."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` leaves to `make test-all`."""
-    for item in items:
-        if is_slow(item.nodeid):
-            item.add_marker("slow")
 
 
 # Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and

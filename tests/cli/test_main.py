@@ -15,6 +15,7 @@ import dragoman as package
 from dragoman.cli import arguments as command_line
 from dragoman.cli import main as main_module
 from dragoman.errors import ConfigError, DataError, DistributedError, DivergenceError, Interrupted, ModelError
+from suites import cases
 
 COMMAND = [sys.executable, "-m", "dragoman"]
 VERBS = [[], ["data"], ["model"], ["demo"], ["init"], ["data", "check"], ["train"], ["translate"], ["evaluate"]]
@@ -254,7 +255,9 @@ def test_a_reader_that_goes_away_is_no_error(model: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a disk that is always full")
-@pytest.mark.parametrize("arguments", [["model", "show"], ["translate", "red dog", "-m"]], ids=["show", "translate"])
+@pytest.mark.parametrize(
+    "arguments", cases({"show": ["model", "show"], "translate": ["translate", "red dog", "-m"]}, quick=["show"])
+)
 def test_a_full_disk_under_stdout_is_told_in_a_line(model: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*COMMAND, *arguments, str(model)], stdout=full, stderr=subprocess.PIPE, check=False)
@@ -286,8 +289,8 @@ def test_colour_is_for_terminals_that_want_it(project: Path, plain: bool) -> Non
     assert ("\x1b[33m" in written) is not plain
 
 
-@pytest.mark.parametrize("encoding", ["cp949", "ascii", "latin-1"])
-@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+@pytest.mark.parametrize("encoding", cases(["cp949", "ascii", "latin-1"], quick=["cp949"]))
+@pytest.mark.parametrize("as_json", cases({"plain": [], "json": ["--json"]}, quick=["plain"]))
 def test_data_and_talk_are_utf8_whatever_the_terminal_says(
     project: Path, model: Path, tmp_path: Path, encoding: str, as_json: list[str]
 ) -> None:
