@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from architectures import TRANSFORMERS, tiny
+from costs import Costs
 from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus.corpus import sample_pairs
@@ -35,8 +36,14 @@ settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", action="store_true", help="print what tests cost in processor time")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs from other tests than theirs: `auto` would choose one, whose arithmetic is another."""
+    if config.option.costs:
+        config.pluginmanager.register(Costs())
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
