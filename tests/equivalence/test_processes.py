@@ -4,15 +4,22 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 from torch.testing import assert_close
 
+from dragoman.config import RunConfig
+from dragoman.data.batches.stream import BatchStream
 from dragoman.errors import DistributedError
+from dragoman.model.build import build_network
 from dragoman.model.weights import load_tensors
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.training.update import gradient as gradient_module
 from dragoman.training.update.distributed import ProcessGroup, join_process_group
+from dragoman.training.update.gradient import GradientAccumulator
 from equivalence.process import train
 
 Run = Callable[..., dict[str, float]]
@@ -54,6 +61,35 @@ def settled(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in weights.items() if not name.endswith("w_k.bias")}
 
 
+def test_what_two_processes_would_exchange_is_the_gradient_of_one(
+    toy_run: Callable[..., RunConfig], toy_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one's share of the batches and of the gradient, one after the other: what is left to torch is the mean."""
+    monkeypatch.setattr(gradient_module, "parallelize", lambda module, *_: module)
+    monkeypatch.setattr(gradient_module, "no_sync", lambda _: nullcontext())
+    monkeypatch.setattr(ProcessGroup, "any_rank", lambda _, flag: flag)
+    config, vocab = toy_run(), len(toy_tokenizer.source)
+
+    def gradient(rank: int, size: int) -> list[tuple[float, dict[str, torch.Tensor]]]:
+        torch.manual_seed(1)
+        model = build_network(config.model.model_copy(update={"dropout": 0.0}), vocab, vocab)
+        accumulator = GradientAccumulator(model, config.train, ProcessGroup(rank, size), torch.device("cpu"))
+        stream = BatchStream(config.data, toy_tokenizer, batch_tokens=150, seed=1, rank=rank, world=size)
+        updates = []
+        for _ in range(3):
+            update = stream.next_update(4 // size)
+            loss = accumulator.backward(update.batches, update.divisor)
+            updates.append((loss, {name: parameter.grad.clone() for name, parameter in model.named_parameters()}))
+            model.zero_grad()
+        return updates
+
+    for (loss, whole), *parts in zip(gradient(0, 1), gradient(0, 2), gradient(1, 2), strict=True):
+        assert sum(part for part, _ in parts) == pytest.approx(loss, rel=1e-6)
+        mean = {name: sum(part[name] for _, part in parts) / 2 for name in whole}
+        assert_close(mean, whole, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.slow
 def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(toy_corpus: Path, tmp_path: Path) -> None:
     """20 steps over the same pairs; 1e-5 of the loss."""
     train(
