@@ -13,11 +13,10 @@ demo: $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 # A process for every core: tests are small, and a second thread would wait for the other process's.
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --costs
 test: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(PYTEST)
 
-# What tests/slow.py lists and what is marked slow.
 test-slow: $(VENV)/.installed
 	OMP_NUM_THREADS=1 $(PYTEST) -m "slow and not gpu"
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import settings
 
 from architectures import TRANSFORMERS, tiny
+from costs import Costs
 from dragoman.config import CorpusConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import build_config
 from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
-from slow import is_slow
 
 if TYPE_CHECKING:
     import torch
@@ -36,18 +36,16 @@ settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", action="store_true", help="print what tests cost in processor time")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs from other tests than theirs: `auto` would choose one, whose arithmetic is another."""
+    if config.option.costs:
+        config.pluginmanager.register(Costs())
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` leaves to `make test-all`."""
-    for item in items:
-        if is_slow(item.nodeid):
-            item.add_marker("slow")
 
 
 # Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and

@@ -13,9 +13,12 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
+from suites import cases
+
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(path.name for path in (DOCS / "learn").glob("[0-9]*.md"))
 # A block of code and, if one follows, the box that shows what it prints.
+TRAINING = ("07", "09", "10", "12")  # pages that train
 SNIPPET = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r" *(-?\d+(?:,\d{3})*(?:\.(\d+))?(?:e([+-]\d+))?)")
 
@@ -104,7 +107,7 @@ def without_examples(page: Path) -> str:
     return SNIPPET.sub("", page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", cases(PAGES, quick=[name for name in PAGES if not name.startswith(TRAINING)]))
 def test_a_page_prints_what_it_shows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -148,6 +151,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
+@pytest.mark.slow
 def test_the_site_holds_every_page_each_in_its_language(site: Path) -> None:
     for source in DOCS.rglob("*.md"):
         place = source.relative_to(DOCS).with_suffix(".html")
@@ -160,6 +164,7 @@ def test_the_site_holds_every_page_each_in_its_language(site: Path) -> None:
         assert ("마스크" in contents.text, "Masks" in contents.text) == (korean, not korean), place
 
 
+@pytest.mark.slow
 def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
     """Links that a reader may follow are no loads."""
     for page in site.rglob("*.html"):

@@ -187,6 +187,7 @@ def test_a_copy_is_told(tokenizer: Tokenizer) -> None:
 # --- in the long run ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_lines_of_a_stream(tokenizer: Tokenizer) -> None:
     class Forgetful(Saying):
         def translate(self, *arguments: object, **more: object) -> list[list[Hypothesis]]:  # type: ignore[override]

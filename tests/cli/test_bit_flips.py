@@ -31,6 +31,7 @@ from dragoman.workflows.listener import Listeners
 from dragoman.workflows.train.restoring import recorded_log, restore_run
 from dragoman.workflows.train.run_folder import check_resumable, record_inputs
 from dragoman.workflows.train.trainer import Run, build_trainer
+from suites import cases
 
 MORE = ("train.max_steps=12", "--resume")
 CASES = 200
@@ -111,7 +112,7 @@ def clean(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list
     return reports, states
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("seed", cases(range(CASES), quick=range(20)))
 def test_whatever_is_damaged_is_named_or_harmless(
     resumable: Path, clean: tuple[list[CorpusReport], dict[int, str]], table: dict[str, dict[str, int]], seed: int
 ) -> None:
@@ -146,6 +147,7 @@ def resumed_weights(project: Path) -> bytes:
     return (project / "runs/toy/model/model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -53,6 +53,7 @@ def test_a_run_and_a_configuration_are_compared_and_the_page_says_so(
     assert re.search(r"^toy +transformer", again.out, re.M)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("equal", ["flops", "minutes"])
 def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_goes_on(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path, equal: str
@@ -77,6 +78,7 @@ def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_goes_on(
     assert train.warmup <= 10
 
 
+@pytest.mark.slow
 def test_a_run_with_more_than_the_budget_is_refused_and_one_that_stopped_early_is_not(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
 ) -> None:

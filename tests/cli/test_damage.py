@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.main import main
+from suites import cases
 
 MORE = ("train.max_steps=12", "--resume")
 
@@ -145,7 +146,7 @@ def test_a_note_that_is_none_is_named(dragoman: Any, resumable: Path, run: Path,
 
 
 @pytest.mark.parametrize("name", ["config.toml", "data.json", "tokenizer/joint.model"])
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"[]", b"{}", b"flip"])
+@pytest.mark.parametrize("content", cases([None, b"", b"\xff\xfe", b"[]", b"{}", b"flip"], quick=[None, b"flip"]))
 def test_a_damaged_file_of_the_run_is_named_and_restored_from_the_checkpoint(
     dragoman: Any, resumable: Path, run: Path, name: str, content: bytes | None, longer: bytes
 ) -> None:

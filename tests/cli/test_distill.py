@@ -14,6 +14,7 @@ from dragoman.bundle import open_bundle
 from dragoman.data.corpus.corpus import read_lines
 from dragoman.translator import Translator
 from dragoman.workflows.train import distilled_text
+from suites import cases
 
 DISTILLED = "runs/toy/distilled.tsv"
 WEIGHTS = "runs/toy/model/model.safetensors"
@@ -86,6 +87,7 @@ def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, 
     assert all((teacher[name] - ours[name]).abs().max() < 1e-5 for name in teacher), "at a rate of nothing, the same"
 
 
+@pytest.mark.slow
 def test_peoples_pairs_may_be_kept_and_the_shape_named(dragoman: Any, student: Path, model: Path) -> None:
     text = re.sub(r"\[model\]\n[^\[]*", "", student.read_text(encoding="utf-8"))
     student.write_text(text, encoding="utf-8")
@@ -96,6 +98,7 @@ def test_peoples_pairs_may_be_kept_and_the_shape_named(dragoman: Any, student: P
     assert config.model.preset == "tiny"
 
 
+@pytest.mark.slow
 def test_every_corpus_has_its_own_file_and_keeps_its_weight(dragoman: Any, student: Path, model: Path) -> None:
     with student.open("a", encoding="utf-8") as file:
         file.write('\n[[data.train]]\nsource = "data/valid.en"\ntarget = "data/valid.de"\nweight = 2\n')
@@ -120,7 +123,7 @@ def test_a_key_is_said_to_have_no_effect_only_if_it_was_given(dragoman: Any, stu
 # --- interrupted --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("torn", [0, 7, 400])
+@pytest.mark.parametrize("torn", cases([0, 7, 400], quick=[7]))
 def test_interrupted_and_resumed_equals_uninterrupted(
     dragoman: Any, student: Path, model: Path, tmp_path: Path, killed: Any, monkeypatch: pytest.MonkeyPatch, torn: int
 ) -> None:

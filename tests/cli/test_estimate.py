@@ -51,6 +51,7 @@ def test_a_number_stays_what_it_is() -> None:
     assert (chosen.max_steps, chosen.warmup, chosen.validate_every) == (70, 17, 9)
 
 
+@pytest.mark.slow
 def test_what_a_run_chose_is_reported_stored_and_kept(dragoman: Any, project: Path) -> None:
     first = dragoman("train", project / "run.toml", *AUTO, "train.batch_tokens=8000")
     assert first.code == 0, first.err

@@ -58,6 +58,7 @@ def test_compare_two_models(
     assert all("(bootstrap)" in line and "(randomisation)" in line for line in lines[3:])
 
 
+@pytest.mark.slow
 def test_finetune_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = EXAMPLES.parent / "tests/importing/fixtures/marian-shared"
     pairs = islice((one for one in read_pairs(EMBEDDED) if len(one.source) < 40), 120)

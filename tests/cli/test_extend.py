@@ -46,6 +46,7 @@ def test_new_embeddings_start_from_what_they_replace(dragoman: Any, config: Path
     assert len(Tokenizer.load(tmp_path / "next/tokenizer").source) == new
 
 
+@pytest.mark.slow
 def test_an_extended_run_resumes_bit_for_bit_without_its_base(
     dragoman: Any, config: Path, model: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 from dragoman.model.transformer import Transformer
 from dragoman.training.resume.pull import Pull
 from dragoman.training.update.freezing import frozen_names
+from suites import slow
 
 Weights = dict[str, Tensor]
 
@@ -37,11 +38,12 @@ def run(dragoman: Any, project: Path, model: Path, tmp_path: Path) -> Any:
     ("parts", "belongs"),
     [
         ('["encoder"]', r"encoder(\.|_norm)"),
-        (
+        pytest.param(
             '["embeddings", "decoder.0.cross_attention"]',
             r"(source_|target_)?(embedding|projection)|decoder.0.cross_attention\.",
+            marks=slow,
         ),
-        ('["norms", "decoder"]', r"decoder(\.|_norm)|.*norm\.(weight|bias)$"),
+        pytest.param('["norms", "decoder"]', r"decoder(\.|_norm)|.*norm\.(weight|bias)$", marks=slow),
     ],
 )
 def test_frozen_weights_stay_and_have_no_optimizer_state(run: Any, tmp_path: Path, parts: str, belongs: str) -> None:

@@ -75,6 +75,7 @@ def test_a_base_that_does_not_exist_is_refused(dragoman: Any, tmp_path: Path) ->
     assert not (tmp_path / "mine").exists()
 
 
+@pytest.mark.slow
 def test_a_bundled_model_is_copied_with_weights_that_its_int8_follows(dragoman: Any, tmp_path: Path) -> None:
     assert dragoman("init", tmp_path / "mine", "--from", "en-ko").code == 0
     checked = {check.engine: check for check in package.verify_model(tmp_path / "mine/base").engines}

@@ -117,6 +117,7 @@ def test_the_bundle_lists_its_pairs_and_their_scores(both: Path, dragoman: Any) 
     assert "en → ko, ko → en" in dragoman("model", "show", "-m", both).out
 
 
+@pytest.mark.slow
 def test_its_export_is_verified_with_both_pairs_and_translates_both_ways(both: Path, tmp_path: Path) -> None:
     notices: list[str] = []
 

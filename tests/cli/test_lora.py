@@ -15,6 +15,7 @@ import dragoman as api
 from dragoman.bundle import open_bundle
 from dragoman.model.lora import read_adapter
 from dragoman.system.files import fingerprint
+from suites import cases
 
 Tensors = dict[str, Any]
 LORA = ("train.lora_rank=4", "train.lora_alpha=12", "model.dropout=0.1")
@@ -225,7 +226,9 @@ def test_an_adapter_that_does_not_fit_is_refused(adapter: Path, home: Path, tmp_
         read_adapter(path, open_bundle(home / "base").load_model())
 
 
-@pytest.mark.parametrize("more", [[], ["train.accumulate=2", "train.precision=bfloat16", "train.recompute=true"]])
+@pytest.mark.parametrize(
+    "more", cases([[], ["train.accumulate=2", "train.precision=bfloat16", "train.recompute=true"]], quick=[[]])
+)
 def test_it_resumes_exactly_and_needs_the_same_base(dragoman: Any, home: Path, more: list[str]) -> None:
     for name in ("whole", "parts"):
         shutil.rmtree(home / name, ignore_errors=True)

@@ -1,9 +1,11 @@
 """The command line itself: help, flags, interruptions, pipes, and what goes to which stream."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ import typer
 import dragoman as package
 from dragoman.cli import arguments as command_line
 from dragoman.cli import main as main_module
+from dragoman.cli.console import console
 from dragoman.errors import ConfigError, DataError, DistributedError, DivergenceError, Interrupted, ModelError
+from suites import cases
 
 COMMAND = [sys.executable, "-m", "dragoman"]
 VERBS = [[], ["data"], ["model"], ["demo"], ["init"], ["data", "check"], ["train"], ["translate"], ["evaluate"]]
@@ -240,21 +244,30 @@ def test_an_exit_code_reaches_the_shell(tmp_path: Path) -> None:
     assert done.stderr == f"dragoman: {tmp_path}: no bundle.json, so not a model; give the folder that holds it\n"
 
 
-def test_a_reader_that_goes_away_is_no_error(model: Path, tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_is_no_error(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As `dragoman translate … | head -1`."""
     (tmp_path / "many").write_text("red dog\n" * 5000)
-    command = [*COMMAND, "translate", "-m", str(model), "-i", str(tmp_path / "many"), "--beam", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
+    ours, theirs = os.pipe()
+
+    def read_a_line() -> None:
+        with open(ours, encoding="utf-8") as reader:
+            reader.readline()
+
+    reader = threading.Thread(target=read_a_line)
+    reader.start()
+    with open(theirs, "w", encoding="utf-8") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main_module.main(["translate", "-m", str(model), "-i", str(tmp_path / "many"), "--beam", "1"]) == 0
+    reader.join()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a disk that is always full")
-@pytest.mark.parametrize("arguments", [["model", "show"], ["translate", "red dog", "-m"]], ids=["show", "translate"])
+@pytest.mark.parametrize(
+    "arguments", cases({"show": ["model", "show"], "translate": ["translate", "red dog", "-m"]}, quick=["show"])
+)
 def test_a_full_disk_under_stdout_is_told_in_a_line(model: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*COMMAND, *arguments, str(model)], stdout=full, stderr=subprocess.PIPE, check=False)
@@ -266,16 +279,19 @@ def test_a_full_disk_under_stdout_is_told_in_a_line(model: Path, arguments: list
 
 
 @pytest.mark.parametrize("plain", [True, False], ids=["NO_COLOR", "colour"])
-def test_colour_is_for_terminals_that_want_it(project: Path, plain: bool) -> None:
+def test_colour_is_for_terminals_that_want_it(project: Path, monkeypatch: pytest.MonkeyPatch, plain: bool) -> None:
     (project / "data/train.en").write_text("page 70\n" * 300)
-    mother, child = os.openpty()
-    unset = {"NO_COLOR", "FORCE_COLOR", "COLORTERM", "TERM", "TTY_COMPATIBLE"}
-    environment = {key: value for key, value in os.environ.items() if key not in unset} | {"TERM": "xterm-256color"}
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
     if plain:
-        environment["NO_COLOR"] = "1"
-    command = [*COMMAND, "data", "check", str(project / "run.toml")]
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=child, env=environment, check=True)
-    os.close(child)
+        monkeypatch.setenv("NO_COLOR", "1")
+    mother, child = os.openpty()
+    with open(child, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        console.cache_clear()  # a process asks its terminal once
+        assert main_module.main(["data", "check", str(project / "run.toml")]) == 0
+    console.cache_clear()
     parts = []
     with suppress(OSError):  # at the end
         while part := os.read(mother, 100_000):
@@ -289,7 +305,38 @@ def test_colour_is_for_terminals_that_want_it(project: Path, plain: bool) -> Non
 @pytest.mark.parametrize("encoding", ["cp949", "ascii", "latin-1"])
 @pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
 def test_data_and_talk_are_utf8_whatever_the_terminal_says(
-    project: Path, model: Path, tmp_path: Path, encoding: str, as_json: list[str]
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, as_json: list[str]
+) -> None:
+    (tmp_path / "é한.tsv").write_text("the dog\tder hund\n")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(main_module.sys, "argv", [str(Path(package.__file__).parent / "__main__.py")])
+
+    def written(*arguments: object) -> tuple[int, str, str]:
+        streams = {name: io.TextIOWrapper(io.BytesIO(), encoding=encoding) for name in ("stdout", "stderr")}
+        with monkeypatch.context() as patch:
+            for name, stream in streams.items():
+                patch.setattr(sys, name, stream)
+            code = main_module.main([*map(str, arguments)])
+        texts = []
+        for stream in streams.values():
+            stream.flush()
+            assert isinstance(stream.buffer, io.BytesIO)
+            texts.append(stream.buffer.getvalue().decode())
+        return code, texts[0], texts[1]
+
+    for arguments in (["evaluate", "-m", model, tmp_path / "é한.tsv"], ["model", "show", model]):
+        code, out, err = written(*arguments, *as_json)
+        assert code == 0, err
+        assert out
+    told = written("model", "show", "é한\udce9")[2]
+    assert told.startswith("dragoman: é한\\udce9: no such model folder; `python -m dragoman train` writes one, ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["cp949", "ascii", "latin-1"])
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_a_process_too_writes_utf8_whatever_the_terminal_says(
+    model: Path, tmp_path: Path, encoding: str, as_json: list[str]
 ) -> None:
     (tmp_path / "é한.tsv").write_text("the dog\tder hund\n")
     environment = os.environ | {"PYTHONIOENCODING": encoding, "NO_COLOR": "1"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.bundle import open_bundle
+from suites import cases
 
 Dragoman = Callable[..., object]
 
@@ -16,7 +17,7 @@ def weights(run: Path) -> bytes:
     return (run / "model/model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("form", ["expected", "reinforce"])
+@pytest.mark.parametrize("form", cases(["expected", "reinforce"], quick=["expected"]))
 def test_risk_goes_on_from_a_trained_model_and_resumes_bit_for_bit(
     trained: Path, tmp_path: Path, dragoman: Dragoman, form: str
 ) -> None:

@@ -64,6 +64,7 @@ def test_it_is_in_the_bundle_its_manifest_and_its_card(learned: Path) -> None:
     assert without[0] == without[1]
 
 
+@pytest.mark.slow
 def test_learned_again_it_takes_its_place(dragoman: Any, learned: Path, text: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "model"))
     said = dragoman("model", "confidence", copy, text, "--samples", 0, "--lines", 120, "--accept", 60, "--json")
@@ -120,6 +121,7 @@ def test_a_line_alone_has_the_confidence_that_it_has_in_a_batch(learned: Path, p
     assert [one.confidence for one in sampled] != [one.confidence for one in quick]
 
 
+@pytest.mark.slow
 def test_better_translations_have_more_confidence(learned: Path) -> None:
     from sacrebleu import sentence_chrf
 
@@ -170,6 +172,7 @@ def test_the_suite_prints_a_row_for_each_change_and_one_number(dragoman: Any, te
     assert len(printed.out.splitlines()) == 11
 
 
+@pytest.mark.slow
 def test_the_suite_is_the_same_every_time_and_uses_known_translations(pairs: list[tuple[str, str]]) -> None:
     translator = quick_translator()
     test_set = TestSet(tuple(source for source, _ in pairs[:30]), tuple(target for _, target in pairs[:30]))
@@ -226,6 +229,7 @@ def test_lines_are_a_positive_number(text: Path) -> None:
 # --- on the card ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_training_measures_both_for_bundle_and_card(project: Path, text: Path) -> None:
     config = load_config(project / "run.toml", ["train.card_lines=120", f'data.valid="{text}"'])
     test_set = read_test_set(text)

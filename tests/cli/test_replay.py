@@ -52,6 +52,7 @@ def test_an_epoch_has_the_share_and_each_epoch_other_pairs(
     assert epochs[0] != epochs[1]
 
 
+@pytest.mark.slow
 def test_a_run_with_replay_checks_its_text_and_resumes_bit_for_bit(
     dragoman: Any, project: Path, model: Path, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process.stderr.close()
 
 
+@pytest.mark.slow
 def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     process, url = server
     lines: list[str] = []

@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 from dragoman.data.batches.stream import BatchStream
 from dragoman.training.estimate import fitting
 from dragoman.training.resume.integrity import seal
+from suites import cases
 
 
 def weights_of(project: Path) -> dict[str, bytes]:
@@ -293,7 +294,7 @@ def test_a_run_that_stopped_before_its_first_checkpoint_begins_anew(dragoman: An
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
-@pytest.mark.parametrize("update", [3, 4, 6], ids=lambda n: f"in update {n}")
+@pytest.mark.parametrize("update", cases([3, 4, 6], quick=[4]), ids=lambda n: f"in update {n}")
 def test_a_stopped_run_goes_on_to_the_very_same_weights(
     dragoman: Any,
     trained: Path,

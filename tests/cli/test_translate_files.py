@@ -42,6 +42,7 @@ def stop(command: list[str], partial: Path, number: int) -> tuple[int, str]:
     return process.returncode, err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_interrupted_translation_is_continued_to_the_same_bytes(
     dragoman: Any, model: Path, tmp_path: Path, number: int

@@ -86,6 +86,7 @@ def test_nul_bytes_are_left_out(dragoman: Any, model: Path) -> None:
     assert dragoman("translate", "-m", model, stdin="the \0dog\0\n\0\0\n").out == clean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["x", "the red dog. ", "\u0301", "👩\u200d👧"], ids=ascii)
 @pytest.mark.usefixtures("parrot")
 def test_a_megabyte_on_a_line_is_a_line(dragoman: Any, model: Path, unit: str) -> None:

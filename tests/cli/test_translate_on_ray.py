@@ -100,6 +100,7 @@ def test_without_ray_its_options_are_refused(dragoman: Any, model: Path, source:
     assert f"{option[0]}: has no effect on one process; add --ray" in said
 
 
+@pytest.mark.slow
 def test_without_the_extra_it_says_how_to_get_it(model: Path, source: Path, tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise ModuleNotFoundError('none', name='ray')\n", encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2] / "src")])
@@ -109,6 +110,7 @@ def test_without_the_extra_it_says_how_to_get_it(model: Path, source: Path, tmp_
     assert (found.returncode, found.stderr) == (1, 'dragoman: ray is not installed; `pip install "dragoman[ray]"`\n')
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_on_a_cluster_the_bytes_are_those_of_one_process(
     dragoman: Any, model: Path, source: Path, tmp_path: Path
@@ -136,6 +138,7 @@ def test_on_a_cluster_the_bytes_are_those_of_one_process(
     assert found_ids == [row["id"] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_on_a_cluster_a_killed_worker_and_a_killed_driver_change_no_byte(
     dragoman: Any, model: Path, source: Path, tmp_path: Path

@@ -15,6 +15,7 @@ from dragoman.model.parts.network import EncoderDecoder, State
 from dragoman.model.transformer import DecoderState
 from dragoman.text.tokens.tokenizer import EOS, PAD
 from numerics import assert_same
+from suites import covering
 
 Draw = Callable[..., list[list[int]]]
 Known = tuple[State, list[list[list[int]]], list[int]]  # a state, its hypotheses' tokens, its sentences
@@ -50,8 +51,16 @@ def full(model: EncoderDecoder, sources: list[list[int]], known: Known) -> Tenso
     return model(src, padding_mask(src, PAD), torch.tensor([tokens for some in said for tokens in some]))[:, -1]
 
 
-@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, nullcontext])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("model", "dtype", "seed", "mode"),
+    covering(
+        ALL,
+        {"float32": torch.float32, "float64": torch.float64},
+        range(3),
+        {"inference": torch.inference_mode, "no_grad": torch.no_grad, "gradients": nullcontext},
+    ),
+    indirect=["model", "dtype"],
+)
 def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
     model: EncoderDecoder, sentences: Draw, mode: Callable[[], object], seed: int
 ) -> None:

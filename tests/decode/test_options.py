@@ -9,6 +9,7 @@ import torch
 from searching import attention, beam_search, log_probs
 from torch import Tensor
 
+from architectures import TRANSFORMERS
 from dragoman.config import DecodeConfig
 from dragoman.decode.ensemble import EnsembleState
 from dragoman.decode.hypothesis import length_penalty
@@ -17,6 +18,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS
+from suites import cases, covering
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]
@@ -46,23 +48,24 @@ def assert_same(one: Found, other: Found) -> None:
         assert total == pytest.approx(expected_total, abs=1e-4)
 
 
+PLAIN: list[tuple[dict[str, int], dict[str, int]]] = [
+    ({}, {}),
+    ({"min_length": 4}, {"least": 4}),
+    ({"max_length": 3}, {"most": 3}),
+    ({"no_repeat_ngram": 1}, {"n": 1}),
+    ({"no_repeat_ngram": 2}, {"n": 2}),
+    ({"no_repeat_ngram": 3, "min_length": 6}, {"n": 3, "least": 6}),
+    ({"no_repeat_ngram": 1, "min_length": 12, "extra_length": 50}, {"n": 1, "least": 12, "most": 60}),
+]
+
+
 @pytest.mark.parametrize(
-    ("options", "plain"),
-    [
-        ({}, {}),
-        ({"min_length": 4}, {"least": 4}),
-        ({"max_length": 3}, {"most": 3}),
-        ({"no_repeat_ngram": 1}, {"n": 1}),
-        ({"no_repeat_ngram": 2}, {"n": 2}),
-        ({"no_repeat_ngram": 3, "min_length": 6}, {"n": 3, "least": 6}),
-        ({"no_repeat_ngram": 1, "min_length": 12, "extra_length": 50}, {"n": 1, "least": 12, "most": 60}),
-    ],
-    ids=str,
+    ("model", "beam", "option"), covering(TRANSFORMERS, [3, 1], {str(keys): keys for keys in PLAIN}), indirect=["model"]
 )
-@pytest.mark.parametrize("beam", [1, 3])
 def test_an_option_is_what_the_plain_search_does_with_it(
-    model: Transformer, sentences: Draw, beam: int, options: dict[str, int], plain: dict[str, int]
+    model: Transformer, sentences: Draw, beam: int, option: tuple[dict[str, int], dict[str, int]]
 ) -> None:
+    options, plain = option
     sources = sentences(LENGTHS)
     for source, hypotheses in zip(sources, found(TorchEngine(model, CPU), sources, beam, **options), strict=True):
         keys = {"beam": beam, "most": len(source) + 5, **plain}
@@ -71,7 +74,7 @@ def test_an_option_is_what_the_plain_search_does_with_it(
         assert_same(hypotheses, beam_search([model], source, **keys))
 
 
-@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize(("model", "beam"), covering(TRANSFORMERS, [1, 3]), indirect=["model"])
 def test_a_prefix_is_part_of_tokens_and_probability(model: Transformer, sentences: Draw, beam: int) -> None:
     sources, prefixes = sentences(LENGTHS), [[5, 6, 5], [], [7], [1, 4, 4, 4, 4, 4, 4, 4, 4, 4, 9]]
     together = found(TorchEngine(model, CPU), sources, beam, prefixes, no_repeat_ngram=2)
@@ -81,7 +84,7 @@ def test_a_prefix_is_part_of_tokens_and_probability(model: Transformer, sentence
         assert_same(hypotheses, beam_search([model], source, beam=beam, most=most, prefix=prefix, n=2))
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", cases([2, 3], quick=[2]))
 def test_an_ensemble_averages_probabilities(build: Build, sentences: Draw, count: int) -> None:
     shapes = [{"norm_order": "post"}, {"d_model": 8, "heads": 2}, {"layers": 1, "positions": "rotary"}]
     models, sources = [build(seed=seed, **shapes[seed]) for seed in range(count)], sentences(LENGTHS)
@@ -117,7 +120,7 @@ def test_a_shortlist_is_the_sentences_own_whatever_its_neighbours_have(
         assert_same(hypotheses, plain)
 
 
-@pytest.mark.parametrize("beta", [0.2, 5.0])
+@pytest.mark.parametrize(("model", "beta"), covering(TRANSFORMERS, [0.2, 5.0]), indirect=["model"])
 def test_the_coverage_penalty_is_equation_14(model: Transformer, sentences: Draw, beta: float) -> None:
     sources = sentences(LENGTHS)
     engine = TorchEngine(model, CPU)
@@ -181,6 +184,7 @@ def test_a_group_too_large_for_memory_is_halved(build: Build, sentences: Draw, m
         found(engine, sources)
 
 
+@pytest.mark.parametrize("model", cases(TRANSFORMERS, quick=["today"]), indirect=True)
 def test_bfloat16_finds_almost_the_same(model: Transformer, sentences: Draw) -> None:
     sources = sentences(LENGTHS)
     rounded = TorchEngine(model, CPU, precision="bfloat16")

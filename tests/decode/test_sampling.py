@@ -9,12 +9,14 @@ import pytest
 import torch
 from searching import FORBIDDEN_IDS, log_probs
 
+from architectures import TRANSFORMERS
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
 from dragoman.decode.sampling import SamplingParams, draw
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS
+from suites import cases, covering
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]
@@ -60,7 +62,12 @@ def test_samples_follow_the_model(build: Build, sentences: Draw) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"temperature": 0.5, "top_k": 4, "top_p": 0.9, "no_repeat_ngram": 2, "min_length": 3}], ids=str
+    ("model", "options"),
+    covering(
+        TRANSFORMERS,
+        [{}, {"temperature": 0.5, "top_k": 4, "top_p": 0.9, "no_repeat_ngram": 2, "min_length": 3}],
+    ),
+    indirect=["model"],
 )
 def test_a_sample_has_the_log_probability_of_its_tokens_under_the_model(
     model: Transformer, sentences: Draw, options: dict[str, object]
@@ -81,6 +88,7 @@ def test_a_sample_has_the_log_probability_of_its_tokens_under_the_model(
             assert sample.score == pytest.approx(total / length_penalty(len(said) + 1, 0.6), abs=1e-3)
 
 
+@pytest.mark.parametrize("model", cases(TRANSFORMERS, quick=["today", "learned"]), indirect=True)
 def test_samples_depend_on_seed_source_and_number_alone(model: Transformer, sentences: Draw) -> None:
     sources, engine = sentences([4, 9, 2, 5, 5]), TorchEngine(model, CPU)
 

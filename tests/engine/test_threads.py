@@ -10,13 +10,20 @@ import torch
 from dragoman.config import DecodeConfig
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
+from suites import slow
 
 Build = Callable[..., Transformer]
 Draw = Callable[..., list[list[int]]]
 
 
 @pytest.mark.parametrize(
-    "options", [{"coverage_penalty": 0.4}, {"coverage_penalty": 0.4, "exact": True}, {"method": "sample"}], ids=str
+    "options",
+    [
+        {"coverage_penalty": 0.4},
+        pytest.param({"coverage_penalty": 0.4, "exact": True}, marks=slow),
+        {"method": "sample"},
+    ],
+    ids=str,
 )
 def test_two_threads_at_once_find_what_they_find_one_after_the_other(
     build: Build, sentences: Draw, options: dict[str, Any]

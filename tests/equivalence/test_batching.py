@@ -10,17 +10,17 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
+from suites import cases
 
 Build = Callable[..., Transformer]
 TODAY = {"norm": "rms", "positions": "rotary", "feed_forward": "swiglu", "bias": False}
-SHAPES = [
-    {"norm_order": "post", "layers": 1},
-    {"norm_order": "pre", "layers": 1},
-    {**TODAY, "layers": 1},
-    {"norm_order": "post", "encoder_layers": 2, "decoder_layers": 1},
-    {**TODAY, "encoder_layers": 1, "decoder_layers": 2, "d_k": 6, "d_v": 5},
-]
-NAMES = ["post", "pre", "today", "deep encoder", "deep decoder"]
+SHAPES: dict[str, dict[str, object]] = {
+    "post": {"norm_order": "post", "layers": 1},
+    "pre": {"norm_order": "pre", "layers": 1},
+    "today": {**TODAY, "layers": 1},
+    "deep encoder": {"norm_order": "post", "encoder_layers": 2, "decoder_layers": 1},
+    "deep decoder": {**TODAY, "encoder_layers": 1, "decoder_layers": 2, "d_k": 6, "d_v": 5},
+}
 BATCHINGS = [12, 40, 100, 400, 10_000]
 CPU, VOCAB, NEAR = torch.device("cpu"), 60, 1e-4
 OPTIONS = DecodeConfig(beam=4, n_best=2, extra_length=2)
@@ -49,13 +49,13 @@ def check(model: Transformer, count: int) -> None:
             assert abs(one.score - other.score) < NEAR
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("shape", cases(SHAPES, quick=["today"]))
 def test_a_sentence_is_the_same_in_five_batchings(build: Build, shape: dict[str, object]) -> None:
     check(build(vocab=VOCAB, **shape), 40)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_two_thousand_sentences_are_the_same_in_five_batchings(build: Build, shape: dict[str, object]) -> None:
     model, some = build(vocab=VOCAB, **shape), sources(400)
     check(model, 2000)
@@ -64,7 +64,7 @@ def test_two_thousand_sentences_are_the_same_in_five_batchings(build: Build, sha
 
 
 @pytest.mark.parametrize("method", ["beam", "sample"])
-@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("shape", cases(SHAPES, quick=["today"]))
 def test_exact_is_the_same_by_the_bit_in_any_batch_and_with_any_threads(
     build: Build, shape: dict[str, object], method: str
 ) -> None:

@@ -19,6 +19,7 @@ from dragoman.exporting.golden import golden_sentences, largest_difference
 from dragoman.exporting.verify import verify_float32
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
+from suites import slow
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
@@ -83,6 +84,7 @@ def engines(
     return TorchEngine(model, torch.device("cpu")), exported
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_preset_is_exported_as_it_is(name: str, joint: Tokenizer, separate: Tokenizer, tmp_path: Path) -> None:
     tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
@@ -134,11 +136,11 @@ def both(joint: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> tuple[To
     "options",
     [
         {"beam": 1},
-        {"beam": 5, "n_best": 5},
-        {"beam": 4, "length_penalty": 0.0},
-        {"beam": 4, "length_penalty": 2.0},
+        pytest.param({"beam": 5, "n_best": 5}, marks=slow),
+        pytest.param({"beam": 4, "length_penalty": 0.0}, marks=slow),
+        pytest.param({"beam": 4, "length_penalty": 2.0}, marks=slow),
         {"max_length": 4},
-        {"exact": True},
+        pytest.param({"exact": True}, marks=slow),
     ],
     ids=str,
 )

@@ -26,6 +26,7 @@ from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
 from dragoman.training.objective.objective import batch_loss
+from suites import cases
 
 Engines = tuple[TorchEngine, CTranslate2Engine]
 NEAR = 1e-4
@@ -110,7 +111,10 @@ def options_of(case: dict[str, Any]) -> DecodeConfig:
 
 @pytest.mark.parametrize(
     ("case", "prefixed"),
-    [(case, False) for case in CASES] + [({"beam": 4}, True), ({"beam": 3, "shortlist": True}, True)],
+    cases(
+        [(case, False) for case in CASES] + [({"beam": 4}, True), ({"beam": 3, "shortlist": True}, True)],
+        quick=[(CASES[0], False), ({"beam": 4, "shortlist": True}, False), ({"beam": 4}, True)],
+    ),
     ids=str,
 )
 def test_exported_is_reference_and_batch_is_singles(

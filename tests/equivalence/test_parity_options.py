@@ -28,6 +28,7 @@ from dragoman.shortlist.file import MAPPING, Shortlist
 from dragoman.text.segment import Segment
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from dragoman.translator import Translator
+from suites import cases, slow
 
 Engines = tuple[TorchEngine, CTranslate2Engine]
 # Of two translations as good as each other either may be found: the scores of a near-tie.
@@ -124,11 +125,18 @@ def options_of(case: dict[str, Any]) -> DecodeConfig:
     return DecodeConfig(**{"beam": beam, "n_best": beam if case.get("method", "beam") == "beam" else 1, **case})
 
 
-CASES = [pytest.param(case, id=f"{key}-{number}") for key, cases in SAME.items() for number, case in enumerate(cases)]
+ALL_CASES = {f"{key}-{number}": case for key, values in SAME.items() for number, case in enumerate(values)}
 
 
-@pytest.mark.parametrize("prefixed", [False, True], ids=["whole", "prefixed"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "prefixed"),
+    [
+        pytest.param(case, prefixed, id=f"{name}-{'prefixed' if prefixed else 'whole'}", marks=() if quick else slow)
+        for name, case in ALL_CASES.items()
+        for prefixed in (False, True)
+        for quick in [name.endswith("-0") and (not prefixed or name in ("beam-0", "min_length-0"))]
+    ],
+)
 def test_both_engines_find_the_same(
     toy_engines: Engines, toy_tokenizer: Tokenizer, case: dict[str, Any], prefixed: bool
 ) -> None:
@@ -151,7 +159,7 @@ def random_options(rng: random.Random) -> DecodeConfig:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", cases(range(6), quick=range(2)))
 def test_both_engines_find_the_same_under_several_keys(
     toy_engines: Engines, toy_tokenizer: Tokenizer, seed: int
 ) -> None:
@@ -159,6 +167,7 @@ def test_both_engines_find_the_same_under_several_keys(
     compare(toy_engines, random_options(rng), sources, draw_prefixes(toy_tokenizer, 12) if seed % 2 else [[]] * 12)
 
 
+@pytest.mark.slow
 def test_a_prefix_after_which_the_translation_ends_is_found(toy_engines: Engines, toy_tokenizer: Tokenizer) -> None:
     """CTranslate2 itself ignores EOS right after a prefix unless it is the likeliest token."""
     ours, exported = toy_engines
@@ -175,7 +184,7 @@ def _ends(prefix: list[int], found: Sequence[Hypothesis]) -> bool:
     return any(list(hypothesis.tokens) == prefix for hypothesis in ranked[1:])
 
 
-@pytest.mark.parametrize("engine", [0, 1], ids=["torch", "ctranslate2"])
+@pytest.mark.parametrize("engine", cases({"torch": 0, "ctranslate2": 1}, quick=["ctranslate2"]))
 @pytest.mark.parametrize("beam", [1, 4])
 def test_with_a_shortlist_a_sentence_is_the_same_in_any_batch(
     toy_engines: Engines, toy_tokenizer: Tokenizer, engine: int, beam: int
@@ -269,6 +278,7 @@ class Careless:
         return self.engine.score(sources, targets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["min_length", "max_length", "shortlist", "length_penalty"])
 def test_an_export_that_forgets_a_rule_is_not_verified(
     toy_engines: Engines, toy_tokenizer: Tokenizer, rule: str
@@ -280,6 +290,7 @@ def test_an_export_that_forgets_a_rule_is_not_verified(
         verify_rules(ours, Careless(ours, rule), golden)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_order", ["pre", "post"])
 def test_both_engines_find_the_same_with_a_trained_model(
     toy_run: Callable[..., RunConfig],
@@ -295,7 +306,7 @@ def test_both_engines_find_the_same_with_a_trained_model(
     trained = both_engines(trainer.final.eval(), toy_tokenizer, tmp_path)
     sources = draw_sentences(toy_tokenizer, 120, longest=20)
     prefixes = draw_prefixes(toy_tokenizer, len(sources))
-    for case in [case for cases in SAME.values() for case in cases]:
+    for case in ALL_CASES.values():
         compare(trained, options_of(case), sources, [[]] * len(sources))
         compare(trained, options_of(case), sources, prefixes)
     for seed in range(40):

@@ -4,15 +4,22 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 from torch.testing import assert_close
 
+from dragoman.config import RunConfig
+from dragoman.data.batches.stream import BatchStream
 from dragoman.errors import DistributedError
+from dragoman.model.build import build_network
 from dragoman.model.weights import load_tensors
+from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.training.update import gradient as gradient_module
 from dragoman.training.update.distributed import ProcessGroup, join_process_group
+from dragoman.training.update.gradient import GradientAccumulator
 from equivalence.process import train
 
 Run = Callable[..., dict[str, float]]
@@ -54,6 +61,35 @@ def settled(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in weights.items() if not name.endswith("w_k.bias")}
 
 
+def test_what_two_processes_would_exchange_is_the_gradient_of_one(
+    toy_run: Callable[..., RunConfig], toy_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one's share of the batches and of the gradient, one after the other: what is left to torch is the mean."""
+    monkeypatch.setattr(gradient_module, "parallelize", lambda module, *_: module)
+    monkeypatch.setattr(gradient_module, "no_sync", lambda _: nullcontext())
+    monkeypatch.setattr(ProcessGroup, "any_rank", lambda _, flag: flag)
+    config, vocab = toy_run(), len(toy_tokenizer.source)
+
+    def gradient(rank: int, size: int) -> list[tuple[float, dict[str, torch.Tensor]]]:
+        torch.manual_seed(1)
+        model = build_network(config.model.model_copy(update={"dropout": 0.0}), vocab, vocab)
+        accumulator = GradientAccumulator(model, config.train, ProcessGroup(rank, size), torch.device("cpu"))
+        stream = BatchStream(config.data, toy_tokenizer, batch_tokens=150, seed=1, rank=rank, world=size)
+        updates = []
+        for _ in range(3):
+            update = stream.next_update(4 // size)
+            loss = accumulator.backward(update.batches, update.divisor)
+            updates.append((loss, {name: parameter.grad.clone() for name, parameter in model.named_parameters()}))
+            model.zero_grad()
+        return updates
+
+    for (loss, whole), *parts in zip(gradient(0, 1), gradient(0, 2), gradient(1, 2), strict=True):
+        assert sum(part for part, _ in parts) == pytest.approx(loss, rel=1e-6)
+        mean = {name: sum(part[name] for _, part in parts) / 2 for name in whole}
+        assert_close(mean, whole, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.slow
 def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(toy_corpus: Path, tmp_path: Path) -> None:
     """20 steps over the same pairs; 1e-5 of the loss."""
     train(
@@ -68,6 +104,7 @@ def test_two_processes_are_one_and_a_model_in_parts_is_a_whole_one(toy_corpus: P
         assert_close(settled(final(tmp_path / kind)), settled(final(tmp_path / "alone")), atol=1e-4, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_two_processes_balance_experts_as_one(run: Run, tmp_path: Path) -> None:
     """The totals of both decide the next update; without noise, which each draws for itself."""
     experts = {"architecture": "moe", "experts": 4, "noise": False, "w_importance": 1.0}
@@ -78,6 +115,7 @@ def test_two_processes_balance_experts_as_one(run: Run, tmp_path: Path) -> None:
         assert all(parts[step] == pytest.approx(loss, abs=1e-5) for step, loss in alone.items())
 
 
+@pytest.mark.slow
 def test_two_processes_train_an_adapter_as_one(run: Run, tmp_path: Path) -> None:
     """LoRA: the weights that stay are never exchanged, A and B as other weights are."""
     keys = {"max_steps": 20, "start_from": "base", "lora_rank": 2, "learning_rate": 3e-2}
@@ -89,6 +127,7 @@ def test_two_processes_train_an_adapter_as_one(run: Run, tmp_path: Path) -> None
     assert all((one[name] - other[name]).abs().max() < 1e-4 for name in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_a_run_saved_by_some_processes_goes_on_with_others(run: Run, tmp_path: Path, parallel: str) -> None:
     """2 → 1 → 2 processes, all as 1."""
@@ -99,6 +138,7 @@ def test_a_run_saved_by_some_processes_goes_on_with_others(run: Run, tmp_path: P
     assert losses == pytest.approx(whole, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_for_bit(
     run: Run, toy_corpus: Path, tmp_path: Path, parallel: str
@@ -115,6 +155,7 @@ def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
+@pytest.mark.slow
 def test_a_slow_process_is_told_with_the_time_it_had_and_the_key_that_gives_more(
     toy_corpus: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +182,7 @@ def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyP
         join_process_group(torch.device("cpu"), 1.0)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_path: Path) -> None:
     keys = {"max_steps": 12, "faults": {"spoil": [6, 1]}}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys)
@@ -150,6 +192,7 @@ def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_
     assert (tmp_path / "diverged.1.txt").read_text().count("train.tsv:") > 1
 
 
+@pytest.mark.slow
 def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_corpus: Path, tmp_path: Path) -> None:
     keys = {"max_steps": 12, "parallel": "fsdp"}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {"fill": [7, 0]}})
@@ -160,6 +203,7 @@ def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_co
     assert launch(tmp_path, toy_corpus, 2, resume=True, keys=keys).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("accumulate", "who"), [(1, 1), (2, 1), (1, "all")])
 def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pieces(
     run: Run, toy_corpus: Path, tmp_path: Path, accumulate: int, who: int | str
@@ -176,6 +220,7 @@ def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pi
         run("starved", 2, resume=True, **keys | {"parallel": parallel, "max_steps": steps})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [("ddp", "backward"), ("fsdp", "forward")], ids="-".join)
 def test_when_memory_runs_out_while_others_wait_the_run_stops_and_goes_on(
     toy_corpus: Path, tmp_path: Path, fault: tuple[str, str]

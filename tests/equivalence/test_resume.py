@@ -19,6 +19,7 @@ from dragoman.training.loop import Trainer
 from dragoman.training.report.reports import Listener, StepReport, TranslationScores, ValidationReport
 from dragoman.training.resume.validation import validation_loss
 from dragoman.training.update.optimizer import state_tensors
+from suites import cases
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
@@ -53,7 +54,7 @@ class StopAt(Listener):
 @pytest.mark.parametrize(
     ("order", "precision"), [("best", "float32"), ("last", "float32"), ("last", "bfloat16"), ("ema", "float32")]
 )
-@pytest.mark.parametrize("stops", [[4], [8], [4, 8]], ids=str)
+@pytest.mark.parametrize("stops", cases([[4], [8], [4, 8]], quick=[[4]]), ids=str)
 def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, stops: list[int], order: str, precision: str
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
     assert part.tracker == whole.tracker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", OTHERS.values(), ids=OTHERS)
 def test_so_does_a_run_of_another_architecture(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, shape: dict[str, object]

@@ -20,13 +20,17 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
+from suites import cases, slow
 
 Build = Callable[..., EncoderDecoder]
 Draw = Callable[..., list[list[int]]]
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(params=ALL.values(), ids=ALL)
+QUICK = ["today", "rnn general", "rnn none", "convs2s", "bytenet", "moe", "moe of today"]
+
+
+@pytest.fixture(params=cases(ALL, quick=QUICK))
 def model(request: pytest.FixtureRequest, build: Build) -> EncoderDecoder:
     """Every architecture."""
     return build(**request.param)
@@ -80,7 +84,7 @@ def test_a_beam_of_one_is_greedy_search_in_other_architectures(
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", cases(range(3), quick=[0]))
 def test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words(
     build: Build, sentences: Draw, seed: int, alpha: float
 ) -> None:
@@ -105,7 +109,16 @@ def test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words(
         assert hypothesis.log_prob == pytest.approx(total, abs=1e-4)
 
 
-@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize(
+    ("model", "beam"),
+    [
+        pytest.param(keys, beam, id=f"{name}-{beam}", marks=() if quick else slow)
+        for name, keys in ALL.items()
+        for beam in (1, 4)
+        for quick in [name == "today" or (name in QUICK and name != "moe" and beam == 1)]
+    ],
+    indirect=["model"],
+)
 def test_a_sentence_translates_the_same_in_any_batch(model: EncoderDecoder, sentences: Draw, beam: int) -> None:
     sources = sentences([1, 9, 3, 3, 5, 12, 2, 7, 7, 1, 4])
     options = DecodeConfig(beam=beam, n_best=beam, extra_length=6)

@@ -1,14 +1,16 @@
 """A sentence through a tiny model, whose tokenizer spells numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import pytest
 
+from architectures import TRANSFORMERS
 from dragoman.config import DecodeConfig
 from dragoman.inspection.inspection import Inspection, inspect_model
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
+from suites import cases
 
 
 class Numbers:
@@ -22,6 +24,12 @@ class Numbers:
 
     def pieces(self, tokens: Sequence[int], _side: str) -> list[str]:
         return [str(token) for token in tokens]
+
+
+@pytest.fixture(params=cases(TRANSFORMERS, quick=["post", "today"]))
+def model(request: pytest.FixtureRequest, build: Callable[..., Transformer]) -> Transformer:
+    """Both orders of normalisation are quick."""
+    return build(**request.param)
 
 
 @pytest.fixture

@@ -63,6 +63,7 @@ def test_each_checkpoint_says_what_its_weights_say(run: Path, toy_tokenizer: Tok
     assert len({view.log_prob for view in views}) == 3
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_named_and_passed_over(run: Path) -> None:
     whole = across_checkpoints(run, TEXT)
     torn = run / "checkpoints/00000008/model.safetensors"
@@ -77,6 +78,7 @@ def test_a_damaged_checkpoint_is_named_and_passed_over(run: Path) -> None:
     assert views[1].attention is None
 
 
+@pytest.mark.slow
 def test_a_gap_stays_one_and_of_many_some_are_shown(run: Path) -> None:
     shutil.rmtree(run / "checkpoints/00000008")
     assert [view.step for view in across_checkpoints(run, TEXT)] == [4, 12]
@@ -85,6 +87,7 @@ def test_a_gap_stays_one_and_of_many_some_are_shown(run: Path) -> None:
     assert [view.step for view in across_checkpoints(run, TEXT, limit=3)] == [4, 15, 19]
 
 
+@pytest.mark.slow
 def test_its_own_pieces_stand_beside_the_attention_of_a_run_that_cuts_the_sentence_otherwise(
     run: Path, look_at: Any
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from dragoman.cli.main import main
 
 
+@pytest.mark.slow
 def test_the_demo_trains_scores_translates_and_says_what_to_type_next(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

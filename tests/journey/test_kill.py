@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 CONFIG = """
 [project]
 name = "killed"
@@ -49,6 +51,7 @@ def write_project(folder: Path, corpus: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_killed_twice_while_it_writes_ends_with_the_bytes_of_one_that_was_not(
     tmp_path: Path, toy_corpus: Path
 ) -> None:

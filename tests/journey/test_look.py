@@ -146,6 +146,7 @@ def use(tab: Any, view: str) -> None:
         assert "hund </script>␀\\u202e" in section.inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("ko", "light")])
 @pytest.mark.parametrize("looked", ["post"], indirect=True)
 def test_every_view_is_seen_used_and_free_of_faults(
@@ -165,6 +166,7 @@ def test_every_view_is_seen_used_and_free_of_faults(
     assert any("가" <= letter <= "힣" for letter in "".join(headings)) == (language == "ko")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("looked", "kinds", "absent"),
     [
@@ -186,6 +188,7 @@ def test_a_model_is_told_by_its_own_equations(
         use(tab, view)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looked", ["today"], indirect=True)
 def test_language_and_theme_are_switched_and_kept(
     looked: tuple[str, Path, Inspection], tab: Any, artefacts: Path
@@ -216,6 +219,7 @@ def test_printed_it_has_every_view(looked: tuple[str, Path, Inspection], tab: An
     assert tab.evaluate("[...document.querySelectorAll('section.view')].every((view) => view.children.length > 1)")
 
 
+@pytest.mark.slow
 def test_numbers_on_the_page_are_those_of_numpy(looked: tuple[str, Path, Inspection], tab: Any) -> None:
     kind, page, found = looked
     open_page(tab, page, "en/walk")

@@ -50,6 +50,7 @@ def project(toy_corpus: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_two_processes_speak_once_and_leave_one_model(project: Path) -> None:
     ended = torchrun("train", str(project / "run.toml"))
     assert ended.returncode == 0, ended.stderr
@@ -59,6 +60,7 @@ def test_two_processes_speak_once_and_leave_one_model(project: Path) -> None:
     assert (project / "runs/toy/model/bundle.json").exists()
 
 
+@pytest.mark.slow
 def test_bad_text_is_told_and_nobody_waits(project: Path) -> None:
     (project / "valid.tsv").write_text("no tab here\n")
     ended = torchrun("train", str(project / "run.toml"))

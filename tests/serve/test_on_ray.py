@@ -99,6 +99,7 @@ def expected(offline: dict[str, Translator]) -> dict[str, str]:
     return dict(zip(TEXTS, (one.text for one in offline["en-ko"].translate(TEXTS)), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_one_state_behind_two_replicas(service: OnRay, expected: dict[str, str]) -> None:
     """Both answer as one process does; documents, keys and their rates are the same whichever is asked."""
@@ -124,6 +125,7 @@ def test_one_state_behind_two_replicas(service: OnRay, expected: dict[str, str])
     assert {service.client.get(path).status_code for _ in range(10)} == {404}
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_a_killed_replica_gives_no_wrong_answer(service: OnRay, expected: dict[str, str]) -> None:
     service.wait_for(lambda: service.translate(TEXTS[0]).status_code == 200 and len(service.replicas) >= 2)
@@ -156,6 +158,7 @@ def test_a_killed_replica_gives_no_wrong_answer(service: OnRay, expected: dict[s
     assert Counter(answer.status_code for _, answer in answers)[200] > 60
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_on_sigterm_what_was_accepted_is_answered(service: OnRay) -> None:
     """The last of this module: it ends the service."""

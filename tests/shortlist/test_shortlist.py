@@ -151,6 +151,7 @@ def _sentences(tokenizer: Tokenizer, count: int, seed: int) -> list[Example]:
     return [Example(source, target, "") for source, target in zip(sources, targets, strict=True)]
 
 
+@pytest.mark.slow
 def test_a_trained_model_teaches_its_dictionary(
     toy_run: Callable[..., RunConfig],
     toy_trainer: Callable[..., Trainer],

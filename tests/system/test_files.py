@@ -171,6 +171,7 @@ def test_lock_excludes_other_processes_and_ends_with_its_process(tmp_path: Path)
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_base_install_needs_no_posix_module(tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WITHOUT_POSIX, str(tmp_path / "out")], capture_output=True, text=True

@@ -46,6 +46,7 @@ def left_in_use(d_model: int) -> float:
     return float(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="asks glibc 2.33 or newer")
 def test_kernel_caches_forget_past_shapes() -> None:
     every = left_in_use(d_model=128)
@@ -117,6 +118,7 @@ def test_process_settings_stay_when_a_bundled_model_is_loaded_and_used() -> None
     assert changed("import numpy", body) == "[]"  # whose import sets filters of warnings by itself
 
 
+@pytest.mark.slow
 def test_process_settings_stay_when_a_torch_bundle_is_loaded_and_used(
     toy_tokenizer: Tokenizer, toy_run: Callable[..., RunConfig], tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from dragoman.config import DecodeConfig
 from dragoman.control.glossary.phrases import PhraseTask, force_phrases
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from suites import cases
 
 Ids = Sequence[int]
 WORDS, END = (4, 5, 6, 7), 3
@@ -94,7 +95,7 @@ def with_one_more(model: Bigrams, source: Ids, first: Ids, fixed: int, phrase: S
     ]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", cases(range(12), quick=range(4)))
 def test_one_phrase_gives_the_best_of_all_sentences_that_begin_like_ours_and_say_it(seed: int) -> None:
     model, draw = Bigrams(seed), random.Random(seed)
     source = [draw.choice(WORDS) for _ in range(2)]
@@ -142,7 +143,7 @@ def best_in_any_order(
     return max(pool, key=order)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", cases(range(12), quick=range(4)))
 def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
     model, draw = Bigrams(seed), random.Random(seed)
     source = [draw.choice(WORDS) for _ in range(2)]
@@ -154,7 +155,7 @@ def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
     assert rank(phrases)(found)[0] == 2
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", cases(range(6), quick=range(4)))
 def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
     model = Bigrams(seed)
     unconstrained = model.translate([[4, 5]], OPTIONS)
@@ -223,7 +224,7 @@ def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
         assert phrase_task.contains(found.tokens) == (True, True)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", cases(range(8), quick=range(4)))
 def test_what_every_continuation_hides_is_put_in_as_it_stands(seed: int) -> None:
     """Say the phrase is hidden whenever a 6 follows, and the engine can say nothing but a 6 after it."""
     model = Bigrams(seed)

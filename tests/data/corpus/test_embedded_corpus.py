@@ -49,6 +49,7 @@ def test_no_held_out_sentence_is_in_another_split(splits: dict[str, list[list[st
         assert not sentences[one] & sentences[other]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1], ids=["english", "korean"])
 def test_no_test_sentence_has_a_near_duplicate_in_train(splits: dict[str, list[list[str]]], side: int) -> None:
     def grams(sentence: str) -> set[str]:

@@ -266,6 +266,7 @@ def test_compressed_files_are_refused_under_ray(tmp_path: Path) -> None:
         clean(tmp_path, (config, *packed), ray=True)
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.filterwarnings("ignore")
 def test_a_local_cluster_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -250,6 +250,7 @@ def fetch(name: str, home: Path, **settings: str) -> "subprocess.CompletedProces
     return subprocess.run(command, env={**environment, **settings}, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @with_library
 def test_the_library_fetches_what_is_needed_into_hf_home(endpoint: tuple[str, list[str]], tmp_path: Path) -> None:
     address, asked = endpoint
@@ -269,6 +270,7 @@ def test_the_library_fetches_what_is_needed_into_hf_home(endpoint: tuple[str, li
     )
 
 
+@pytest.mark.slow
 @with_library
 def test_the_library_names_what_fails(endpoint: tuple[str, list[str]], tmp_path: Path) -> None:
     missing = fetch("me/other", tmp_path, HF_ENDPOINT=endpoint[0])

@@ -72,6 +72,7 @@ def test_a_package_translates_as_by_ctranslate2(zipped: bool, root: str, tmp_pat
     assert [bundle.tokenizer.pieces(tokens, "target") for tokens in found] == expected
 
 
+@pytest.mark.slow
 def test_a_bundled_model_as_a_package_translates_as_before(tmp_path: Path) -> None:
     folder = tmp_path / "given"
     shutil.copytree(HOME / "en-ko" / "ct2-int8", folder / "model")

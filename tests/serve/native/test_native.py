@@ -83,6 +83,7 @@ def test_a_glossary_of_the_request_is_followed_and_reported(client, offline):
     ]
 
 
+@pytest.mark.slow
 def test_warnings_are_those_of_the_translation(client, offline, lines):
     answer = client.post("/v1/translate", json={"text": lines[-1].strip(), "source": "en", "target": "ko"})
     flags = offline["en-ko"].translate(lines[-1].strip()).warnings

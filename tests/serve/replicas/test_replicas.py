@@ -129,6 +129,7 @@ def test_one_state_behind_two_processes(service, expected):
     assert {service.ask("GET", path).status_code for _ in range(8)} == {404}
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_killed_process_gives_no_wrong_answer_and_is_replaced(service, expected):
     service.wait_for(lambda: service.translate(TEXTS[0]).status_code == 200 and len(service.answered()) == 2)
@@ -163,6 +164,7 @@ def test_a_killed_process_gives_no_wrong_answer_and_is_replaced(service, expecte
     assert any('"ended": -9' in line for line in service.lines)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_one_that_is_frozen_keeps_nobody_else_waiting(service, expected):
     service.wait_for(lambda: len(service.answered()) == 2)
@@ -182,6 +184,7 @@ def test_one_that_is_frozen_keeps_nobody_else_waiting(service, expected):
     service.wait_for(lambda: len(service.answered()) == 2)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_on_sigterm_what_was_accepted_is_answered(service):
     """The last of those that use this service: it ends."""
@@ -222,6 +225,7 @@ def until(happens: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_when_their_parent_is_killed_they_end(started):
     assert started.stderr
@@ -232,6 +236,7 @@ def test_when_their_parent_is_killed_they_end(started):
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in replicas))
 
 
+@pytest.mark.slow
 @needs_proc
 def test_ctrl_c_during_the_start_is_a_quiet_end(started):
     until(lambda: Served(started, "", "").replicas)
@@ -266,6 +271,7 @@ def test_no_memory_for_a_process_is_one_error(monkeypatch):
         Replicas(2, replica_runs.killed).serve(threading.Event(), 10)
 
 
+@pytest.mark.slow
 def test_one_that_answers_nothing_is_replaced_and_at_the_end_killed(monkeypatch, caplog):
     monkeypatch.setattr(replicas, "WATCH", 0.1)
     monkeypatch.setattr(replicas, "STUCK", 0.5)
@@ -275,6 +281,7 @@ def test_one_that_answers_nothing_is_replaced_and_at_the_end_killed(monkeypatch,
     assert '{"replica": 0, "ended": -9}' in caplog.text
 
 
+@pytest.mark.slow
 def test_one_that_does_not_end_is_killed():
     stopped = threading.Event()
     assert Replicas(1, replica_runs.silent).serve(stopped, 0.2, on_ready=stopped.set) == 1

@@ -16,6 +16,7 @@ from dragoman.training.objective.dual import DualLoss, squared_gap
 from dragoman.training.objective.log_probs import sentence_log_probs, start_of
 from dragoman.training.objective.objective import batch_loss
 from numerics import assert_same, assert_same_gradients
+from suites import cases
 
 Build = Callable[..., EncoderDecoder]
 Draw = Callable[..., list[list[int]]]
@@ -38,7 +39,7 @@ def test_the_squared_gap_and_both_gradients_are_those_of_the_paper() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", cases(SHAPES, quick=["transformer", "rnn general"]))
 def test_the_loss_is_both_likelihoods_and_the_gap_of_each_sentence(
     build: Build, sentences: Draw, shape: dict[str, Any], smoothing: float
 ) -> None:

@@ -21,6 +21,7 @@ from dragoman.training.objective.risk import NEVER, RiskLoss, expected_risk, rei
 from dragoman.workflows.train.rewards import bleu_reward, chrf_reward, gleu
 from dragoman.workflows.train.sampled import Sampler, limit_for
 from numerics import assert_same, assert_same_gradients
+from suites import cases
 
 Build = Callable[..., EncoderDecoder]
 Draw = Callable[..., list[list[int]]]
@@ -139,7 +140,7 @@ def pairs(toy_tokenizer: Tokenizer) -> Batch:
 
 
 @pytest.mark.parametrize("form", ["expected", "reinforce"])
-@pytest.mark.parametrize("shape", ALL.values(), ids=ALL)
+@pytest.mark.parametrize("shape", cases(ALL, quick=["today", "rnn general"]))
 def test_an_update_in_parts_is_one_batch(
     build: Build, pairs: Batch, toy_tokenizer: Tokenizer, shape: dict[str, Any], form: str
 ) -> None:

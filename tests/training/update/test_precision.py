@@ -121,6 +121,7 @@ print(json.dumps({"slower": seconds["torch.bfloat16"] / seconds["torch.float32"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["AVX2", "AVX512_CORE", "AVX512_CORE_BF16"])
 def test_on_a_lesser_processor_base_is_tried_in_bfloat16_only_where_products_are_not_far_slower(level: str) -> None:
     """Where ONEDNN_MAX_CPU_ISA=AVX2 is obeyed, one whole pass of `base` in bfloat16 would take minutes."""
