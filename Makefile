@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-slow test-all test-levels install check format docs clean
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.train
 	$(BIN)/dragoman demo
 
 # Every process of the tests would compile the package and rewrite the tests anew.
@@ -48,14 +48,26 @@ format: $(VENV)/.installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# torch first and by its exact version: a version left open may bring gigabytes of GPU libraries.
-$(VENV)/.installed: pyproject.toml constraints.txt
+# torch first and by its exact version: a version left open may bring gigabytes of GPU libraries. Where there is no GPU, its
+# build for CPUs, from PyTorch's own index; where that cannot be reached, the build that pip finds.
+PIP := $(BIN)/pip install --quiet --constraint constraints.txt
+CPU_TORCH := --no-deps --timeout 15 --retries 0 --index-url https://download.pytorch.org/whl/cpu torch
+HAS_GPU := [ -e /dev/nvidia0 ] || [ -e /dev/kfd ]
+
+# What training and translating need.
+$(VENV)/.train: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Dragoman needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt pip
-	$(BIN)/pip install --quiet --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[train,dev]'
+	$(PIP) pip
+	{ $(HAS_GPU); } || $(PIP) $(CPU_TORCH) 2>/dev/null || echo "PyTorch's index of CPU builds: not reached" >&2
+	$(PIP) torch
+	$(PIP) --editable '.[train]'
+	touch $@
+
+# And what tests, checks and the site need.
+$(VENV)/.installed: $(VENV)/.train
+	$(PIP) --editable '.[train,dev]'
 	touch $@
 
 # The course and the guides as a site, in English and Korean: build/docs/index.html.

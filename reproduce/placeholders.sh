@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Two `tiny` models of koen_open, both directions in one, that differ only in `data.protect`: with symbols for
-# placeholders, and without. For benchmarks/placeholders.py. Trains, or resumes what was interrupted. Last line: JSON.
+# placeholders, and without. For benchmarks/control/placeholders.py. Trains, or resumes what was interrupted. Last line: JSON.
 #
 #   DRAGOMAN_DATA=/path/to/data reproduce/placeholders.sh [with|without] [key=value ...]
 #

@@ -1,4 +1,4 @@
-"""Bundled models fine-tuned with and without symbols for placeholders, for benchmarks/placeholders.py.
+"""Bundled models fine-tuned with and without symbols for placeholders, for benchmarks/control/placeholders.py.
 
     DRAGOMAN_DATA=/path/to/data python reproduce/placeholders_finetuned.py PAIR with|without [key=value …]
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -14,16 +15,92 @@ from dragoman.config.reference import keys
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\(([^)#\s]+)\)")
+PROSE = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("*/README.md")])
+# Pages whose lines are longer until they are next edited as a whole.
+WIDE = {
+    "docs/api.md",
+    "docs/benchmarks.md",
+    "docs/decisions/0046-workers.md",
+    "docs/decisions/0058-replicas.md",
+    "docs/documents.md",
+    "docs/ko/documents.md",
+    "docs/ko/serving.md",
+    "docs/ko/translating.md",
+    "docs/serving.md",
+    "docs/translating.md",
+    "reproduce/README.md",
+}
+BENCHMARK = re.compile(r"(?<![\w/.])benchmarks/[\w/]+\.py")
+
+
+def script(name: str) -> ModuleType:
+    """A script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("generate")
+
+
+@pytest.fixture(scope="module")
+def architecture() -> ModuleType:
+    return script("architecture")
+
+
+def test_the_picture_of_the_packages_and_their_list_are_those_of_the_code(architecture: ModuleType) -> None:
+    remedy = "stale; run `python docs/architecture.py`"
+    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.picture(), remedy
+    english, korean = architecture.ENGLISH, architecture.KOREAN
+    assert english.read_text(encoding="utf-8") == architecture.page(english, architecture.packages()), remedy
+    assert korean.read_text(encoding="utf-8") == architecture.page(korean, architecture.korean()), remedy
+
+
+def test_every_package_has_a_sentence_in_english_and_in_korean(architecture: ModuleType) -> None:
+    english = architecture.packages()
+    korean = tomllib.loads(architecture.SENTENCES.read_text(encoding="utf-8"))
+    assert len(english) > 70
+    assert [path for path, sentence in english.items() if not sentence] == []
+    assert [path for path in english if not korean.get(path)] == [], "add them to docs/ko/architecture.toml"
+    for path in ("architecture.md", "ko/architecture.md"):
+        named = re.findall(r"`((?:[a-z]+\.)?[a-z]+(?:\.[a-z]+)*)`", (DOCS / path).read_text(encoding="utf-8"))
+        below = [name.replace(".", "/") for name in named if "." in name and name.split(".")[0] in english]
+        package = ROOT / "src/dragoman"
+        missing = [name for name in below if not ((package / name).is_dir() or (package / f"{name}.py").is_file())]
+        assert not missing, path
+
+
+def unbroken(text: str) -> list[str]:
+    """Lines of prose over 120 characters that a space could break: no code, tables or long addresses."""
+    prose = re.sub(r"^( *`{3,}).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    lines = [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "    "))]
+    return [line for line in lines if max(map(len, line.split())) < 100]
+
+
+@pytest.mark.parametrize("path", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_lines_of_prose_have_at_most_120_characters(path: Path) -> None:
+    if path.relative_to(ROOT).as_posix() not in WIDE:
+        assert unbroken(path.read_text(encoding="utf-8")) == []
+
+
+def test_every_benchmark_that_a_page_names_exists() -> None:
+    texts = [*PROSE, ROOT / "reproduce/results.md", *(ROOT / "src").rglob("*.py"), *(ROOT / "reproduce").glob("*.*")]
+    named = {(path.name, match) for path in texts for match in BENCHMARK.findall(path.read_text(encoding="utf-8"))}
+    assert len(named) > 20
+    assert [pair for pair in named if not (ROOT / pair[1]).is_file()] == []
+
+
+def test_every_benchmark_is_in_their_table_or_named_as_a_part_below_it() -> None:
+    readme = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
+    scripts = [path.relative_to(ROOT / "benchmarks") for path in (ROOT / "benchmarks").glob("*/*.py")]
+    apart = ("peers", "shared")
+    named = [path for path in scripts if path.parts[0] in apart or path.stem.endswith("worker")]
+    assert [str(path) for path in scripts if path not in named and f"`{path.as_posix()}" not in readme] == []
 
 
 def test_configuration_pages_are_generated_from_the_docstrings(generate: ModuleType) -> None:
@@ -55,7 +132,11 @@ def test_links_lead_to_files_of_the_repository(name: str) -> None:
 @pytest.mark.parametrize("name", ["README.md", "README.ko.md"])
 def test_a_readme_is_short_and_opens_with_a_picture_and_the_two_commands(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 130
+    assert len(text.splitlines()) < 110
+    paragraphs = text.split("\n\n")[2:]
+    assert [
+        paragraph for paragraph in paragraphs if paragraph[:1] not in "-|" and len(LINK.findall(paragraph)) > 2
+    ] == []
     opening = text[: text.index("\n## ")]
     assert opening.index("](docs/images/look.") < opening.index("make demo") < opening.index("make test")
 

@@ -1,4 +1,4 @@
-"""OpusFilter on a corpus: the filters that do what `dragoman data clean` does, then duplicates. Run by data_speed.py.
+"""OpusFilter on a corpus: the filters that do what `dragoman data clean` does, then duplicates. Run by data/speed.py.
 
     ENVIRONMENT/bin/python filter_worker.py SOURCE TARGET FOLDER SCRIPTS
 

@@ -1,4 +1,4 @@
-"""The peers of `train_speed.py` for other architectures: JoeyNMT's RNN, and ConvS2S in plain PyTorch.
+"""The peers of `train/speed.py` for other architectures: JoeyNMT's RNN, and ConvS2S in plain PyTorch.
 
 Each function takes the shape, the batches and a precision, and returns a model, a step and the batches in its form, as
 those of `train_worker.py`. Each model takes our weights (`load_ours`), so that equal work is shown by equal losses.

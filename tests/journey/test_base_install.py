@@ -1,14 +1,20 @@
 """An empty environment, `pip install`, a first translation: what a person who has only Python does."""
 
+import email
 import json
 import os
 import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.bundled import HOME, scripts
 
 ROOT = Path(__file__).parents[2]
@@ -51,3 +57,48 @@ def test_the_base_package_translates_in_an_empty_environment(tmp_path: Path) -> 
         package.writestr("en_ko/metadata.json", json.dumps({"from_code": "en", "to_code": "ko"}))
     run(str(bin_ / "dragoman"), "import", str(argos), "-o", "imported")
     assert "HANGUL" in scripts(run(str(bin_ / "dragoman"), "translate", "-m", "imported", "Save it.").stdout)
+
+
+@pytest.mark.slow
+def test_a_wheel_from_the_source_archive_holds_every_file_says_its_licences_and_translates(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="the build backend is of the `dev` extra")
+    build = (sys.executable, "-m", "hatchling", "build", "-d", str(tmp_path))
+    subprocess.run([*build, "-t", "sdist"], cwd=ROOT, check=True, capture_output=True)
+    [archive] = tmp_path.glob("dragoman-*.tar.gz")
+    with tarfile.open(archive) as source:
+        source.extractall(tmp_path, filter="data")
+    subprocess.run([*build, "-t", "wheel"], cwd=tmp_path / archive.name.removesuffix(".tar.gz"), check=True)
+    [wheel] = tmp_path.glob("*.whl")
+
+    with zipfile.ZipFile(wheel) as packed:
+        names = set(packed.namelist())
+        [facts] = [name for name in names if name.endswith(".dist-info/METADATA")]
+        metadata = email.message_from_bytes(packed.read(facts))
+    package = ROOT / "src/dragoman"
+    files = [path.relative_to(package.parent) for path in package.rglob("*") if path.is_file()]
+    assert {path.as_posix() for path in files if "__pycache__" not in path.parts} <= names
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert metadata["Version"] == dragoman.__version__
+    assert f"version: {dragoman.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert metadata["License-Expression"] == "Apache-2.0 AND CC-BY-SA-4.0 AND MPL-2.0"
+    assert set(metadata.get_all("License-File", [])) == set(project["license-files"])
+    assert {facts.replace("METADATA", f"licenses/{name}") for name in project["license-files"]} <= names
+    assert set(metadata.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata.get_payload(decode=True) == (ROOT / "README.md").read_bytes()
+
+    # Dependencies are those of these tests: that pip finds them is the other test's part.
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env/bin/python"
+    [site] = (tmp_path / "env").glob("lib/python*/site-packages")
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    plain = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+    def run(*command: str) -> str:
+        return subprocess.run(command, cwd=tmp_path, env=plain, check=True, capture_output=True, text=True).stdout
+
+    run(str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel))
+    assert run(str(python.with_name("dragoman")), "--version").strip().endswith(dragoman.__version__)
+    assert str(site) in run(str(python), "-c", "import dragoman; print(dragoman.__file__)")
+    assert "HANGUL" in scripts(run(str(python.with_name("dragoman")), "translate", "Save the document."))

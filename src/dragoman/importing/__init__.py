@@ -1,4 +1,4 @@
-"""Importing: a folder or a file of another toolkit → `Foreign`, from which `workflows.importing` makes a bundle.
+"""Importing: the model of another toolkit → our names and shapes, from which `workflows.importing` makes a bundle.
 
     kinds.py     which kind a path is, by its files, and the refusal of what cannot be imported
     foreign.py   what a reader returns, and the configuration of a model that no run of Dragoman made

@@ -1,4 +1,4 @@
-"""`hf:NAME[@REVISION]` → a folder, through huggingface_hub: the only part of Dragoman that uses a network.
+"""`hf:NAME[@REVISION]` → a folder, through huggingface_hub: the only part of Dragoman that downloads anything.
 
 The commit is looked up and recorded, the files are listed with their sizes before one is fetched, and only those that a
 reader needs are: no pickle but `pytorch_model.bin`, and that only where there are no safetensors. Nothing is sent but
