@@ -26,11 +26,11 @@ from dragoman.model.build import build_network
 from dragoman.model.weights import save_tensors
 from dragoman.text.tokens.tokenizer import learn
 from dragoman.training.loop import Trainer
-from dragoman.training.report.reports import Listener, StepReport, ValidationReport
+from dragoman.training.report.reports import StepReport, TrainingListener, ValidationReport
 from dragoman.training.update.distributed import ProcessGroup, join_process_group, leave_process_group
 
 
-class Heard(Listener):
+class Heard(TrainingListener):
     """Keeps the losses; at a step, may kill this process, have it sleep, spoil its loss, fill its disk or memory."""
 
     def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:

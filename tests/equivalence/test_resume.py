@@ -16,7 +16,7 @@ from dragoman.errors import Interrupted
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
-from dragoman.training.report.reports import Listener, StepReport, TranslationScores, ValidationReport
+from dragoman.training.report.reports import StepReport, TrainingListener, TranslationScores, ValidationReport
 from dragoman.training.resume.validation import validation_loss
 from dragoman.training.update.optimizer import state_tensors
 from suites import cases
@@ -34,7 +34,7 @@ def same_bits(one: Trainer, other: Trainer) -> bool:
     return all(a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a) for a, b in pairs)
 
 
-class StopAt(Listener):
+class StopAt(TrainingListener):
     """A listener that sends this process a signal after a step."""
 
     def __init__(self, step: int, number: signal.Signals) -> None:

@@ -17,7 +17,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.loop import Trainer
-from dragoman.training.report.reports import Listener, StepReport
+from dragoman.training.report.reports import StepReport, TrainingListener
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
 
@@ -28,7 +28,7 @@ Run = Callable[..., RunConfig]
 MakeTrainer = Callable[..., Trainer]
 
 
-class Losses(Listener):
+class Losses(TrainingListener):
     """A listener that keeps the loss of every logged step."""
 
     def __init__(self) -> None:

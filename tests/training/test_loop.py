@@ -19,7 +19,7 @@ from dragoman.training.cost.flops import training_flops
 from dragoman.training.loop import Trainer
 from dragoman.training.report.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.report.meter import Meter
-from dragoman.training.report.reports import Listener, StepReport, TranslationScores, ValidationReport
+from dragoman.training.report.reports import StepReport, TrainingListener, TranslationScores, ValidationReport
 from dragoman.training.resume.checkpoint import checkpoint, checkpoint_steps, newest_intact
 from dragoman.training.resume.validation import BestTracker, validation_loss
 from dragoman.training.update import precision
@@ -28,7 +28,7 @@ Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
 
 
-class Heard(Listener):
+class Heard(TrainingListener):
     """A listener that keeps what it hears, and may do something at a step."""
 
     def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:

@@ -131,7 +131,7 @@ def _report(result: DocumentsResult, request: DocumentsRequest) -> None:
     if request.as_json:
         print_json(_facts(result))
     for one in result.files if len(result.files) <= NAMED else ():
-        kept = f", {one.kept:,} of them kept" if one.kept else ""
+        kept = f", {one.units_kept:,} of them kept" if one.units_kept else ""
         flagged = f", {one.flagged:,} to review" if one.flagged else ""
         say(f"{one.source} → {one.target}: {counted(one.units, 'text')}{kept}{flagged}")
     for path in result.left_out[:NAMED]:

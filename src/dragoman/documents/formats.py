@@ -27,6 +27,8 @@ class Kind:
     """Whether the locations of its units are keys, by which an earlier translation is found again."""
     checked: bool = False
     """Whether its `write` reads again what it writes, because codes and attributes change places in it."""
+    by_language: bool = False
+    """Whether what its `read` returns depends on the languages of the request."""
 
 
 KINDS = (
@@ -35,24 +37,25 @@ KINDS = (
     Kind("Markdown", (".md", ".markdown"), "markup.markdown", "bytes", checked=True),
     Kind("LaTeX", (".tex",), "markup.latex", "bytes", needs=True, checked=True),
     Kind("reStructuredText", (".rst",), "markup.rst", "bytes", needs=True, checked=True),
-    Kind("subtitles", (".srt", ".vtt"), "plain.subtitles", "bytes", checked=True),
-    Kind("JSON", (".json",), "catalogues.json", "bytes", keyed=True, checked=True),
-    Kind("gettext PO", (".po", ".pot"), "catalogues.po", "bytes"),
+    Kind("subtitles", (".srt", ".vtt"), "plain.subtitles", "bytes", checked=True, by_language=True),
+    Kind("JSON", (".json",), "catalogues.json", "bytes", keyed=True, checked=True, by_language=True),
+    Kind("gettext PO", (".po", ".pot"), "catalogues.po", "bytes", by_language=True),
     Kind("Word", (".docx", ".docm"), "office.docx", "tree", needs=True, zipped=True, checked=True),
-    Kind("table", (".csv", ".tsv"), "plain.table", "bytes"),
+    Kind("table", (".csv", ".tsv"), "plain.table", "bytes", by_language=True),
     Kind("Excel", (".xlsx", ".xlsm"), "office.xlsx", "tree", needs=True, zipped=True, checked=True),
     Kind("EPUB", (".epub",), "office.epub", "tree", needs=True, zipped=True, checked=True),
     Kind("OpenDocument text", (".odt", ".ott"), "office.odt", "tree", needs=True, zipped=True, checked=True),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "office.pptx", "tree", needs=True, zipped=True, checked=True),
     Kind("Java properties", (".properties",), "catalogues.properties", "bytes", keyed=True),
     Kind("Apple strings", (".strings",), "catalogues.strings", "bytes", keyed=True),
-    Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True),
+    Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True,
+         by_language=True),
     Kind("XLIFF", (".xlf", ".xliff"), "exchange.xliff", "bytes"),
     Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "catalogues.android", "bytes", keyed=True,
          checked=True),
     Kind("Apple .stringsdict", (".stringsdict",), "catalogues.stringsdict", "bytes", keyed=True, checked=True),
-    Kind("TMX", (".tmx",), "exchange.tmx", "bytes"),
-    Kind("YAML", (".yaml", ".yml"), "catalogues.yaml", "bytes", needs=True, keyed=True),
+    Kind("TMX", (".tmx",), "exchange.tmx", "bytes", by_language=True),
+    Kind("YAML", (".yaml", ".yml"), "catalogues.yaml", "bytes", needs=True, keyed=True, by_language=True),
 )  # fmt: skip
 
 SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)

@@ -6,13 +6,9 @@ put into the page as JSON in which "<" is escaped, and into the document as text
 
 import base64
 import html
-import json
 import os
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.inspection.analyses import analyse
@@ -20,6 +16,7 @@ from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection
 from dragoman.inspection.payload import Payload, gather
 from dragoman.system.files import write_text_atomically
+from dragoman.system.pages import fill, labels, script_json, static
 
 SCRIPTS = (
     "arrays.js",
@@ -41,6 +38,7 @@ SCRIPTS = (
     "main.js",
 )
 LANGUAGES = ("en", "ko")
+PACKAGE = "dragoman.inspection"
 
 
 def size_limit(tokens: int) -> int:
@@ -65,7 +63,7 @@ def write_page(
     """
     facts, maps = analyse(inspection, checkpoints)
     tokens = max(len(inspection.source_ids), len(inspection.target_ids))
-    byte_budget = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), _json(_texts())))
+    byte_budget = size_limit(tokens) - sum(len(text.encode()) for text in (*_static().values(), script_json(_texts())))
     payload = gather(
         inspection,
         name=name,
@@ -83,34 +81,20 @@ def render(payload: Payload) -> str:
     """The whole page."""
     facts, parts = payload.facts, _static()
     model = facts["model"]["name"]
-    filled = {
+    values = {
         "title": html.escape(f"{facts['source'][:80]} · {model}", quote=True),
         "style": parts["style.css"],
-        "payload": _json(facts),
-        "texts": _json(_texts()),
+        "payload": script_json(facts),
+        "texts": script_json(_texts()),
         "blob": base64.b64encode(payload.blob).decode("ascii"),
         "script": "\n".join(parts[script] for script in SCRIPTS),
     }
-    before, *pieces = parts["template.html"].split("{{")
-    page = [before]
-    for piece in pieces:  # in one pass: a value may itself contain "{{"
-        key, _, rest = piece.partition("}}")
-        page += [filled[key], rest]
-    return "".join(page)
+    return fill(parts["template.html"], values)
 
 
-def _json(value: Any) -> str:
-    """JSON that is safe inside <script>: it contains no "<" and so no tag or comment."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-@cache
 def _static() -> dict[str, str]:
-    folder = files("dragoman.inspection") / "web"
-    return {name: (folder / name).read_text(encoding="utf-8") for name in ("template.html", "style.css", *SCRIPTS)}
+    return {name: static(PACKAGE, f"web/{name}") for name in ("template.html", "style.css", *SCRIPTS)}
 
 
-@cache
 def _texts() -> dict[str, dict[str, str]]:
-    folder = files("dragoman.inspection") / "web"
-    return {code: json.loads((folder / f"texts.{code}.json").read_text(encoding="utf-8")) for code in LANGUAGES}
+    return {code: labels(PACKAGE, code, "web/") for code in LANGUAGES}

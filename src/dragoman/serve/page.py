@@ -6,7 +6,6 @@ a browser keeps it for ever, and the page itself is asked for again with an ETag
 
 import gzip
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +19,7 @@ from starlette.responses import Response
 
 from dragoman.bundle import WEIGHTS
 from dragoman.serve.http.http import service_of
+from dragoman.system.pages import fill, labels, script_json, static
 
 LANGUAGES = ("en", "ko")
 FIRST_PAINT = ("boot.js", "style.css")
@@ -109,19 +109,17 @@ def _version() -> str:
 @cache
 def _page(language: str, paths: tuple[str, ...]) -> tuple[Asset, str]:
     """The page of a language for a service with these paths, and its ETag."""
-    web = files(__package__).joinpath("web")
-    texts = {one: json.loads(web.joinpath(f"texts.{one}.json").read_text(encoding="utf-8")) for one in LANGUAGES}
+    texts = {code: labels(__package__, code, "web/") for code in LANGUAGES}
     where = f"{ASSETS}/{_version()}"
     scripts = [name for name in assets() if name.endswith(".js") and name not in FIRST_PAINT]
-    body = _filled(web.joinpath("index.html").read_text(encoding="utf-8"), texts[language])
-    for name, value in {
+    values = {
         "language": language,
         "features": escape(" ".join(paths)),
         "assets": where,
         "preloads": "\n".join(f'<link rel="modulepreload" href="{where}/{name}">' for name in scripts),
-        "texts": json.dumps(texts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
-    }.items():
-        body = body.replace(f"{{{name}}}", value)
+        "texts": script_json(texts),
+    }
+    body = fill(_filled(static(__package__, "web/index.html"), texts[language]), values)
     encoded = body.encode()
     tag = f'W/"{hashlib.sha256(encoded).hexdigest()[:16]}"'
     return Asset("text/html", encoded, gzip.compress(encoded, mtime=0)), tag

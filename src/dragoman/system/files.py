@@ -11,13 +11,14 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from filelock import FileLock, Timeout
+from filelock import FileLock, Timeout, lock_descriptor
 
 from dragoman.errors import DragomanError
 
@@ -54,6 +55,18 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
         with suppress(OSError):  # while the lock is held, so that no other process has the file; Windows refuses
             path.unlink()
         lock.release()
+
+
+def lock_open_file(file: IO[bytes], path: Path) -> None:
+    """Hold the lock of `file`, which was opened as `path`, until it is closed: for files that no lock file is next to.
+
+    Raises BlockingIOError if another process holds it, or has given the file another name meanwhile.
+    """
+    held = lock_descriptor(file.fileno(), blocking=False)
+    with suppress(FileNotFoundError):
+        if held and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            return
+    raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK))
 
 
 # --- folders -------------------------------------------------------------------------------------------------------
@@ -240,6 +253,16 @@ def atomic_new_files(paths: Sequence[Path]) -> Iterator[list[IO[bytes]]]:
             for path in named:
                 path.unlink(missing_ok=True)
             raise
+
+
+def open_in_place(path: Path) -> IO[bytes]:
+    """The regular file `path` to read and write, created if it does not exist; no link is followed. Raises OSError."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+    return os.fdopen(descriptor, "r+b")
 
 
 def refuse_unwritable_file(path: Path) -> None:

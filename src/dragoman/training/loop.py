@@ -22,10 +22,10 @@ from dragoman.model.lora import attach, load_merged
 from dragoman.model.parts.device import emulation_notice
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.training.report.meter import Meter
-from dragoman.training.report.reports import Listener, Outcome, TranslationScores, ValidationReport
+from dragoman.training.report.reports import Outcome, TrainingListener, TranslationScores, ValidationReport
 from dragoman.training.resume.averaging import best_average, unusable_weights
 from dragoman.training.resume.checkpoint import (
-    Progress,
+    RunProgress,
     evaluation_weights,
     load_checkpoint,
     newest_intact,
@@ -66,7 +66,7 @@ class Trainer:
         self.position, self.skipped = stream.position, stream.skipped
         self.folder, self.device, self.translate = folder, device, translate
         self.complete: Callable[[EncoderDecoder, Batch, int], Batch] | None = None  # adds what the objective needs
-        self.listeners: list[Listener] = []
+        self.listeners: list[TrainingListener] = []
         self.model = model.to(device)
         sharded = group.size > 1 and train.parallel == "fsdp"
         apart = train.average == "ema" or train.compile or train.lora_rank or sharded
@@ -116,7 +116,7 @@ class Trainer:
         if progress.processes != self.group.size:
             self._change_group_size(progress)
 
-    def _change_group_size(self, before: Progress) -> None:
+    def _change_group_size(self, before: RunProgress) -> None:
         """Keep the pairs of an update the same, if this number of processes can divide them."""
         batches = before.accumulate * before.processes
         self.accumulate = max(1, round(batches / self.group.size))
@@ -276,7 +276,7 @@ class Trainer:
     def _save(self) -> None:
         keep = {*self.tracker.to_average(self.validated, self.config.train), self.tracker.best_step}
         self.validated = {step: value for step, value in self.validated.items() if step in keep}
-        progress = Progress(
+        progress = RunProgress(
             self.step,
             asdict(self.position),
             self.tracker.state_dict(),

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from dragoman.data.corpus.report import CorpusReport
 from dragoman.training.estimate.estimate import Estimate
-from dragoman.training.report.reports import StepReport, ValidationReport
+from dragoman.training.report.reports import StepReport, TrainingListener, ValidationReport
 
 Item = TypeVar("Item")
 
@@ -24,8 +24,8 @@ class Progress:
     """What is counted, e.g. "lines"."""
 
 
-class Listener(Protocol):
-    """Receives the progress of a workflow. Derive from it and define the methods of interest; the others do nothing."""
+class Listener(TrainingListener, Protocol):
+    """Receives the progress of a workflow, training included. Derive from it and define the methods of interest."""
 
     def on_data(self, reports: Sequence[CorpusReport]) -> None:
         """Called once the text of a run has been read and checked."""
@@ -33,22 +33,6 @@ class Listener(Protocol):
 
     def on_estimate(self, estimate: Estimate) -> None:
         """Called before the first step with what the run is expected to cost, if that can be known."""
-        return
-
-    def on_update(self, step: int) -> None:
-        """Called after every update."""
-        return
-
-    def on_step(self, report: StepReport) -> None:
-        """Called every `train.log_every` updates."""
-        return
-
-    def on_validation(self, report: ValidationReport) -> None:
-        """Called after each validation."""
-        return
-
-    def on_notice(self, step: int, text: str) -> None:
-        """Called with a message about what is done or decided; `step` is 0 before and after the training steps."""
         return
 
     def on_warning(self, text: str) -> None:

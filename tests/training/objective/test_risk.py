@@ -18,8 +18,7 @@ from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, Tokenizer
 from dragoman.training.objective.log_probs import sentence_log_probs, start_of, token_log_probs
 from dragoman.training.objective.loss import CHUNK
 from dragoman.training.objective.risk import NEVER, RiskLoss, expected_risk, reinforce_risk
-from dragoman.workflows.train.rewards import bleu_reward, chrf_reward, gleu
-from dragoman.workflows.train.sampled import Sampler, limit_for
+from dragoman.workflows.train.sampled import Sampler, bleu_reward, chrf_reward, gleu, limit_for
 from numerics import assert_same, assert_same_gradients
 from suites import cases
 

@@ -11,7 +11,7 @@ import torch
 from dragoman.config import RunConfig, TrainConfig
 from dragoman.training import loop
 from dragoman.training.loop import Trainer
-from dragoman.training.report.reports import Listener, StepReport, ValidationReport
+from dragoman.training.report.reports import StepReport, TrainingListener, ValidationReport
 from dragoman.training.resume.checkpoint import checkpoint_steps
 from dragoman.training.resume.triggers import FIRST_SCORE, Triggers
 
@@ -56,7 +56,7 @@ def test_the_ends_of_a_run() -> None:
     assert triggers.end(999, 119.0, 2) is None
 
 
-class Received(Listener):
+class Received(TrainingListener):
     def __init__(self) -> None:
         self.validations: list[ValidationReport] = []
         self.steps: list[StepReport] = []

@@ -318,7 +318,7 @@ def test_an_update_keeps_what_an_earlier_translation_has(tmp_path: Path) -> None
         run([source], out, by)
     result = run([source], out, by, update=True)
     assert by.asked == [["two", "new"]]
-    assert (result.units, result.kept, result.files[0].kept) == (3, 1, 1)
+    assert (result.units, result.units_kept, result.files[0].units_kept) == (3, 1, 1)
     assert out.read_text(encoding="utf-8") == '{"a": "eins", "b": {"c": "TWO", "d": "NEW"}}'
     again = Capitals()
     run([source], out, again, update=True)

@@ -10,10 +10,10 @@ from typing import Any
 from dragoman.errors import ConfigError, counted
 from dragoman.system.files import storage_error, write_text_atomically
 from dragoman.system.parsing import parse_json
-from dragoman.training.report.reports import Listener, StepReport, ValidationReport
+from dragoman.training.report.reports import StepReport, TrainingListener, ValidationReport
 
 
-class MetricsLog(Listener):
+class MetricsLog(TrainingListener):
     """`metrics.jsonl`: one object per line, `"event": "step"`, `"validation"` or `"notice"`."""
 
     def __init__(self, path: Path, resumed_step: int, recorded: Mapping[str, Any] | None = None) -> None:
@@ -52,7 +52,7 @@ class MetricsLog(Listener):
             raise storage_error(self.path, error) from None
 
 
-class TensorBoardLog(Listener):
+class TensorBoardLog(TrainingListener):
     """The same numbers as TensorBoard event files."""
 
     def __init__(self, folder: Path, step: int) -> None:

@@ -77,17 +77,21 @@ class Outcome:
     """Precision of training."""
 
 
-class Listener(Protocol):
-    """Receives the progress of the training loop; `dragoman.workflows.listener` has that of a whole run."""
+class TrainingListener(Protocol):
+    """Receives the progress of the training loop. The methods of interest are overridden; the others do nothing."""
 
     def on_update(self, step: int) -> None:
         """Called after every update."""
+        return
 
     def on_step(self, report: StepReport) -> None:
-        """Called every `train.log_every` steps."""
+        """Called every `train.log_every` updates."""
+        return
 
     def on_validation(self, report: ValidationReport) -> None:
         """Called after each validation."""
+        return
 
     def on_notice(self, step: int, text: str) -> None:
-        """Called with a message about a decision of the run."""
+        """Called with a message about what is done or decided; `step` is 0 before and after the training steps."""
+        return

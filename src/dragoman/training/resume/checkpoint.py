@@ -50,7 +50,7 @@ FOR_RESUMING = ("random.safetensors", "optimizer.safetensors", "optimizer")
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """The state of a run at one step, apart from tensors."""
 
     step: Count
@@ -81,7 +81,7 @@ class Progress:
 
 def save_checkpoint(
     folder: Path,
-    progress: Progress,
+    progress: RunProgress,
     model: EncoderDecoder,
     optimizer: torch.optim.Optimizer,
     keep: Collection[int],
@@ -167,12 +167,12 @@ def _trained(model: EncoderDecoder) -> dict[str, Tensor]:
     return {name + TRAINED: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def read_progress(folder: Path, step: int) -> Progress:
+def read_progress(folder: Path, step: int) -> RunProgress:
     """The progress of the run at `step`. Raises ModelError."""
     where = checkpoint(folder, step)
     try:
         record = {key: value for key, value in read_note(where).items() if key not in ("files", "log")}
-        progress = _typed(Progress, record)
+        progress = _typed(RunProgress, record)
         _typed(Position, progress.position)
         _typed(BestTracker, progress.tracker)
     except (OSError, ValueError) as error:
@@ -220,7 +220,7 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer,
     group: ProcessGroup,
     mean: MovingAverage | None = None,
-) -> Progress:
+) -> RunProgress:
     """Restore model, optimizer and random states of `step`. Raises ModelError.
 
     Random states are restored only if the number of processes is the same.

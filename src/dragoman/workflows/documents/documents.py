@@ -6,7 +6,9 @@
     write_review      what a person should look at, as `OUT.review.tsv` and `OUT.review.html`
     (`workflows.documents.review`)
 
-Memory does not grow with the documents: units are read from the file, translations from the journal.
+A document is parsed once to be translated and once to be checked: `DocumentJob.document` keeps it until it is written.
+Where there is much to translate, documents that wait are parsed again when their turn comes, so that memory does not
+grow with their number; translations are read from the journal.
 """
 
 import hashlib
@@ -22,7 +24,7 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.search.request import merge_glossaries
-from dragoman.documents import Request
+from dragoman.documents import Document, Request
 from dragoman.documents.formats import read_document
 from dragoman.errors import ConfigError, DragomanError, check_count, check_type, checked_path
 from dragoman.system.files import sha256
@@ -33,7 +35,7 @@ from dragoman.workflows.documents.files import Failure, Source, find_sources, is
 from dragoman.workflows.documents.journal import open_journal, refuse_unfinished
 from dragoman.workflows.documents.memory import candidates_of, existing_memory, open_memory
 from dragoman.workflows.documents.review import refuse_review, write_review
-from dragoman.workflows.documents.work import DocumentWork, Job, TranslatedDocument
+from dragoman.workflows.documents.work import DocumentJob, DocumentWork, FileState, TranslatedDocument, file_state
 from dragoman.workflows.listener import Listener, Listeners
 
 # Units of the first document from which the languages are decided.
@@ -54,7 +56,7 @@ class DocumentsResult:
     flagged: int
     """Those that a person should look at."""
     seconds: float
-    kept: int = 0
+    units_kept: int = 0
     """Those whose earlier translation was kept (`update`)."""
     from_memory: int = 0
     """Texts, each counted once, whose translation is from the memory."""
@@ -140,18 +142,21 @@ def translate_documents(
         None if memory is None else checked_path("memory", memory),
         memory_threshold,
     )
+    if model.pair is not None if to is None and from_ is None else len(model.pairs.matching(to, from_)) == 1:
+        return run_documents(task, model.to(to, from_), listeners)
     return run_documents(task, lambda texts: model.to(to, from_, texts), listeners)
 
 
 def run_documents(
     task: DocumentTask,
-    choose: Choose,
+    translator: Translator | Choose,
     listeners: Iterable[Listener] = (),
     admit: Callable[[int], None] = lambda characters: None,
 ) -> DocumentsResult:
-    """As `translate_documents`; `choose` returns the translator for documents that begin with these texts.
+    """Translate the documents of `task` with `translator`, or with the one that it returns for their first texts.
 
     `admit` is called with the characters of all documents before they are translated; what it raises ends the work.
+    Raises ConfigError and DataError as `translate_documents`.
     """
     started, listener = time.monotonic(), Listeners(listeners)
     if task.memory:
@@ -161,7 +166,12 @@ def run_documents(
         raise ConfigError("columns (--columns): none of the documents is a table, .csv or .tsv; leave it out")
     if task.output is None and (len(task.files) > 1 or task.files[0].is_dir()):
         raise ConfigError("several documents: where their translations go is missing; give -o FOLDER")
-    translator, request = _decided(task, choose, sources)
+    request = Request("und", "und", task.update, task.columns, task.mark)
+    first = _First()
+    if not isinstance(translator, Translator):
+        first = _first_document(sources, request)
+        translator = translator(first.texts)
+    request = _in_languages(request, translator)
     if task.memory:
         memory = open_memory(task.memory, request.source, request.target)
         translator = translator.with_memory(memory)
@@ -175,7 +185,10 @@ def run_documents(
         raise ConfigError(f"{output}: no folder for translations; give another -o")
     refuse_unfinished(output, resume=task.resume, force=task.force)
     refuse_review(output, force=task.force or task.resume)
-    jobs = [Job(one, target) for one, target in zip(sources, targets, strict=True)]
+    jobs = [DocumentJob(source, target) for source, target in zip(sources, targets, strict=True)]
+    for job in jobs:
+        if job.source == first.source:
+            job.document, job.state = first.document, first.state
     with open_journal(output, _identity(task, translator), resume=task.resume, force=task.force) as journal:
         renewed = {job.target for job in jobs if task.update and job.source.kind.keyed}
         refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
@@ -186,35 +199,44 @@ def run_documents(
     return DocumentsResult(
         tuple(files),
         tuple(work.failures),
-        sum(one.units for one in files),
-        sum(one.flagged for one in files),
+        sum(file.units for file in files),
+        sum(file.flagged for file in files),
         time.monotonic() - started,
-        sum(one.kept for one in files),
+        sum(file.units_kept for file in files),
         work.from_memory,
         review,
         tuple(left_out),
     )
 
 
-def _decided(task: DocumentTask, choose: Choose, sources: Sequence[Source]) -> tuple[Translator, Request]:
-    """The translator for these documents, and what their readers and writers are asked for."""
-    request = Request("und", "und", task.update, task.columns, task.mark)
-    translator = choose(_first_texts(sources, request))
-    pair = translator.pair
-    if pair is None:
-        raise ConfigError("target (--to): the documents do not say which pair of the model is meant; give it")
-    return translator, replace(request, source=pair.source, target=pair.target or "und")
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The first document that has text, by which the languages are decided."""
+
+    texts: list[str] = field(default_factory=list)
+    source: Source | None = None
+    document: Document | None = None
+    """None if it must be read again, for the languages."""
+    state: FileState = (0, 0)
 
 
-def _first_texts(sources: Sequence[Source], request: Request) -> list[str]:
-    """The first texts of the first document that has any; those that cannot be read are reported later."""
+def _first_document(sources: Sequence[Source], request: Request) -> _First:
+    """The first document with letters; those that cannot be read are reported later."""
     for source in sources:
         with suppress(DragomanError, OSError):
-            units = read_document(source.path, source.kind, request).units
-            texts = [unit.source.text for unit in islice(units, DECIDING_UNITS)]
+            state = file_state(source.path)
+            document = read_document(source.path, source.kind, request)
+            texts = [unit.source.text for unit in islice(document.units, DECIDING_UNITS)]
             if any(character.isalpha() for text in texts for character in text):
-                return texts
-    return []
+                return _First(texts, source, None if source.kind.by_language else document, state)
+    return _First()
+
+
+def _in_languages(request: Request, translator: Translator) -> Request:
+    """The request with the languages of the translator. Raises ConfigError if it has several pairs."""
+    if translator.pair is None:
+        raise ConfigError("target (--to): the documents do not say which pair of the model is meant; give it")
+    return replace(request, source=translator.pair.source, target=translator.pair.target or "und")
 
 
 def _identity(task: DocumentTask, translator: Translator) -> dict[str, Any]:

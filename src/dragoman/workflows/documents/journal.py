@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.documents import Unit
-from dragoman.errors import ConfigError, DragomanError, Interrupted, counted
+from dragoman.errors import DragomanError, counted
 from dragoman.system.files import storage_error
 from dragoman.text.words.inline import Code, InlineText
+from dragoman.workflows.journal import ResumableWork, as_stored, foreign_file_error, remove_files, saved_work
 
 SCHEMA = "dragoman.documents.partial/1"
 TABLES = """
@@ -120,55 +121,55 @@ def open_journal(
     nothing, or whose result would have been wrong. `started_with` is what must be the same when the work is resumed, by
     name. Raises ConfigError.
     """
-    path = output.with_name(f"{output.name}.partial")
+    work = ResumableWork(output, "text")
     refuse_unfinished(output, resume=resume, force=force)
     if force and not resume:
-        path.unlink(missing_ok=True)
+        work.partial.unlink(missing_ok=True)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        database = _opened(path, json.loads(json.dumps(started_with)))
+        work.partial.parent.mkdir(parents=True, exist_ok=True)
+        database = _opened(work, as_stored(started_with))
     except OSError as error:
         raise storage_error(output, error) from None
     except sqlite3.Error as error:
-        raise _explained(path, error) from None
+        raise _explained(work, error) from None
     journal = Journal(database)
     keeps = False
+
+    def saved() -> str:
+        return f"{counted(journal.count, 'text')} saved" if keeps else ""
+
     try:
-        yield journal
-        keeps = bool(journal.keep)
-    except BaseException as error:
-        with suppress(sqlite3.Error):
-            keeps = journal.keep is not False and journal.count > 0
-        advised = _explained(path, error) if isinstance(error, sqlite3.Error) else error
-        if keeps:
-            advised = _with_remedy(advised, journal.count)
-        if advised is error:
-            raise
-        raise advised from error
+        with saved_work(lambda: f"stopped; {saved()},", saved):
+            try:
+                yield journal
+                keeps = bool(journal.keep)
+            except BaseException as error:
+                with suppress(sqlite3.Error):
+                    keeps = journal.keep is not False and journal.count > 0
+                if isinstance(error, sqlite3.Error):
+                    raise _explained(work, error) from error
+                raise
     finally:
         database.close()
         if not keeps:
-            _remove(path)
+            _remove(work)
 
 
 def refuse_unfinished(output: Path, *, resume: bool, force: bool) -> None:
     """Raise ConfigError if there is an interrupted translation and neither flag says what to do with it."""
-    path = output.with_name(f"{output.name}.partial")
-    if not (path.exists() or path.is_symlink()):
+    work = ResumableWork(output, "text")
+    if not (work.partial.exists() or work.partial.is_symlink()):
         return
-    count = _count(path)
-    if count and not (resume or force):
-        raise ConfigError(
-            f"{output}: an interrupted translation has {counted(count, 'text')} in {path.name}; continue with "
-            "--resume, or start again with --force"
-        )
+    count = _count(work)
+    work.refuse_interrupted(count, resume=resume, force=force)
     if not count:
-        _remove(path)
+        _remove(work)
 
 
-def _count(path: Path) -> int:
+def _count(work: ResumableWork) -> int:
     """The number of translations in a journal. Raises ConfigError if it is none, or another process writes it."""
-    foreign = ConfigError(f"{path}: is not of an interrupted translation; move it elsewhere")
+    path = work.partial
+    foreign = foreign_file_error(path)
     if path.is_symlink() or not path.is_file():
         raise foreign
     database = sqlite3.connect(path, timeout=0)
@@ -183,7 +184,7 @@ def _count(path: Path) -> int:
         return Journal(database).count
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise _explained(path, error) from None
+            raise work.locked_error() from None
         raise foreign from None
     except sqlite3.Error:
         raise foreign from None
@@ -191,13 +192,14 @@ def _count(path: Path) -> int:
         database.close()
 
 
-def _opened(path: Path, started_with: dict[str, Any]) -> sqlite3.Connection:
+def _opened(work: ResumableWork, started_with: dict[str, Any]) -> sqlite3.Connection:
     """The database, new or continued; no second process can open it."""
-    new = not path.exists()
+    new = not work.partial.exists()
     if new:
-        path.touch(exist_ok=False)  # fails if a link took the name
-    database = sqlite3.connect(path, timeout=0, check_same_thread=False)
+        work.partial.touch(exist_ok=False)  # fails if a link took the name
+    database = sqlite3.connect(work.partial, timeout=0, check_same_thread=False)
     try:
+        # The lock is the database's own: closing a second descriptor of the file would release it (POSIX).
         database.execute("pragma locking_mode = exclusive")
         database.execute("begin exclusive")
         if new:
@@ -206,22 +208,13 @@ def _opened(path: Path, started_with: dict[str, Any]) -> sqlite3.Connection:
             facts = {"schema": SCHEMA, "started_with": json.dumps(started_with)}
             database.executemany("insert into facts values (?, ?)", facts.items())
         else:
-            _refuse_difference(path, database, started_with)
+            then = database.execute("select value from facts where name = 'started_with'").fetchone()[0]
+            work.refuse_difference(json.loads(then), started_with)
         database.commit()
     except BaseException:
         database.close()
         raise
     return database
-
-
-def _refuse_difference(path: Path, database: sqlite3.Connection, now: dict[str, Any]) -> None:
-    then = json.loads(database.execute("select value from facts where name = 'started_with'").fetchone()[0])
-    changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
-    if changed:
-        raise ConfigError(
-            f"{path}: was started with another {' and another '.join(changed)}; give the same, or start again with "
-            "--force"
-        )
 
 
 def _encoded(finished: Finished) -> str:
@@ -235,23 +228,11 @@ def _decoded(value: str) -> Finished:
     return Finished(inline, tuple((kind, reason) for kind, reason in why))
 
 
-def _with_remedy(error: BaseException, count: int) -> BaseException:
-    """The error, which also says how to continue."""
-    saved = f"{counted(count, 'text')} saved, continue with --resume"
-    if isinstance(error, KeyboardInterrupt):
-        return Interrupted(f"stopped; {saved}")
-    if isinstance(error, DragomanError):
-        return type(error)(f"{error}; {saved}")
-    return error
-
-
-def _explained(path: Path, error: sqlite3.Error) -> DragomanError:
+def _explained(work: ResumableWork, error: sqlite3.Error) -> DragomanError:
     if "locked" in str(error):
-        return ConfigError(f"{path}: another process is writing it; wait for it, or choose another output")
-    return DragomanError(f"{path}: cannot be written: {error}; check the disk, or start again with --force")
+        return work.locked_error()
+    return DragomanError(f"{work.partial}: cannot be written: {error}; check the disk, or start again with --force")
 
 
-def _remove(path: Path) -> None:
-    for one in (path, path.with_name(f"{path.name}-journal")):
-        with suppress(OSError):
-            one.unlink()
+def _remove(work: ResumableWork) -> None:
+    remove_files(work.partial, work.partial.with_name(f"{work.partial.name}-journal"))  # SQLite's own, of a kill

@@ -5,14 +5,10 @@ spreadsheet would run as a formula begins with an apostrophe. `OUT.review.html` 
 its own. Where nothing is flagged there are no files.
 """
 
-import base64
-import hashlib
 import html
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +16,7 @@ from typing import Any
 from dragoman.documents import Request
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, write_text_atomically
+from dragoman.system.pages import content_policy, fill, in_languages, labels, static, visible
 from dragoman.workflows.documents.journal import Journal, Row
 
 COLUMNS = ("file", "location", "source", "translation", "why")
@@ -94,11 +91,10 @@ def cell(text: str) -> str:
 def render(name: str, rows: list[Row], count: int, request: Request) -> str:
     """The page for these rows of `count`."""
     kinds = sorted({kind for row in rows for kind, _ in row.why})
-    template, style, script = (_static(part) for part in ("page.html", "style.css", "script.js"))
     options = "".join(
         f'<option value="{html.escape(kind)}">{html.escape(_name(kind, "ko"))}</option>' for kind in kinds
     )
-    filled = {
+    values = {
         "policy": page_policy(),
         "name": html.escape(name),
         "title": _both("title"),
@@ -110,21 +106,15 @@ def render(name: str, rows: list[Row], count: int, request: Request) -> str:
         "names": html.escape(json.dumps({one: {k: _name(k, one) for k in ("", *kinds)} for one in LANGUAGES})),
         "head": "".join(f'<th scope="col">{_both(column)}</th>' for column in COLUMNS),
         "rows": "\n".join(_row(row, request) for row in rows),
-        "style": style,
-        "script": script,
+        "style": _static("style.css"),
+        "script": _static("script.js"),
     }
-    before, *pieces = template.split("{{")
-    page = [before]
-    for piece in pieces:  # in one pass: a value may itself contain "{{"
-        key, _, rest = piece.partition("}}")
-        page += [filled[key], rest]
-    return "".join(page)
+    return fill(_static("page.html"), values)
 
 
 def page_policy() -> str:
     """What the page may do (Content-Security-Policy): run its own script, and nothing else."""
-    style, script = _hash(_static("style.css")), _hash(_static("script.js"))
-    return f"default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+    return content_policy(_static("style.css"), _static("script.js"))
 
 
 def review_rows(table: Path) -> Iterator[dict[str, str]]:
@@ -146,9 +136,7 @@ def _row(row: Row, request: Request) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text for the page: escaped, with characters written out that cannot be seen."""
-    shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode-escape").decode() for c in text)
-    return html.escape(shown)
+    return visible(text, but="\n")
 
 
 def _name(kind: str, language: str) -> str:
@@ -156,23 +144,16 @@ def _name(kind: str, language: str) -> str:
 
 
 def _both_names(kind: str) -> str:
-    return "".join(f'<span data-in="{one}">{html.escape(_name(kind, one))}</span>' for one in LANGUAGES)
+    return in_languages({language: _name(kind, language) for language in LANGUAGES}, ("data-in",))
 
 
 def _both(label: str) -> str:
-    """A text in both languages, of which the page shows one."""
-    return "".join(f'<span data-in="{one}" lang="{one}">{html.escape(_texts(one)[label])}</span>' for one in LANGUAGES)
+    return in_languages({language: _texts(language)[label] for language in LANGUAGES}, ("data-in", "lang"))
 
 
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@cache
 def _static(name: str) -> str:
-    return (files("dragoman.workflows.documents") / "review_page" / name).read_text(encoding="utf-8").strip()
+    return static(__package__, f"review_page/{name}").strip()
 
 
-@cache
 def _texts(language: str) -> dict[str, Any]:
-    return dict(json.loads(_static(f"texts.{language}.json")))
+    return labels(__package__, language, "review_page/")

@@ -7,7 +7,6 @@ before it gets its name.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import stat_result
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from dragoman.workflows.listener import Listeners, Progress
 
 # Texts translated together at first; twice as many each time, up to WINDOW.
 FIRST_WINDOW = 64
-# Bytes of documents that are kept in memory after they were counted, and while they wait to be written.
+# Bytes of several documents that stay in memory after they were counted, and while they wait to be written.
 KEPT_BYTES = 1 << 25
 
 
@@ -41,23 +40,27 @@ class TranslatedDocument:
     flagged: int
     characters: int = 0
     """Of the source: those of all its units."""
-    kept: int = 0
-    """Units whose earlier translation was kept (`update`)."""
+    units_kept: int = 0
+    """Those whose earlier translation was kept (`update`)."""
+
+
+# Size and time of a file.
+FileState = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Job:
+class DocumentJob:
     """A document to translate, and the file for its translation."""
 
     source: Source
     target: Path
     document: Document | None = None
-    """Kept after it was counted, if it is small."""
-    state: tuple[int, int] = (0, 0)
-    """Size and time of the source when it was first read."""
+    """The source as it was read, until it is written: it is parsed once."""
+    state: FileState = (0, 0)
+    """Of the source when it was first read."""
     units: int = 0
     characters: int = 0
-    kept: int = 0
+    units_kept: int = 0
     earlier: Mapping[tuple[str, int], InlineText] = field(default_factory=dict)
     """Of an earlier translation that is brought up to date: its texts by their keys."""
 
@@ -82,24 +85,26 @@ class DocumentWork:
         self._scripts = scripts_of_language(request.source), scripts_of_language(request.target)
         self._window: dict[bytes, Unit] = {}
         self._size, self._characters = FIRST_WINDOW, 0
-        self._seen = self._total = self._kept = 0
+        self._seen = self._total = self._bytes = 0
+        self._budget: int | None = None
         self.from_memory = 0
         """Texts whose translation is from a memory."""
 
-    def run(self, jobs: Sequence[Job], admit: Callable[[int], None]) -> list[TranslatedDocument]:
+    def run(self, jobs: Sequence[DocumentJob], admit: Callable[[int], None]) -> list[TranslatedDocument]:
         """Translate and write all of them; the result lists those that were written. `admit`: see `run_documents`."""
         self.journal.forget_review()
+        self._budget = KEPT_BYTES if len(jobs) > 1 else None
         ready = [job for job in self.listener.follow(jobs, "reading", "documents", len(jobs)) if self._count(job)]
         admit(sum(job.characters for job in ready))
         self._total = sum(job.units for job in ready)
         if self.journal.count:
             self.listener.notice(f"continuing after {self.journal.count:,} texts")
-        waiting: list[Job] = []
+        waiting: list[DocumentJob] = []
         for job in ready:
             failed = len(self.failures)
             for unit, earlier in _with_earlier(job, self._units(job)):
                 self._take(unit, earlier)
-                job.kept += earlier is not None
+                job.units_kept += earlier is not None
             if len(self.failures) == failed:
                 waiting.append(job)
             if not self._window or sum(job.state[0] for job in waiting) > KEPT_BYTES:
@@ -107,20 +112,24 @@ class DocumentWork:
         self._finish(waiting)
         return self.files
 
-    def _finish(self, waiting: list[Job]) -> None:
+    def _finish(self, waiting: list[DocumentJob]) -> None:
         """Translate what is in the window, and write the documents that wait for it."""
         self._translate()
         while waiting:
             self._write(waiting.pop(0))
 
-    def _open(self, job: Job) -> Document:
-        return job.document or read_document(job.source.path, job.source.kind, self.request)
+    def _open(self, job: DocumentJob) -> Document:
+        """The document, which stays in memory until it is written."""
+        if job.document is None:
+            job.document = read_document(job.source.path, job.source.kind, self.request)
+        return job.document
 
-    def _count(self, job: Job) -> bool:
-        """Read a document for the first time; whether it can be translated."""
+    def _count(self, job: DocumentJob) -> bool:
+        """Read all units of a document; whether it can be translated."""
         path = job.source.path
         try:
-            job.state = _state(path.stat())
+            if job.document is None:
+                job.state = file_state(path)
             document = self._open(job)
             if self.request.update and job.source.kind.keyed and job.target.exists():
                 units = read_document(job.target, job.source.kind, self.request).units
@@ -137,23 +146,20 @@ class DocumentWork:
             return False
         for notice in document.notices:
             self.listener.on_warning(f"{path}: {notice}")
-        self._kept += job.state[0]
-        if self._kept <= KEPT_BYTES:
-            job.document = document
+        self._bytes += job.state[0]
+        if self._budget is not None and self._bytes > self._budget:
+            job.document = None  # it is parsed again when its turn comes
         return True
 
-    def _units(self, job: Job) -> Iterator[Unit]:
-        """The units of a document, which are then in memory; an error is that of the document."""
+    def _units(self, job: DocumentJob) -> Iterator[Unit]:
+        """The units of a document; an error is that of the document."""
         try:
-            document = self._open(job)
-            if job.state[0] <= KEPT_BYTES:
-                job.document = document
-            yield from document.units
+            yield from self._open(job).units
         except (DragomanError, OSError) as error:
             self._fail(job, error)
 
-    def _fail(self, job: Job, error: DragomanError | OSError) -> None:
-        path = job.source.path
+    def _fail(self, job: DocumentJob, error: DragomanError | OSError) -> None:
+        path, job.document = job.source.path, None
         if isinstance(error, OSError):
             error = DragomanError(f"{error.filename or path}: {error.strerror or error}")
         if self.alone:
@@ -197,7 +203,7 @@ class DocumentWork:
             self._size = min(2 * self._size, WINDOW)
         self.listener.on_progress(Progress("translating", self._seen, self._total, "texts"))
 
-    def _translations(self, job: Job, document: Document) -> Iterator[tuple[Unit, Finished]]:
+    def _translations(self, job: DocumentJob, document: Document) -> Iterator[tuple[Unit, Finished]]:
         """Each unit with its translation; what is not translated stays as it is."""
         for unit, earlier in _with_earlier(job, document.units):
             if earlier is not None:
@@ -206,7 +212,7 @@ class DocumentWork:
                 found = self.journal.get(key_of(unit, self._limit(unit))) if self._is_translatable(unit) else None
                 yield unit, found or Finished(unit.source)
 
-    def _write(self, job: Job) -> None:
+    def _write(self, job: DocumentJob) -> None:
         """Write a document, read it again, and give it its name."""
         source = job.source
         try:
@@ -218,7 +224,7 @@ class DocumentWork:
                 if not source.kind.checked:
                     again = (found.inline for _, found in self._translations(job, document))
                     check_written(path, source.kind, self.request, document, again)
-                if _state(source.path.stat()) != job.state:
+                if file_state(source.path) != job.state:
                     raise DataError(f"{source.path}: changed while it was translated; translate it again")
         except (DragomanError, OSError) as error:
             self.journal.keep = self.journal.keep or not isinstance(error, DataError)
@@ -228,10 +234,10 @@ class DocumentWork:
             job.document = None
         rows = list(self._rows(job, document))
         self.journal.add_file(job.target, rows)
-        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.kept)
+        done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.units_kept)
         self.files.append(done)
 
-    def _rows(self, job: Job, document: Document) -> Iterator[Row]:
+    def _rows(self, job: DocumentJob, document: Document) -> Iterator[Row]:
         """What a person should look at: warnings of translations, and remarks of the writer."""
         remarks: dict[str, list[tuple[str, str]]] = {}
         for remark in document.remarks:
@@ -252,7 +258,7 @@ def _numbered(units: Iterable[Unit]) -> Iterator[tuple[tuple[str, int], Unit]]:
         seen[unit.location] += 1
 
 
-def _with_earlier(job: Job, units: Iterable[Unit]) -> Iterator[tuple[Unit, InlineText | None]]:
+def _with_earlier(job: DocumentJob, units: Iterable[Unit]) -> Iterator[tuple[Unit, InlineText | None]]:
     """Each unit with its earlier translation, if it has one: not the source itself, and with the same codes."""
     if not job.earlier:  # nothing is counted, so that memory does not grow
         yield from ((unit, None) for unit in units)
@@ -264,7 +270,7 @@ def _with_earlier(job: Job, units: Iterable[Unit]) -> Iterator[tuple[Unit, Inlin
 
 
 def is_translatable(unit: Unit, source: frozenset[str], target: frozenset[str]) -> bool:
-    """The same, for languages that are written in these scripts."""
+    """Whether a unit has letters that are not all in scripts that only the target is written in."""
     shares = script_shares(_visible(unit.source))
     return bool(shares) and not (source and target and shares.keys() <= target - source)
 
@@ -289,5 +295,7 @@ def _why(translation: Translation) -> tuple[tuple[str, str], ...]:
     return (*flags, *terms)
 
 
-def _state(stat: stat_result) -> tuple[int, int]:
+def file_state(path: Path) -> FileState:
+    """Size and time of a file, by which a change is noticed. Raises OSError."""
+    stat = path.stat()
     return stat.st_size, stat.st_mtime_ns

@@ -6,19 +6,25 @@ SHA-256 of the input and of the text up to there. At the end `OUT.partial` gets 
 A record follows its text to the disk, so that a process killed at any instant leaves one that is true of the text.
 """
 
-import errno
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.errors import ConfigError, DataError, DragomanError, Interrupted, ResumeError, counted
-from dragoman.system.files import refuse_unwritable_file, storage_error
+from dragoman.errors import ConfigError, DataError, ResumeError, counted
+from dragoman.system.files import lock_open_file, open_in_place, refuse_unwritable_file, storage_error
+from dragoman.workflows.journal import (
+    ResumableWork,
+    as_stored,
+    foreign_file_error,
+    remove_files,
+    saved_work,
+    write_to_disk,
+)
 
 SCHEMA = "dragoman.partial/1"
 
@@ -36,8 +42,8 @@ class Done:
 class PartialOutput:
     """The open partial file of an output, and the record next to it; see `partial_output`."""
 
-    def __init__(self, output: Path, text: IO[bytes], record: IO[bytes], done: Done) -> None:
-        self.output, self.done, self.resumed_at = output, done, done
+    def __init__(self, work: ResumableWork, text: IO[bytes], record: IO[bytes], done: Done) -> None:
+        self.work, self.done, self.resumed_at = work, done, done
         self._text, self._record, self._lines_seen = text, record, 0
         self._source, self._written = hashlib.sha256(), hashlib.sha256()
 
@@ -56,16 +62,19 @@ class PartialOutput:
         data = text.encode()
         self._written.update(data)
         try:
-            self._text.write(data)
-            _to_disk(self._text)
+            write_to_disk(self._text, data)
             size = self.done.bytes + len(data)
             done = Done(self._lines_seen, size, self._source.hexdigest(), self._written.hexdigest())
-            self._record.write(json.dumps(vars(done)).encode() + b"\n")
-            _to_disk(self._record)
+            write_to_disk(self._record, json.dumps(vars(done)).encode() + b"\n")
         except OSError as error:
-            kept = f"; saved up to line {self.done.lines:,}, continue with --resume" if self.done.lines else ""
-            raise storage_error(self.output, error, kept) from None
+            raise storage_error(self.work.output, error) from None
         self.done = done
+
+    def saved(self) -> int:
+        """The number of lines in the record: a signal may come between its last line and what follows in `write`."""
+        with suppress(OSError):
+            self._record.flush()
+        return _last(_record_of(self.work))[0].lines
 
     def check_text(self) -> None:
         """Take the text that the record lists and drop what follows it. Raises DataError if it was changed."""
@@ -73,7 +82,7 @@ class PartialOutput:
             self._written.update(block)
         if self._written.hexdigest() != self.done.written:
             raise DataError(
-                f"{partial_of(self.output)}: is damaged (its SHA-256 differs from the record); start again with --force"
+                f"{self.work.partial}: is damaged (its SHA-256 differs from the record); start again with --force"
             )
         self._text.truncate(self.done.bytes)
         self._text.seek(self.done.bytes)
@@ -87,7 +96,7 @@ class PartialOutput:
         if (self._lines_seen, self._source.hexdigest()) != (self.resumed_at.lines, self.resumed_at.source):
             lines = counted(self.resumed_at.lines, "line")
             raise ResumeError(
-                f"{partial_of(self.output)}: the first {lines} of the input are not those it "
+                f"{self.work.partial}: the first {lines} of the input are not those it "
                 "was made from; restore the input, or start again with --force"
             )
 
@@ -97,38 +106,24 @@ class PartialOutput:
             self._source.update(line.encode(errors="surrogatepass") + b"\n")
 
 
-def partial_of(output: Path) -> Path:
-    """Where the text of an unfinished `output` is."""
-    return output.with_name(f"{output.name}.partial")
+def _work(output: Path) -> ResumableWork:
+    """The work on the file that a symbolic link names: it is replaced, not the link."""
+    return ResumableWork(output.resolve() if output.is_symlink() else output, "line")
 
 
-def _named(output: Path) -> Path:
-    """The file that a symbolic link names: it is replaced, not the link."""
-    return output.resolve() if output.is_symlink() else output
-
-
-def _finish(partial: Path, output: Path, record: Path) -> None:
-    partial.replace(output)
-    _remove(record)
-
-
-def _record_of(output: Path) -> Path:
-    return output.with_name(f"{output.name}.partial.json")
+def _record_of(work: ResumableWork) -> Path:
+    return work.partial.with_name(f"{work.partial.name}.json")
 
 
 def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
     """Raise ConfigError if `output` or an unfinished one exists and neither flag says what to do with it."""
-    output = _named(output)
-    partial, record = partial_of(output), _record_of(output)
+    work = _work(output)
+    output, partial, record = work.output, work.partial, _record_of(work)
     for path in (partial, record):
         if path.is_dir() or (path.exists() and path.stat().st_size and not _header(record)):
-            raise ConfigError(f"{path}: is not of an interrupted translation; move it elsewhere")
+            raise foreign_file_error(path)
     lines = _last(record)[0].lines if partial.exists() else 0
-    if lines and not (resume or force):
-        raise ConfigError(
-            f"{output}: an interrupted translation has {counted(lines, 'line')} in {partial.name}; continue with "
-            "--resume, or start again with --force"
-        )
+    work.refuse_interrupted(lines, resume=resume, force=force)
     if output.exists() and not (force or (resume and lines and _header(record)["replaces"])):
         raise ConfigError(f"{output}: already exists; --force replaces it")
     refuse_unwritable_file(output)
@@ -136,7 +131,7 @@ def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
 
 def saved_lines(output: Path) -> int:
     """The number of lines of the input that an interrupted translation to `output` has done."""
-    return _last(_record_of(_named(output)))[0].lines
+    return _last(_record_of(_work(output)))[0].lines
 
 
 @contextmanager
@@ -149,106 +144,76 @@ def partial_output(
     is kept of a block that has written nothing. `started_with` is what must be the same then, by name. Raises
     ConfigError, DataError, and DragomanError if writing fails.
     """
-    output = _named(output)
     refuse_existing(output, resume=resume, force=force)
-    partial, record = partial_of(output), _record_of(output)
+    work = _work(output)
     try:
-        with _open(partial) as text, _open(record) as notes:
-            _lock(text, partial, output)
-            opened = _begin(output, text, notes, json.loads(json.dumps(started_with)), resume)
+        with open_in_place(work.partial) as text, open_in_place(_record_of(work)) as notes:
             try:
-                yield opened
-                opened.check_input()
-            except BaseException as error:
-                lines = _saved(notes, record)
-                if not lines:
-                    _remove(partial, record)
-                if (advised := _with_remedy(error, lines)) is not error:
-                    raise advised from error
-                raise
+                lock_open_file(text, work.partial)
+            except BlockingIOError:
+                raise work.locked_error() from None
+            yield from _filled(_begin(work, text, notes, as_stored(started_with), resume))
             if os.name != "nt":  # while the lock is held; Windows renames no open file
-                _finish(partial, output, record)
+                _finish(work)
         if os.name == "nt":
-            _finish(partial, output, record)
+            _finish(work)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise storage_error(output, error) from None
+        raise storage_error(work.output, error) from None
+
+
+def _finish(work: ResumableWork) -> None:
+    work.partial.replace(work.output)
+    remove_files(_record_of(work))
+
+
+def _filled(output: PartialOutput) -> Iterator[PartialOutput]:
+    """The body of `partial_output`, under its lock."""
+    with saved_work(
+        lambda: f"stopped at line {output.saved():,}, saved;",
+        lambda: f"saved up to line {lines:,}" if (lines := output.saved()) else "",
+    ):
+        try:
+            yield output
+            output.check_input()
+        except BaseException:
+            if not output.saved():
+                remove_files(output.work.partial, _record_of(output.work))
+            raise
 
 
 def _begin(
-    output: Path, text: IO[bytes], notes: IO[bytes], started_with: Mapping[str, Any], resume: bool
+    work: ResumableWork, text: IO[bytes], notes: IO[bytes], started_with: Mapping[str, Any], resume: bool
 ) -> PartialOutput:
     """Continue what the two open files hold, or empty them and write the first line of the record."""
-    partial, record = partial_of(output), _record_of(output)
+    record = _record_of(work)
     done, end = _last(record)
     if resume and done.lines and text.seek(0, os.SEEK_END):
-        _refuse_difference(partial, _header(record)["started_with"], started_with)
+        work.refuse_difference(_header(record)["started_with"], started_with)
     else:
         done, end = Done(), 0
     notes.truncate(end)
     notes.seek(end)
     if not done.lines:
-        header = {"schema": SCHEMA, "replaces": output.exists(), "started_with": started_with}
+        header = {"schema": SCHEMA, "replaces": work.output.exists(), "started_with": started_with}
         notes.write(json.dumps(header).encode() + b"\n")
         notes.flush()
     text.seek(0)
-    opened = PartialOutput(output, text, notes, done)
-    opened.check_text()
-    return opened
-
-
-def _saved(notes: IO[bytes], record: Path) -> int:
-    """The number of lines in a record: a signal may come between its last line and what follows in this process."""
-    with suppress(OSError):
-        notes.flush()
-    return _last(record)[0].lines
-
-
-def _with_remedy(error: BaseException, lines: int) -> BaseException:
-    """The error, which also says how to continue if anything is done."""
-    if not lines or isinstance(error, ResumeError):
-        return error
-    if isinstance(error, KeyboardInterrupt):
-        return Interrupted(f"stopped at line {lines:,}, saved; continue with --resume")
-    if isinstance(error, DragomanError):
-        return type(error)(f"{error}; saved up to line {lines:,}, continue with --resume")
-    return error
-
-
-def _open(path: Path) -> IO[bytes]:
-    """A file of our own to read and write: no link that another user planted is followed."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-    return os.fdopen(descriptor, "r+b")
-
-
-def _lock(file: IO[bytes], partial: Path, output: Path) -> None:
-    """Have no second process write into the file; the system releases the lock when this one ends, however it ends."""
-    with suppress(ImportError):  # Windows
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            renamed = not os.path.samestat(os.fstat(file.fileno()), partial.stat())
-        except OSError:
-            renamed = True
-        if renamed:
-            raise ConfigError(f"{output}: another process is writing it; wait for it, or choose another") from None
+    output = PartialOutput(work, text, notes, done)
+    output.check_text()
+    return output
 
 
 def _header(record: Path) -> dict[str, Any]:
     """What the work of a record was started with; empty if it is no record."""
     try:
         with record.open("rb") as file:
-            found = json.loads(file.readline())
+            header = json.loads(file.readline())
     except (OSError, ValueError, RecursionError):
         return {}
-    known = isinstance(found, dict) and found.get("schema") == SCHEMA
-    return found if known and isinstance(found.get("started_with"), dict) and "replaces" in found else {}
+    known = isinstance(header, dict) and header.get("schema") == SCHEMA
+    return header if known and isinstance(header.get("started_with"), dict) and "replaces" in header else {}
 
 
 def _last(record: Path) -> tuple[Done, int]:
@@ -263,23 +228,3 @@ def _last(record: Path) -> tuple[Done, int]:
                 break  # the process was killed while it wrote this line
             end += len(line)
     return done, end
-
-
-def _refuse_difference(partial: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
-    if changed:
-        raise ConfigError(
-            f"{partial}: was started with another {' and another '.join(changed)}; give the same, or start again with "
-            "--force"
-        )
-
-
-def _to_disk(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _remove(*paths: Path) -> None:
-    for path in paths:
-        with suppress(OSError):
-            path.unlink()

@@ -18,7 +18,7 @@ from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.evaluate.evaluate import translate_all
 from dragoman.workflows.evaluate.held_out import HeldOut, ScoredText, held_out_by_pair
 from dragoman.workflows.listener import Listeners
-from dragoman.workflows.train.base_model import open_base_model
+from dragoman.workflows.train.finetune import open_base_model
 
 
 @dataclass(frozen=True, slots=True)

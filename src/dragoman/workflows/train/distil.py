@@ -20,9 +20,8 @@ from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import build_config, changed_keys, differences, read_config, require_text
 from dragoman.data.corpus.directions import Direction, directions
 from dragoman.data.corpus.report import CorpusReport, require_usable
-from dragoman.errors import ConfigError, Interrupted, ResumeError, checked_path, counted
+from dragoman.errors import ConfigError, ResumeError, checked_path, counted
 from dragoman.installed.opening import open_model
-from dragoman.system.files import storage_error
 from dragoman.text.tokens.marks import Marks
 from dragoman.training.resume.checkpoint import checkpoint_steps
 from dragoman.translator import Translator
@@ -164,10 +163,5 @@ def _translate(
     for path, one, pairs in unfinished:
         own = translator.to(one.pair.target, one.pair.source) if one.pair else translator
         listener.notice(f"translating {counted(pairs, 'sentence')} into {path.name}")
-        try:
-            translate_corpus(one, path, own, pairs, listener)
-        except KeyboardInterrupt:
-            raise Interrupted(f"{path}: interrupted; the translations are kept, continue with --resume") from None
-        except OSError as error:
-            raise storage_error(path, error, "; the translations are kept, continue with --resume") from None
+        translate_corpus(one, path, own, pairs, listener)
         note.finish(path, pairs)

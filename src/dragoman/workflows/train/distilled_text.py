@@ -1,7 +1,6 @@
 """The translations of a teacher: a file for each corpus, continued where it ends, and a note of what is finished."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -12,10 +11,11 @@ from dragoman.data.corpus.corpus import Pair
 from dragoman.data.corpus.directions import Direction
 from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import ResumeError, counted
-from dragoman.system.files import sha256, write_text_atomically
+from dragoman.system.files import sha256, storage_error, write_text_atomically
 from dragoman.system.parsing import parse_json
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
+from dragoman.workflows.journal import differences, saved_work, write_to_disk
 from dragoman.workflows.listener import Listeners, Progress
 
 NOTE = "distilled.json"
@@ -28,18 +28,26 @@ def translate_corpus(text: Direction, path: Path, translator: Translator, pairs:
 
     An existing file is continued. An incomplete window at its end is translated again, because in other batches
     the last bits of a score could differ. A sentence whose translation is empty keeps its human reference translation.
+    Raises DragomanError that says how to continue.
     """
-    with path.open("ab+") as file:
-        done = _keep_windows(file)
-        rest = islice(text.read(), done, None)
-        while window := list(islice(rest, WINDOW)):
-            listener.on_progress(Progress("translating", done, pairs, "sentences"))
-            translations = translator.translate([pair.source for pair in window])
-            lines = [_line(pair, translation.text) for pair, translation in zip(window, translations, strict=True)]
-            file.write("".join(lines).encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())  # takes about a hundredth of the time of the window
-            done += len(window)
+    kept = "the translations are kept"
+    with saved_work(lambda: f"{path}: interrupted; {kept},", lambda: kept):
+        try:
+            with path.open("ab+") as file:
+                _append(text, file, translator, pairs, listener)
+        except OSError as error:
+            raise storage_error(path, error) from None
+
+
+def _append(text: Direction, file: IO[bytes], translator: Translator, pairs: int, listener: Listeners) -> None:
+    done = _keep_windows(file)
+    rest = islice(text.read(), done, None)
+    while window := list(islice(rest, WINDOW)):
+        listener.on_progress(Progress("translating", done, pairs, "sentences"))
+        translations = translator.translate([pair.source for pair in window])
+        lines = [_line(pair, translation.text) for pair, translation in zip(window, translations, strict=True)]
+        write_to_disk(file, "".join(lines).encode())  # takes about a hundredth of the time of the window
+        done += len(window)
     listener.on_progress(Progress("translating", done, done, "sentences"))
 
 
@@ -66,12 +74,11 @@ class DistilledNote:
         self.path, self.content = path, {**inputs, "finished": {}}
         if resume:
             self.content = self._read()
-            for key, now in inputs.items():
-                if self.content.get(key) != now:
-                    raise ResumeError(
-                        f"{path.parent}: the {key} changed since the translations were started; "
-                        "restore it, or choose another train.output"
-                    )
+            if names := differences({key: self.content.get(key) for key in inputs}, inputs):
+                raise ResumeError(
+                    f"{path.parent}: the {names[0]} changed since the translations were started; "
+                    "restore it, or choose another train.output"
+                )
         self._write()
 
     def is_finished(self, path: Path) -> bool:

@@ -11,12 +11,13 @@ from dragoman.bundle import Bundle
 from dragoman.config import AnyModel, DataConfig, ProjectConfig, RunConfig, TokenizerConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sections.project import pair_name
+from dragoman.engine.kinds import require_kind
 from dragoman.errors import ConfigError, ModelError
+from dragoman.installed.opening import open_model
 from dragoman.model.build import build_network
 from dragoman.model.parts.device import without_values
 from dragoman.training.update.freezing import frozen_names
 from dragoman.workflows.train.adapter import check_adaptable, refuse_adapter_of_adapter
-from dragoman.workflows.train.base_model import open_base_model
 from dragoman.workflows.train.run_folder import original_config, output_of
 
 # Keys of [model] and [tokenizer] that change neither weights nor tokenizer, so that each run may choose them.
@@ -69,6 +70,18 @@ def apply_base_model(
             )
         refuse_adapter_of_adapter(start)
     return config, start
+
+
+def open_base_model(folder: Path) -> Bundle:
+    """The verified bundle in `folder`, or of this name. Raises ModelError unless it translates and has weights."""
+    base = open_model(folder)
+    require_kind(base, language_model=False)
+    if not base.has_weights:
+        raise ModelError(
+            f"{folder}: has no weights that training could start from, only those for CTranslate2; "
+            f"`dragoman init PROJECT --from {folder}` makes a copy that has them"
+        )
+    return base
 
 
 def _opened(folder: Path) -> Bundle:

@@ -27,7 +27,7 @@ from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.report.reports import Outcome
 from dragoman.training.resume.validation import validation_loss
 from dragoman.version import __version__
-from dragoman.workflows.train.base_model import open_base_model
+from dragoman.workflows.train.finetune import open_base_model
 from dragoman.workflows.train.run_folder import output_of
 from dragoman.workflows.train.run_tokenizer import learn_tokenizer
 from dragoman.workflows.train.trainer import Run

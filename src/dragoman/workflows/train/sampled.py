@@ -5,8 +5,11 @@ their source alone: a resumed run draws the same ones, and so does an update tha
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,9 +21,10 @@ from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.sampling import SamplingParams, sample
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import EOS, PAD, Tokenizer
-from dragoman.workflows.train.rewards import TEXT_REWARDS, gleu
 
 Tokens = tuple[int, ...]
+# GLEU counts n-grams up to this size (Wu et al. 2016).
+LONGEST = 4
 
 
 def limit_for(reference_length: int) -> int:
@@ -97,3 +101,38 @@ class Sampler:
         reward = TEXT_REWARDS[self.risk.reward]
         *texts, original = self.tokenizer.decode([*group, reference], "target")
         return [reward(text, original) for text in texts]
+
+
+# --- what a sample is worth, from 0 to 1, sentence by sentence ------------------------------------------------------
+
+
+def gleu(sample: Sequence[int], reference: Sequence[int]) -> float:
+    """The share of common n-grams of 1 to 4 pieces: the lower of precision and recall (Wu et al. 2016)."""
+    ours, theirs = _ngrams(tuple(sample)), _ngrams(tuple(reference))
+    return (ours & theirs).total() / max(ours.total(), theirs.total(), 1)
+
+
+@cache
+def _metrics() -> tuple[Any, Any]:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    return BLEU(effective_order=True), CHRF()
+
+
+def bleu_reward(sample: str, reference: str) -> float:
+    """sacreBLEU's sentence BLEU, smoothed exponentially, of at most as many n-grams as the sample has."""
+    return float(_metrics()[0].sentence_score(sample, [reference]).score) / 100
+
+
+def chrf_reward(sample: str, reference: str) -> float:
+    """sacreBLEU's sentence chrF."""
+    return float(_metrics()[1].sentence_score(sample, [reference]).score) / 100
+
+
+TEXT_REWARDS: dict[str, Callable[[str, str], float]] = {"bleu": bleu_reward, "chrf": chrf_reward}
+
+
+def _ngrams(ids: Tokens) -> Counter[tuple[int, ...]]:
+    sizes = range(1, LONGEST + 1)
+    return Counter(ids[at : at + n] for n in sizes for at in range(len(ids) - n + 1))

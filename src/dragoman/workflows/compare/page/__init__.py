@@ -1,16 +1,12 @@
 """A comparison → one HTML file in English and Korean, without network; the folder holds its template and texts."""
 
-import base64
-import hashlib
 import html
-import json
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from dragoman.system.files import write_text_atomically
+from dragoman.system.pages import content_policy, fill, in_languages, labels, static
 from dragoman.workflows.compare.page.charts import Points, line_chart, short, weight_map
 from dragoman.workflows.compare.result import ComparedRun, RunComparison
 
@@ -24,11 +20,10 @@ def write_page(comparison: RunComparison, path: Path) -> None:
 
 def render(comparison: RunComparison) -> str:
     """The whole page."""
-    style, script = _static("style.css"), _static("script.js")
+    style, script = static(__package__, "style.css").strip(), static(__package__, "script.js").strip()
     names = [one.name for one in comparison.runs]
-    filled = {
-        "policy": f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'",
+    values = {
+        "policy": content_policy(style, script),
         "name": html.escape(", ".join(names)),
         "title": _both("title"),
         "intro": _both("intro"),
@@ -54,12 +49,7 @@ def render(comparison: RunComparison) -> str:
         **{f"p_{key}": _both(f"p_{key}") for key in ("quality", "cost", "curves", "lengths", "chains", "example")},
         "h_configs": _both("h_configs"),
     }
-    before, *pieces = _static("page.html").split("{{")
-    page = [before]
-    for piece in pieces:  # in one pass: a value may itself contain "{{"
-        key, _, rest = piece.partition("}}")
-        page += [filled[key], rest]
-    return "".join(page)
+    return fill(static(__package__, "page.html").strip(), values)
 
 
 Column = tuple[str, Callable[[ComparedRun], str]]
@@ -194,19 +184,8 @@ def _middle(low: int, high: int | None) -> float:
 
 
 def _both(label: str) -> str:
-    """A text in both languages, of which the page shows one."""
-    return "".join(f'<span data-in="{one}" lang="{one}">{html.escape(_texts(one)[label])}</span>' for one in LANGUAGES)
+    return in_languages({language: _texts(language)[label] for language in LANGUAGES}, ("data-in", "lang"))
 
 
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@cache
-def _static(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8").strip()
-
-
-@cache
-def _texts(language: str) -> dict[str, str]:
-    return dict(json.loads(_static(f"texts.{language}.json")))
+def _texts(language: str) -> dict[str, Any]:
+    return labels(__package__, language)

@@ -1,26 +1,23 @@
 """Reports on data → one HTML file in Korean and English that needs no network, and the words for each kind of fault."""
 
 import html
-import json
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from dragoman.data.corpus.report import CorpusReport, Example, Finding, is_alarming, problems
 from dragoman.errors import ConfigError
 from dragoman.system.files import write_text_atomically
+from dragoman.system.pages import fill, in_languages, labels, static, visible
 
 LANGUAGES = ("ko", "en")
 _BAR, _HEIGHT = 26, 90
 _BEGINNING = b"<!doctype html>"
 
 
-@cache
 def texts(language: str) -> dict[str, Any]:
     """The texts of the page in this language: the name and a remedy of each kind, and labels."""
-    return dict(json.loads((files(__package__) / f"texts.{language}.json").read_text(encoding="utf-8")))
+    return labels(__package__, language)
 
 
 def kind_name(kind: str) -> str:
@@ -30,10 +27,14 @@ def kind_name(kind: str) -> str:
 
 def write_page(path: Path, name: str, reports: Sequence[CorpusReport]) -> None:
     """Write the page. Raises OSError."""
-    template = (files(__package__) / "page.html").read_text(encoding="utf-8")
-    corpora = "\n".join(map(_corpus, reports))
-    page = template.replace("{{name}}", html.escape(name)).replace("{{title}}", _both(lambda t: t["title"]))
-    write_text_atomically(path, page.replace("{{corpora}}", corpora))
+    title = _both(lambda texts: texts["title"])
+    write_text_atomically(path, framed(name, title, static(__package__, "style.css"), "\n".join(map(_corpus, reports))))
+
+
+def framed(name: str, title: str, style: str, body: str) -> str:
+    """A page with this title, of HTML, and body, whose reader chooses the language and light or dark."""
+    values = {"name": html.escape(name), "title": title, "style": style, "body": body}
+    return fill(static(__package__, "page.html"), values)
 
 
 def refuse_other_file(path: Path) -> None:
@@ -48,12 +49,11 @@ def refuse_other_file(path: Path) -> None:
 
 
 def _both(pick: Any) -> str:
-    """A text in both languages, of which the page shows one."""
-    return "".join(f'<span lang="{one}">{html.escape(str(pick(texts(one))))}</span>' for one in LANGUAGES)
+    return in_languages({language: str(pick(texts(language))) for language in LANGUAGES})
 
 
 def _label(name: str) -> str:
-    return _both(lambda t: t["labels"][name])
+    return _both(lambda texts: texts["labels"][name])
 
 
 def _corpus(report: CorpusReport) -> str:
@@ -79,22 +79,17 @@ def _finding(kind: str, finding: Finding) -> str:
     alarm = f"<strong class=alarm>{_label('alarming')}</strong>" if is_alarming(kind, finding) else ""
     examples = "".join(map(_example, finding.examples))
     return (
-        f"<details><summary><b>{_both(lambda t: t['kinds'][kind][0])}</b> "
+        f"<details><summary><b>{_both(lambda texts: texts['kinds'][kind][0])}</b> "
         f"<span class=count>{finding.count:,}</span> <span class=share>{100 * finding.share:.2f} %</span> {alarm}"
-        f"</summary><p>{_both(lambda t: t['kinds'][kind][1])}</p><table>{examples}</table></details>"
+        f"</summary><p>{_both(lambda texts: texts['kinds'][kind][1])}</p><table>{examples}</table></details>"
     )
 
 
 def _example(example: Example) -> str:
     """One row; every text is escaped, and characters that cannot be seen are written out."""
-    texts = "".join(f"<td dir=auto>{_visible(text)}</td>" for text in (example.source, example.target) if text)
-    detail = f"<td>{_visible(example.detail)}</td>" if example.detail else ""
+    texts = "".join(f"<td dir=auto>{visible(text)}</td>" for text in (example.source, example.target) if text)
+    detail = f"<td>{visible(example.detail)}</td>" if example.detail else ""
     return f"<tr><td class=where>{html.escape(Path(example.location).name)}</td>{texts}{detail}</tr>"
-
-
-def _visible(text: str) -> str:
-    shown = "".join(c if c.isprintable() else c.encode("unicode-escape").decode() for c in text)
-    return html.escape(shown)
 
 
 def _histogram(kind: str, counts: Sequence[int]) -> str:

@@ -2,16 +2,14 @@
 
 import difflib
 import html
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from dragoman.system.files import write_text_atomically
-from dragoman.workflows.data.check_page import kind_name
+from dragoman.system.pages import in_languages, labels, static
+from dragoman.workflows.data.check_page import framed, kind_name
 from dragoman.workflows.data.check_page import texts as check_texts
 from dragoman.workflows.improve.check import LEARNED, TEST, ChangedMetric, ChangedText
 from dragoman.workflows.improve.corrections import Fault
@@ -37,19 +35,16 @@ class Improved(Protocol):
         """Before and after."""
 
 
-@cache
-def texts(language: str) -> Mapping[str, str]:
+def texts(language: str) -> dict[str, str]:
     """The labels of the page in this language."""
-    return dict(json.loads((files(__package__) / f"texts.{language}.json").read_text(encoding="utf-8")))
+    return labels(__package__, language)
 
 
 def write_page(path: Path, name: str, base: str, result: Improved) -> None:
     """Write the page about the version `name` and the version `base` before it. Raises DragomanError."""
-    template = (files(__package__) / "page.html").read_text(encoding="utf-8")
     body = f"<p>{_label('base')}: {html.escape(base)}</p>" + "\n".join(map(_text, result.texts))
     body += f"<p><small>{_label('note')}</small></p>" + _left_out(result.left_out)
-    page = template.replace("{{name}}", html.escape(name)).replace("{{title}}", _label("title"))
-    write_text_atomically(path, page.replace("{{body}}", body))
+    write_text_atomically(path, framed(name, _label("title"), static(__package__, "style.css"), body))
 
 
 def card_section(base: str, result: Improved) -> str:
@@ -68,8 +63,7 @@ def card_section(base: str, result: Improved) -> str:
 
 
 def _both(pick: Callable[[str], str]) -> str:
-    """A text in both languages, of which the page shows one."""
-    return "".join(f'<span lang="{one}">{html.escape(pick(one))}</span>' for one in LANGUAGES)
+    return in_languages({language: pick(language) for language in LANGUAGES})
 
 
 def _label(name: str) -> str:
