@@ -63,7 +63,8 @@ LIGHT = [
 USING_A_MODEL = [
     *("text.tokens.tokenizer", "bundle", "shortlist.file", "translator"),
     *("workflows.evaluate.evaluate", "workflows.models.shortlist"),
-    *("cli.shortlist", "cli.translate", "cli.evaluate", "cli.data"),
+    *("workflows.lines.translate", "cli.shared.loading", "cli.shared.output", "cli.shared.progress"),
+    *("cli.shared.reports", "cli.main"),
 ]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli import demo as demo_module
+from dragoman.workflows import demo as demo_module
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from rich.progress import Progress
 
-from dragoman.cli.costs import estimate_lines
-from dragoman.cli.course import Course
-from dragoman.cli.eta import Clock, EtaColumn, duration, memory_size
+from dragoman.cli.shared.costs import estimate_lines
+from dragoman.cli.shared.course import Course
+from dragoman.cli.shared.eta import Clock, EtaColumn, duration, memory_size
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.report.reports import StepReport
 

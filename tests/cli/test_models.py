@@ -96,7 +96,7 @@ def test_remove_asks_a_person_and_never_a_program(
     for answer, code in (("n\n", 130), ("", 130), ("yes\n", 0)):
         assert (home / "toy").exists()
         with monkeypatch.context() as patch:
-            patch.setattr("dragoman.cli.models.is_terminal", lambda: True)
+            patch.setattr("dragoman.cli.verbs.model.installed.is_terminal", lambda: True)
             said = dragoman("model", "remove", "toy", stdin=answer)
         assert said.code == code
         assert said.err.startswith(f"Remove {home / 'toy'}? [y/N] ")

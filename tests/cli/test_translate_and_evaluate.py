@@ -13,7 +13,7 @@ from urllib.error import URLError
 import pytest
 import torch
 
-from dragoman.cli.output import destination
+from dragoman.cli.shared.output import destination
 from dragoman.model.parts import device
 from dragoman.translator import Translator
 

@@ -219,7 +219,7 @@ def test_a_device_is_named_and_stdout_has_many_names(dragoman: Any, model: Path,
 def test_speed_is_shown_where_the_number_of_lines_is_unknown(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.cli.progress.LINE_EVERY", 0.0)
+    monkeypatch.setattr("dragoman.cli.shared.progress.LINE_EVERY", 0.0)
     said = dragoman("translate", "-m", model, "-o", tmp_path / "out", stdin="the dog\n" * 70)
     *lines, last = said.err.splitlines()
     assert any(re.fullmatch(r"translating: 48 lines  [\d,]+ lines/s", line) for line in lines)

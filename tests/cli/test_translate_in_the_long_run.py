@@ -57,7 +57,7 @@ def test_json_holds_the_warnings_of_each_line(dragoman: Any, model: Path) -> Non
 
 
 def test_every_so_many_lines_it_says_how_far_it_is(dragoman: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.cli.translate.REPORT_EVERY", 5)
+    monkeypatch.setattr("dragoman.cli.shared.progress.REPORT_EVERY", 5)
     said = dragoman("translate", "-m", model, stdin="\n" * 12)
     reports = said.err.splitlines()
     assert [report.split(",")[0] for report in reports] == ["5 lines", "10 lines"]
