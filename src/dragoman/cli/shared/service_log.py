@@ -18,10 +18,10 @@ class JsonLines(logging.Formatter):
         """The entry as one line."""
         at = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03}Z"
         fields = getattr(record, "fields", None) or {"message": record.getMessage()}
-        found = {"time": at, "level": record.levelname.lower(), **fields}
+        entry = {"time": at, "level": record.levelname.lower(), **fields}
         if record.exc_info:
-            found["trace"] = self.formatException(record.exc_info)
-        return json.dumps(found, ensure_ascii=False)
+            entry["trace"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
 
 
 @contextmanager

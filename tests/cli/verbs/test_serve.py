@@ -21,7 +21,7 @@ from dragoman.cli.main import main
 def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command where torch cannot be imported, and its URL."""
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n", encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2] / "src")])
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3] / "src")])
     command = [
         sys.executable,
         "-m",
@@ -104,7 +104,7 @@ def test_a_port_in_use_is_one_line(capsys):
 def test_without_the_extra_it_says_how_to_get_it(tmp_path):
     """In a process of its own: what is imported again here would be other modules than those that later tests patch."""
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('none', name='uvicorn')\n", encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2] / "src")])
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[3] / "src")])
     command = [sys.executable, "-m", "dragoman", "serve"]
     found = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False, timeout=120

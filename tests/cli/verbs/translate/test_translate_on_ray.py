@@ -102,7 +102,7 @@ def test_without_ray_its_options_are_refused(dragoman: Any, model: Path, source:
 
 def test_without_the_extra_it_says_how_to_get_it(model: Path, source: Path, tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise ModuleNotFoundError('none', name='ray')\n", encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2] / "src")])
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[4] / "src")])
     command = on_ray(model, source, tmp_path / "out")
     env = {**os.environ, "PYTHONPATH": path}
     found = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=SECONDS)

@@ -68,7 +68,7 @@ def test_a_folder_of_ctranslate2_is_imported_and_translates(
 
 
 def test_the_next_command_of_a_model_of_several_targets_names_one(dragoman: Any, tmp_path: Path) -> None:
-    theirs = Path(__file__).parents[1] / "importing/fixtures/marian-tc"
+    theirs = Path(__file__).parents[3] / "importing/fixtures/marian-tc"
     done = dragoman("import", theirs, "-o", tmp_path / "ours", "--no-trial")
     assert f'translate -m {tmp_path / "ours"} --to ko "…"' in done.err
     assert dragoman("translate", "-m", tmp_path / "ours", "--to", "ko", "dog").code == 0

@@ -13,7 +13,7 @@ import dragoman
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus.corpus import read_pairs
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 EMBEDDED = CorpusConfig(source=EXAMPLES.parent / "src/dragoman/data/embedded/train.tsv.gz")
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 
