@@ -31,6 +31,7 @@ FUNCTIONS = (
     "split_data",
     "train",
     "translate_documents",
+    "translate_file",
     "verify_model",
 )
 PATHS = {"base", "config", "folder", "model", "output", "path", "reference", "source", "target", "teacher"}

@@ -50,7 +50,8 @@ USING_A_MODEL = [
     *("text.tokens.tokenizer", "bundle", "shortlist.file", "translator"),
     *("control.glossary.terms", "control.search.mbr"),
     *("workflows.evaluate.evaluate", "workflows.models.shortlist"),
-    *("cli.shortlist", "cli.translate", "cli.evaluate", "cli.data"),
+    *("workflows.lines.translate", "cli.shared.loading", "cli.shared.output", "cli.shared.progress"),
+    *("cli.shared.reports", "cli.main"),
 ]
 
 

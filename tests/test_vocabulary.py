@@ -134,8 +134,8 @@ def test_no_forbidden_word_is_in_the_source_or_on_an_english_page() -> None:
     ("name", "text", "line", "word"),
     [
         ("src/dragoman/a.py", 'def f():\n    """What a hypothesis said."""\n', 2, "said"),
-        ("src/dragoman/cli/verbs.py", 'help="Sentences to verify with, at "\n"the most."\n', 1, "at the most"),
-        ("src/dragoman/cli/verbs.py", 'typer.Option(help="One term, a line a pair.")\n', 1, "a line a"),
+        ("src/dragoman/cli/verbs/export.py", 'help="Sentences to verify with, at "\n"the most."\n', 1, "at the most"),
+        ("src/dragoman/cli/verbs/export.py", 'typer.Option(help="One term, a line a pair.")\n', 1, "a line a"),
         ("src/dragoman/a.py", "said_again = 1\n", 1, "said"),
         ("src/dragoman/a.py", "class _Team:\n    ...\n", 1, "Team"),
         ("src/dragoman/a.py", '"""A batch.\n\nEnters a sentence, leaves\na batch."""\n', 3, "Enters … leaves"),

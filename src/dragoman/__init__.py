@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dragoman.workflows.evaluate.robustness import Robustness, evaluate_robustness
     from dragoman.workflows.importing.import_model import ImportResult, import_model
     from dragoman.workflows.improve.improve import ImproveResult, improve
+    from dragoman.workflows.lines.translate import LinesResult, translate_file
     from dragoman.workflows.listener import Listener
     from dragoman.workflows.models.export import ExportResult, export
     from dragoman.workflows.models.merge import merge_adapter
@@ -100,6 +101,7 @@ _MODULES = {
     "inspection.inspect": ("inspect",),
     "workflows.improve.improve": ("ImproveResult", "improve"),
     "workflows.importing.import_model": ("ImportResult", "import_model"),
+    "workflows.lines.translate": ("LinesResult", "translate_file"),
     "workflows.listener": ("Listener",),
     "workflows.documents.memory": ("add_to_memory", "export_memory", "open_memory"),
     "workflows.models.merge": ("merge_adapter",),
@@ -136,6 +138,7 @@ __all__ = [
     "ImportResult",
     "ImproveResult",
     "Interrupted",
+    "LinesResult",
     "Listener",
     "Memory",
     "MixResult",
@@ -181,6 +184,7 @@ __all__ = [
     "split_data",
     "train",
     "translate_documents",
+    "translate_file",
     "verify_model",
 ]
 

@@ -22,12 +22,8 @@ def test_a_run_with_another_tokenizer_is_not_looked_into(
     assert dragoman(*arguments, trained / "runs/toy").code == 0
 
 
-def test_a_folder_that_is_no_run_is_named_before_the_work(
-    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dragoman.cli import look
-
-    monkeypatch.setattr(look, "open_models", lambda *_: pytest.fail("it has begun to work"))
+def test_a_folder_that_is_no_run_is_named_before_the_work(dragoman: Any, tmp_path: Path) -> None:
+    """The model `m` does not exist: it would be named if it were opened."""
     nowhere = tmp_path / "nowhere"
     complaint = dragoman("look", "-m", "m", "a", "--html", tmp_path / "l.html", "--run", nowhere).refused(4)
     assert complaint.startswith(f"{nowhere}: holds no checkpoint")

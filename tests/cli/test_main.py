@@ -14,10 +14,13 @@ import pytest
 import typer
 
 import dragoman as package
-from dragoman.cli import arguments as command_line
 from dragoman.cli import main as main_module
-from dragoman.cli.console import console
+from dragoman.cli.shared import arguments as command_line
+from dragoman.cli.shared import runs
+from dragoman.cli.shared.console import console
+from dragoman.cli.verbs.model import bundle
 from dragoman.errors import ConfigError, DataError, DistributedError, DivergenceError, Interrupted, ModelError
+from dragoman.workflows.data import check
 from suites import cases
 
 COMMAND = [sys.executable, "-m", "dragoman"]
@@ -100,21 +103,19 @@ def test_help_lists_every_verb_once_in_80_columns(dragoman: Any, monkeypatch: py
 
 
 @pytest.mark.parametrize("verb", ["model show", "data check", "train"])
-def test_ctrl_c_ends_with_130_and_a_line(dragoman: Any, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
-    from dragoman.cli import data, model, train
-
-    for module, name in ((data, "check"), (model, "show"), (train, "run_train")):
+def test_ctrl_c_ends_with_130_and_a_line(
+    dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    for module, name in ((check, "check_data"), (bundle, "only_model"), (runs, "read_resumable")):
         monkeypatch.setattr(module, name, raising(KeyboardInterrupt()))
-    said = dragoman(*verb.split(), "x")
+    said = dragoman(*verb.split(), project / "run.toml")
     assert (said.code, said.out, said.err) == (130, "", "dragoman: interrupted\n")
 
 
 def test_memory_that_runs_out_is_told_with_a_remedy(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dragoman.cli import model
-
-    monkeypatch.setattr(model, "show", raising(MemoryError()))
+    monkeypatch.setattr(bundle, "only_model", raising(MemoryError()))
     assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
-    monkeypatch.setattr(model, "show", raising(ImportError("x.so: failed to map segment from shared object")))
+    monkeypatch.setattr(bundle, "only_model", raising(ImportError("x.so: failed to map segment from shared object")))
     assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
 
 
@@ -140,18 +141,14 @@ def test_a_length_penalty_has_a_limit(dragoman: Any, penalty: str) -> None:
 def test_a_compiler_that_is_not_there_is_told_with_the_key_that_asked_for_it(
     dragoman: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dragoman.cli import model
-
     failure = type("InductorError", (RuntimeError,), {"__module__": "torch._inductor.exc"})
-    monkeypatch.setattr(model, "show", raising(failure("no C++ compiler\n\nSet TORCH_LOGS")))
+    monkeypatch.setattr(bundle, "only_model", raising(failure("no C++ compiler\n\nSet TORCH_LOGS")))
     complaint = "train.compile: no C++ compiler; install what PyTorch's compiler lacks, or leave the key out"
     assert dragoman("model", "show", "x").refused(2) == complaint
 
 
 def test_our_own_bug_is_one_line_that_asks_to_be_reported(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dragoman.cli import model
-
-    monkeypatch.setattr(model, "show", raising(ZeroDivisionError("a\nb")))
+    monkeypatch.setattr(bundle, "only_model", raising(ZeroDivisionError("a\nb")))
     said = dragoman("model", "show", "x")
     assert said.code == 1
     assert said.err == ("dragoman: internal error: ZeroDivisionError: a b; run again with --debug and report it\n")
@@ -182,9 +179,7 @@ def test_only_debug_shows_a_traceback(dragoman: Any, tmp_path: Path) -> None:
 def test_what_each_of_several_processes_finds_is_said_once(
     dragoman: Any, monkeypatch: pytest.MonkeyPatch, error: BaseException, speakers: list[int]
 ) -> None:
-    from dragoman.cli import train
-
-    monkeypatch.setattr(train, "run_train", raising(error))
+    monkeypatch.setattr(runs, "read_resumable", raising(error))
     alone = dragoman("train", "x")
     assert alone.err
     heard = []

@@ -153,7 +153,7 @@ def test_a_bar_on_a_terminal_leaves_stdout_alone(
     """stderr is a terminal, stdout a pipe: lines are data, the bar is not."""
     (tmp_path / "in").write_text("the red dog\n" * 70, encoding="utf-8")
     terminal = Console(file=Terminal(), force_terminal=True)
-    monkeypatch.setattr("dragoman.cli.progress.console", lambda: terminal)
+    monkeypatch.setattr("dragoman.cli.shared.progress.console", lambda: terminal)
     assert main(["translate", "-m", str(model), "-i", str(tmp_path / "in")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 70
     assert "translating: 0 of 70 lines" in terminal.file.getvalue()  # type: ignore[attr-defined]
@@ -162,7 +162,7 @@ def test_a_bar_on_a_terminal_leaves_stdout_alone(
 def test_without_a_terminal_progress_is_a_line_now_and_then(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.cli.progress.LINE_EVERY", 0.0)
+    monkeypatch.setattr("dragoman.cli.shared.progress.LINE_EVERY", 0.0)
     (tmp_path / "in").write_text("the red dog\n" * 70, encoding="utf-8")
     said = dragoman("translate", "-m", model, "-i", tmp_path / "in", "-o", tmp_path / "out")
     assert re.search(r"^translating: 48 of 70 lines  [\d,]+ lines/s  0 s left$", said.err, re.MULTILINE)

@@ -9,7 +9,7 @@ import torch
 import dragoman
 from architectures import OTHERS
 from dragoman.bundle import Bundle, open_bundle, write_bundle
-from dragoman.cli.model import _lines
+from dragoman.cli.verbs.model.bundle import description
 from dragoman.config import RunConfig
 from dragoman.errors import DragomanError
 from dragoman.model.build import build_network
@@ -32,7 +32,7 @@ def bundle(
 
 def test_it_names_its_architecture_and_translates(bundle: Bundle) -> None:
     assert bundle.manifest["architecture"] == bundle.config.model.architecture
-    assert any(line.startswith("layers") for line in _lines(bundle))
+    assert any(line.startswith("layers") for line in description(bundle))
     [one] = dragoman.Translator.load(bundle.folder).translate(["red dog"])
     assert isinstance(one.text, str)
 

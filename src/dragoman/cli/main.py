@@ -11,23 +11,29 @@ from typing import Any
 
 import typer
 
-from dragoman.cli import (  # noqa: F401 - they register themselves
-    bundle_verbs,
-    compare_verb,
-    data_verbs,
-    document_verbs,
-    import_verb,
-    improve_verb,
-    installed_verbs,
-    keys_verbs,
-    memory_verbs,
-    model_verbs,
-    serve_verb,
-    translate_verb,
-    verbs,
+from dragoman.cli.shared.arguments import app
+from dragoman.cli.shared.console import as_called
+from dragoman.cli.verbs import (  # noqa: F401 - they register themselves
+    compare,
+    config,
+    data,
+    demo,
+    distill,
+    doctor,
+    documents,
+    evaluate,
+    export,
+    import_model,
+    improve,
+    init,
+    keys,
+    look,
+    memory,
+    serve,
+    train,
+    translate,
 )
-from dragoman.cli.arguments import app
-from dragoman.cli.console import as_called
+from dragoman.cli.verbs.model import bundle, installed  # noqa: F401
 from dragoman.errors import ConfigError, DragomanError, Interrupted, ModelError, ResourceError
 from dragoman.system.parsing import plain_cause
 
@@ -53,13 +59,14 @@ EXTRAS["opentelemetry"] = "otel"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code, see `dragoman.errors`."""
     os.environ.setdefault("CT2_VERBOSE", "-1")  # CTranslate2's warnings, with thread ids, are not for users
-    given, debug = _without_debug([_as_utf8(one) for one in (sys.argv[1:] if arguments is None else arguments)])
+    words = sys.argv[1:] if arguments is None else arguments
+    words, debug = _without_debug([_as_utf8(word) for word in words])
     _use_utf8()
     try:
         _check_working_folder()
         # Not typer's own runner, which swallows Ctrl-C and treats a closed pipe as a failure.
         command = _command()
-        with command.make_context("dragoman", given) as context:
+        with command.make_context("dragoman", words) as context:
             command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as ended:
@@ -98,11 +105,11 @@ def _check_working_folder() -> None:
         raise DragomanError("the working folder was deleted; change to another folder and try again") from None
 
 
-def _without_debug(given: list[str]) -> tuple[list[str], bool]:
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
     """The arguments without `--debug`, which may be anywhere before a `--`, and whether it was there."""
-    end = given.index("--") if "--" in given else len(given)
-    options = [argument for argument in given[:end] if argument != "--debug"]
-    return options + given[end:], len(options) < end
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [argument for argument in arguments[:end] if argument != "--debug"]
+    return options + arguments[end:], len(options) < end
 
 
 def _use_utf8() -> None:
@@ -125,7 +132,7 @@ def _message_of(error: BaseException) -> tuple[str, int]:
 
 def _printable(message: str) -> str:
     """A message without characters that could change the terminal, and without names of thousands of letters."""
-    safe = "".join(one if one.isprintable() or "\ud800" <= one <= "\udfff" else repr(one)[1:-1] for one in message)
+    safe = "".join(sign if sign.isprintable() or "\ud800" <= sign <= "\udfff" else repr(sign)[1:-1] for sign in message)
     return re.sub(rf"\S{{{LONGEST_NAME},}}", lambda name: f"{name[0][:80]}…{name[0][-80:]}", safe)
 
 

@@ -122,23 +122,24 @@ def translate_requests(
     `choose` returns the translator of a text, or its finished translation. Raises what `Translator.translate` raises,
     with the location of a request that has one.
     """
-    found: dict[int, Translation] = {}
+    translations: dict[int, Translation] = {}
     groups: dict[tuple[Any, ...], list[int]] = {}
     translators: dict[int, Translator] = {}
     for index, request in enumerate(requests):
         chosen = choose(request.text)
         if isinstance(chosen, Translation):
-            found[index] = chosen
+            translations[index] = chosen
         else:
             translators[id(chosen)] = chosen
             groups.setdefault((id(chosen), *request.key), []).append(index)
     for (chosen, *_), members in groups.items():
         first = requests[members[0]]
         try:
-            own = translators[chosen]
+            translator = translators[chosen]
             if first.to or first.from_:
-                own = own.to(first.to or None, first.from_ or None, (requests[index].text for index in members))
-            translations = own.translate(
+                texts = (requests[index].text for index in members)
+                translator = translator.to(first.to or None, first.from_ or None, texts)
+            of_group = translator.translate(
                 [requests[index].text for index in members],
                 target_prefix=first.target_prefix,
                 glossary=first.glossary,
@@ -146,5 +147,5 @@ def translate_requests(
             )
         except DragomanError as error:
             raise (type(error)(f"{first.location}: {error}") if first.location else error) from None
-        found.update(zip(members, translations, strict=True))
-    return [found[index] for index in range(len(requests))]
+        translations.update(zip(members, of_group, strict=True))
+    return [translations[index] for index in range(len(requests))]

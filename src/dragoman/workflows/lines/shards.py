@@ -56,7 +56,7 @@ def cut(
     """
     shards = list[Shard]()
     with file_errors(path), path.open("rb") as raw, decompressed(path, raw) as text:
-        file = _Counted(text)
+        file = _ByteCounter(text)
         shard = Shard(1, 0, 0, 0, FIRST_WINDOW)
         window = FIRST_WINDOW
         for requests in windows(parse(decode_lines(file, str(path)), 1)):
@@ -77,14 +77,14 @@ def _fewer(shards: list[Shard], done: int) -> list[Shard]:
     joined = -(-len(shards) // MOST_SHARDS)
     if joined <= 1:
         return shards
-    found = list[Shard]()
+    merged = list[Shard]()
     for shard in shards:
-        last = found[-1] if found else None
+        last = merged[-1] if merged else None
         if last and last.lines < joined * SHARD_LINES and shard.first != done + 1:
-            found[-1] = replace(last, lines=last.lines + shard.lines, end=shard.end)
+            merged[-1] = replace(last, lines=last.lines + shard.lines, end=shard.end)
         else:
-            found.append(shard)
-    return found
+            merged.append(shard)
+    return merged
 
 
 class ShardReader:
@@ -112,7 +112,7 @@ class ShardReader:
         self._stack.close()
 
 
-class _Counted:
+class _ByteCounter:
     """The lines of a file, and how many bytes of it were read."""
 
     def __init__(self, file: IO[bytes]) -> None:

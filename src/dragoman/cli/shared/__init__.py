@@ -1,0 +1,1 @@
+"""What the verbs share: arguments, the console, progress and reports."""

@@ -1,0 +1,100 @@
+"""Translators for the command line: the engine that was asked for, and the keys of [decode] that were given."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from dragoman.cli.shared.console import program, say
+from dragoman.config import DecodeConfig
+from dragoman.config.file import parse_override
+from dragoman.config.sections.decode import Precision
+from dragoman.control.search.request import change_options
+from dragoman.errors import ConfigError
+from dragoman.installed.opening import open_models
+from dragoman.shortlist.file import Shortlist
+from dragoman.system.processes import retain_freed_memory
+from dragoman.text.terms.glossary import Glossary
+from dragoman.text.terms.tbx import TermBase
+from dragoman.translator import Translator
+from dragoman.workflows.lines.bundled import BundledTranslators
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """What --engine, --device, --precision, --threads and --base ask for."""
+
+    engine: str = "auto"
+    device: str = "auto"
+    precision: str = "auto"
+    threads: int | None = None
+    base: Path | None = None
+    """The base model of an adapter."""
+
+
+def changes(options: Sequence[str] | None, **flags: Any) -> dict[str, Any]:
+    """The keys of [decode] that the command line gives, as flags and as KEY=VALUE. Raises ConfigError."""
+    keys = {key: value for key, value in flags.items() if value is not None}
+    for option in options or ():
+        if "=" not in option:
+            raise ConfigError(f"-O {option}: not an option of the search; write KEY=VALUE, e.g. -O beam=8")
+        key, value = parse_override(option)
+        keys[key.removeprefix("decode.")] = value
+    return keys
+
+
+def load_translator(
+    models: Sequence[Path],
+    choice: EngineChoice,
+    changes: Mapping[str, Any],
+    glossary: Glossary | TermBase | None = None,
+) -> Translator:
+    """The translator of a model, or of an ensemble of several, with changed keys of the first one's [decode]."""
+    bundle, *others = open_models(models, choice.base)
+    options = change_options(bundle.config.decode, changes)
+    if isinstance(glossary, TermBase):
+        glossary = glossary.glossary(bundle.config.project.source, bundle.config.project.target)
+    translator = Translator.of_bundle(
+        bundle,
+        *others,
+        engine=choice.engine,
+        device=choice.device,
+        precision=cast("Precision", choice.precision),  # it is checked there
+        threads=choice.threads,
+        options=options,
+        glossary=glossary,
+    )
+    if options.shortlist and not Shortlist.of_bundle(bundle):
+        learn = f"`{program()} model shortlist -m {bundle.folder}` learns one"
+        say(f"dragoman: decode.shortlist: has no effect, because the model has no shortlist; {learn}")
+    if torch := sys.modules.get("torch"):  # the torch engine: logits are megabytes, freed and allocated at every step
+        retain_freed_memory(torch.get_num_threads())
+        from dragoman.engine.torch import TorchEngine
+        from dragoman.model.parts.device import emulation_notice
+
+        used = translator.engine
+        rounded = used.device if isinstance(used, TorchEngine) and used.precision == "bfloat16" else None
+        if rounded and (notice := emulation_notice(rounded, "decode.precision")):
+            say(f"dragoman: {notice}")
+    return translator
+
+
+def bundled_translators(
+    choice: EngineChoice,
+    changes: Mapping[str, Any],
+    glossary: Glossary | TermBase | None,
+    to: str | None,
+    from_: str | None,
+    notice: Callable[[str], None],
+) -> BundledTranslators:
+    """The translators of the bundled models, each loaded as `load_translator` does when it is first used."""
+    load = partial(_load_bundled, choice, changes, glossary)
+    return BundledTranslators(load, change_options(DecodeConfig(), changes), glossary, to, from_, notice)
+
+
+def _load_bundled(
+    choice: EngineChoice, changes: Mapping[str, Any], glossary: Glossary | TermBase | None, folder: Path
+) -> Translator:
+    return load_translator([folder], choice, changes, glossary)

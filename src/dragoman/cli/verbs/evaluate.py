@@ -1,0 +1,269 @@
+"""`dragoman evaluate`: scores of models and of finished translations on a test set."""
+
+import math
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.shared.arguments import (
+    MODEL_HELP,
+    Base,
+    Beam,
+    Device,
+    Engine,
+    From,
+    Json,
+    Penalty,
+    Precision,
+    SearchKeys,
+    Source,
+    Threads,
+    To,
+    app,
+    search_keys,
+    verb_of,
+)
+from dragoman.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from dragoman.cli.shared.loading import EngineChoice
+    from dragoman.workflows.evaluate.evaluate import Evaluation
+    from dragoman.workflows.evaluate.robustness import Robustness
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """The arguments of the verb."""
+
+    source: Source
+    rest: Annotated[
+        list[str] | None,
+        typer.Argument(help="Their reference translations, line by line; then keys.", metavar="REFERENCE KEY=VALUE"),
+    ] = None
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help=f"{MODEL_HELP} Several form an ensemble, or see --compare."),
+    ] = None
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Evaluate each model by itself, with paired tests against the first.")
+    ] = False
+    translations: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--translations", help="File of finished translations of any system, to score on the same test set."
+        ),
+    ] = None
+    score: Annotated[
+        bool,
+        typer.Option("--score", help="Do not translate: print log P (nats) of each reference, one line per pair."),
+    ] = False
+    to: To = None
+    from_: From = None
+    beam: Beam = None
+    length_penalty: Penalty = None
+    tokenize: Annotated[str | None, typer.Option(help="sacreBLEU's tokeniser for BLEU.")] = None
+    suite: Annotated[
+        str | None,
+        typer.Option(help="robust: chrF of the test set in capitals, with typing errors, as one line, and so on."),
+    ] = None
+    lines: Annotated[int, typer.Option(min=1, help="With --suite: maximum number of lines changed in each way.")] = 200
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the translations to this file; - is stdout.")
+    ] = None
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print sacreBLEU's signature of each score.")] = False
+    options: SearchKeys = None
+    engine: Engine = "auto"
+    device: Device = "auto"
+    precision: Precision = "auto"
+    threads: Threads = None
+    base: Base = None
+    as_json: Json = False
+
+    def choice(self) -> "EngineChoice":
+        from dragoman.cli.shared.loading import EngineChoice
+
+        return EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+
+
+@app.command()
+@verb_of(EvaluateOptions)
+def evaluate(options: EvaluateOptions) -> None:
+    """Score models on a test set.
+
+    BLEU and chrF by sacreBLEU with 95 % intervals, and TER, next to those of copying the source; -v prints their
+    signatures. Several systems, with --compare or --translations, are compared by paired bootstrap and approximate
+    randomisation.
+    """
+    from dragoman.cli.shared.loading import changes
+
+    translating = {
+        "-o": options.output,
+        "--compare": options.compare,
+        "--translations": options.translations,
+        "--tokenize": options.tokenize,
+    }
+    if options.score:
+        for name in [name for name, value in translating.items() if value]:
+            raise ConfigError(f"{name}: has no effect with --score, which translates nothing; leave it out")
+    paths, keys = search_keys(options.rest, 1, "SOURCE REFERENCE")
+    reference = paths[0] if paths else None
+    search = [*keys, *(options.options or ())]
+    changed = changes(search, beam=options.beam, length_penalty=options.length_penalty)
+    if options.suite is not None:
+        if options.suite != "robust":
+            raise ConfigError(f"--suite {options.suite}: choose one of: robust")
+        if options.score or any(translating.values()):
+            raise ConfigError("--suite robust: goes with models, text and keys of [decode] only; leave the others out")
+        _evaluate_robustness(options, reference, changed)
+    elif options.score:
+        _print_log_probs(options, reference, changed)
+    else:
+        _evaluate(options, reference, changed)
+
+
+def _evaluate(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
+    """Translate, score, print."""
+    from dragoman.cli.shared.loading import load_translator
+    from dragoman.cli.shared.output import STDOUT, destination, refuse_unwritable
+    from dragoman.cli.shared.progress import Display
+    from dragoman.workflows.evaluate import evaluate as workflow
+    from dragoman.workflows.listener import Listeners
+
+    translations = options.translations or []
+    if not options.models and not translations:
+        raise ConfigError(
+            "nothing to evaluate; give a model with -m (a folder, or a bundled one, as en-ko), "
+            "or a file of translations with --translations"
+        )
+    if options.output == STDOUT and options.as_json:
+        raise ConfigError("--output -: stdout is for JSON with --json; write the translations to a file")
+    if options.output:
+        inputs = [path for path in (options.source, reference, *translations) if path]
+        refuse_unwritable(options.output, inputs)
+    with Display() as display:
+        listener = Listeners([display])
+        test_set = workflow.read_test_set(options.source, reference)
+        workflow.check_tokenizer(options.tokenize)
+        workflow.warn_if_tokenised(test_set, options.tokenize, listener)
+        files = [(str(path), workflow.read_translations(path, test_set)) for path in translations]
+        systems: dict[str, Any] = {}
+        for models in _systems(options):
+            translator = load_translator(models, options.choice(), changed).to(options.to, options.from_)
+            name = workflow.unused(" + ".join(map(str, models)), systems)
+            systems[name] = workflow.translate_all(translator, test_set.sources, listener)
+        for name, lines in files:
+            systems[workflow.unused(name, systems)] = lines
+        evaluation = workflow.score_systems(systems, test_set, tokenize=options.tokenize, listener=listener)
+    with ExitStack() as printed:  # whatever becomes of the file
+        printed.callback(_print, options, evaluation)
+        if options.output:
+            with destination(options.output) as file:
+                file.writelines(text + "\n" for text in evaluation.translations)
+
+
+def _systems(options: EvaluateOptions) -> list[list[Path]]:
+    """The models of each system: one system of all models, an ensemble, or with --compare one system per model."""
+    models = options.models or []
+    if options.compare:
+        if len(models) + len(options.translations or ()) < 2:
+            raise ConfigError("--compare: one system; give several with -m and --translations")
+        return [[model] for model in models]
+    return [models] if models else []
+
+
+def _print(options: EvaluateOptions, evaluation: "Evaluation") -> None:
+    from dragoman.cli.shared.console import print_json
+    from dragoman.cli.shared.reports import plain, print_comparison, print_scores
+
+    if not options.as_json:
+        if evaluation.comparison:
+            print_comparison(evaluation.comparison)
+        else:
+            print_scores(evaluation.scores, evaluation.copying, options.verbose)
+        return
+    record: dict[str, Any] = {
+        "schema": "dragoman.evaluate/1",
+        "model": evaluation.name,
+        "lines": len(evaluation.translations),
+        "scores": [plain(score) for score in evaluation.scores],
+        "copying": [plain(score) for score in evaluation.copying],
+    }
+    if evaluation.comparison:
+        record["comparison"] = asdict(evaluation.comparison)
+    print_json(record)
+
+
+def _print_log_probs(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
+    """log P of each reference given its source, one line per pair, and the mean per token."""
+    from dragoman.cli.shared.console import print_json, say
+    from dragoman.cli.shared.loading import load_translator
+    from dragoman.cli.shared.progress import Display
+    from dragoman.data.corpus.corpus import read_pairs
+    from dragoman.text.words.lines import WINDOW
+    from dragoman.workflows.data.check import corpus_of
+    from dragoman.workflows.listener import Listeners
+
+    if not options.models:
+        raise ConfigError("--score: needs a model; give it with -m")
+    pairs = [(pair.source, pair.target) for pair in read_pairs(corpus_of(options.source, reference))]
+    if not pairs:
+        raise DataError(f"{options.source}: no lines; a test set needs text")
+    translator, rows = load_translator(options.models, options.choice(), changed), list[list[float]]()
+    translator = translator.to(options.to, options.from_).to(texts=[source for source, _ in pairs])
+    with Display() as display:
+        progress = Listeners([display]).counter("scoring", "pairs", len(pairs))
+        for start in range(0, len(pairs), WINDOW):
+            rows += translator.score(pairs[start : start + WINDOW])
+            progress(len(pairs[start : start + WINDOW]))
+    for number, row in enumerate(rows, 1):
+        if options.as_json:
+            print_json({"line": number, "log_prob": _finite(sum(row)), "log_probs": [_finite(value) for value in row]})
+        else:
+            print(f"{sum(row):.4f}")
+    tokens, total = sum(map(len, rows)), sum(map(sum, rows))
+    perplexity = math.exp(min(-total / tokens, 700))
+    say(f"{total / tokens:.4f} nats per token over {tokens:,} tokens, perplexity {perplexity:.2f}")
+
+
+def _finite(value: float) -> float | None:
+    """None for −∞, which JSON does not have: log P of a token that the model cannot produce."""
+    return value if math.isfinite(value) else None
+
+
+def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
+    """Print what the suite of robustness measures of one system, as a table or JSON."""
+    from dragoman.cli.shared.console import print_json
+    from dragoman.cli.shared.loading import load_translator
+    from dragoman.cli.shared.progress import Display
+    from dragoman.workflows.evaluate.robustness import evaluate_robustness
+
+    if not options.models:
+        raise ConfigError("--suite robust: needs a model; give it with -m")
+    translator = load_translator(options.models, options.choice(), changed)
+    with Display() as display:
+        result = evaluate_robustness(translator, options.source, reference, lines=options.lines, listeners=[display])
+    if options.as_json:
+        name = " + ".join(map(str, options.models))
+        record = {"schema": "dragoman.evaluate.robust/1", "model": name, "robustness": result.score, **asdict(result)}
+        print_json(record)
+    else:
+        _print_robustness(result)
+
+
+def _print_robustness(result: "Robustness") -> None:
+    """One row for each kind of change, then the one number. It is data: stdout."""
+    from dragoman.cli.shared.console import say
+    from dragoman.workflows.evaluate.robustness import DEFINITION
+
+    width = max(len(row.kind) for row in result.rows)
+    print(f"{'change':{width}}  {'lines':>5}  {'plain':>6}  {'changed':>7}  {'kept':>5}  {'warnings':>8}")
+    for row in result.rows:
+        numbers = f"{row.lines:5,}  {row.plain:6.1f}  {row.changed:7.1f}  {row.kept:5.2f}  {row.warnings:8,}"
+        print(f"{row.kind:{width}}  {numbers}")
+    print(f"robustness {result.score:.3f}")
+    for kind, why in result.skipped.items():
+        say(f"{kind}: not measured: {why}")
+    say(f"robustness: {DEFINITION}; 1 is best")

@@ -1,0 +1,151 @@
+"""`dragoman serve`: the service on a port, with one line of log per request on stderr."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dragoman.cli.shared.arguments import (
+    MODEL_HELP,
+    Database,
+    Memory,
+    RayAddress,
+    State,
+    Threads,
+    app,
+    bytes_of,
+    refuse_useless,
+    verb_of,
+)
+
+if TYPE_CHECKING:
+    from dragoman.serve.replicas.options import ServeOptions
+
+
+@dataclass(frozen=True)
+class ServeArguments:
+    """The arguments of the verb."""
+
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help=f"{MODEL_HELP} May be given several times. Default: the bundled models."),
+    ] = None
+    host: Annotated[str, typer.Option(help="Address to listen on; that of this machine alone unless given.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 is any free one.")] = 8080
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A host name by which the service may be asked.")
+    ] = None
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Need no key: everyone who reaches it may use it.")] = False
+    threads: Threads = None
+    workers: Annotated[
+        int, typer.Option(min=0, max=256, help="Processes that search; 0 is threads of the server's own process.")
+    ] = 0
+    memory_limit: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory for loaded models, such as 2G; others give way.")
+    ] = None
+    exact: Annotated[bool, typer.Option("--exact", help="Bit-identical in any batch, but slower: decode.exact.")] = (
+        False
+    )
+    memory: Memory = None
+    state: State = None
+    database: Database = None
+    log: Annotated[Literal["plain", "json"], typer.Option(help="Log on stderr: lines for people, or JSON.")] = "plain"
+    otlp: Annotated[str | None, typer.Option(metavar="URL", help="Send traces to this OpenTelemetry collector.")] = None
+    max_requests: Annotated[int, typer.Option(min=1, help="Requests that are worked on at a time.")] = 256
+    max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of the body of a request.")] = 4 << 20
+    max_document: Annotated[int, typer.Option(min=1, help="Bytes of a document.")] = 32 << 20
+    document_minutes: Annotated[float, typer.Option(min=0.1, help="How long a translated document is kept.")] = 60.0
+    ray: Annotated[bool, typer.Option("--ray", help="Serve by replicas on the machines of a Ray cluster.")] = False
+    replicas: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, help="Processes that serve on the port, each with its threads; with --ray, 2."),
+    ] = None
+    ray_address: RayAddress = None
+
+    def options(self) -> "ServeOptions":
+        """What the service is made of. Raises ConfigError."""
+        from dragoman.cli.shared.service_log import logged
+        from dragoman.serve.documents.store import DocumentLimits
+        from dragoman.serve.replicas.options import ServeOptions
+        from dragoman.serve.run import Address
+        from dragoman.serve.work.service import Limits
+
+        return ServeOptions(
+            self.models or [],
+            Address(self.host, self.port, self.allow_host or [], self.no_auth),
+            Limits(places=self.max_requests, seconds=self.max_seconds, body_bytes=self.max_body),
+            DocumentLimits(bytes=self.max_document, seconds=60 * self.document_minutes),
+            threads=self.threads,
+            exact=self.exact,
+            memory=self.memory,
+            state=self.state,
+            database=self.database,
+            log=partial(logged, self.log),
+            otlp=self.otlp,
+            workers=self.workers,
+            memory_limit=None if self.memory_limit is None else bytes_of("--memory-limit", self.memory_limit),
+        )
+
+
+@app.command()
+@verb_of(ServeArguments)
+def serve(arguments: ServeArguments) -> None:
+    """Serve translations over HTTP, on this machine alone by default.
+
+    Its own interface is under /v1, see /docs; programs that speak LibreTranslate use it unchanged.
+    """
+    from dragoman.cli.shared.console import say
+    from dragoman.serve.replicas.on_port import serve_on_port
+    from dragoman.serve.replicas.on_ray import serve_on_ray
+
+    replicas = arguments.replicas
+    if arguments.ray or replicas:
+        refuse_useless({"workers": arguments.workers}, "replicas, which search by themselves; give --replicas")
+    if not arguments.ray:
+        refuse_useless({"ray-address": arguments.ray_address}, "this machine alone; add --ray")
+    options, killed = arguments.options(), 0
+    if arguments.ray:
+        count = replicas or 2
+        serve_on_ray(options, count, arguments.ray_address, partial(_announce, f" by {count} replicas under Ray"))
+    elif replicas:
+        killed = serve_on_port(options, replicas, partial(_announce, f" by {replicas} processes"))
+    else:
+        _serve_here(options)
+    say(f"stopped; {killed} processes had to be killed" if killed else "stopped; every accepted request was answered")
+
+
+def _announce(by: str, names: str, url: str) -> None:
+    from dragoman.cli.shared.console import say
+
+    say(f"Serving {names}{by}")
+    say(f"at {url}, described at {url}/docs; Ctrl-C stops it")
+
+
+def _serve_here(options: "ServeOptions") -> None:
+    """Serve by this process."""
+    from dragoman.serve.replicas.options import served
+    from dragoman.serve.run import serve as run
+    from dragoman.serve.search.workers import Workers
+    from dragoman.serve.watch.tracing import trace_to
+    from dragoman.system.machine import usable_processors
+
+    workers = options.workers
+    threads = options.threads or (max(1, usable_processors() // workers) if workers else 1)
+    processes = Workers(workers, threads) if workers else None
+    try:
+        service = options.service(processes)
+        tracing = trace_to(options.otlp) if options.otlp else None
+        if tracing:
+            service.on_request.append(tracing.on_request)
+        with options.log():
+            run(service, options.address, partial(_announce, "", served(service.models)), options.documents)
+            if tracing:
+                tracing.close()
+    finally:
+        if processes:
+            processes.close()

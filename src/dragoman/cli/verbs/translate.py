@@ -1,0 +1,394 @@
+"""`dragoman translate`: documents, each in its format, or lines, one output for each line in the same order."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dragoman.cli.shared.arguments import (
+    GLOSSARY_HELP,
+    MODEL_HELP,
+    Base,
+    Beam,
+    Device,
+    Engine,
+    From,
+    Json,
+    Memory,
+    Penalty,
+    Precision,
+    RayAddress,
+    SearchKeys,
+    Threads,
+    To,
+    app,
+    refuse_useless,
+    split_keys,
+    verb_of,
+)
+from dragoman.errors import ConfigError, QualityError, counted
+
+if TYPE_CHECKING:
+    from dragoman.cli.shared.loading import EngineChoice
+    from dragoman.translator import Translator
+    from dragoman.workflows.documents.documents import DocumentsResult
+
+# The file that stdin may be: `translate < FILE -o FILE` would replace it.
+STDIN = Path("/dev/stdin")
+# Documents that are named one by one in the report.
+NAMED = 20
+
+
+@dataclass(frozen=True)
+class TranslateOptions:
+    """The arguments of the verb."""
+
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Documents or folders, or sentences; none, or -, reads lines from stdin.",
+            metavar="FILE|TEXT KEY=VALUE",
+        ),
+    ] = None
+    models: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-m", help=f"{MODEL_HELP} Several form an ensemble. Default: a bundled model."),
+    ] = None
+    input: Annotated[Path | None, typer.Option("--input", "-i", help="Read lines from this file.")] = None
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write to this file, - is stdout; for several documents a folder."),
+    ] = None
+    to: To = None
+    from_: From = None
+    beam: Beam = None
+    n_best: Annotated[int | None, typer.Option(min=1, help="Translations per line, with scores.")] = None
+    length_penalty: Penalty = None
+    glossary: Annotated[Path | None, typer.Option(help=GLOSSARY_HELP)] = None
+    target_prefix: Annotated[str, typer.Option(help="Text that every translation begins with.")] = ""
+    confidence: Annotated[
+        bool,
+        typer.Option("--confidence", help="Add a column: the probability that a person would accept the translation."),
+    ] = False
+    alignment: Annotated[
+        bool,
+        typer.Option("--alignment", help="Add a column: which source word each word comes from, as 0-0 1-2."),
+    ] = False
+    options: SearchKeys = None
+    engine: Engine = "auto"
+    device: Device = "auto"
+    precision: Precision = "auto"
+    threads: Threads = None
+    base: Base = None
+    as_json: Json = False
+    jsonl: Annotated[
+        bool,
+        typer.Option("--jsonl", help='Read one JSON object per line, with a "text" and options; implied by .jsonl.'),
+    ] = False
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the translation to -o FILE that was interrupted.")
+    ] = False
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of -o if it exists.")] = False
+    as_text: Annotated[bool, typer.Option("--text", help="An argument is a sentence even if a file has its name.")] = (
+        False
+    )
+    update: Annotated[
+        bool, typer.Option("--update", help="Documents: keep their translations, translate what has none.")
+    ] = False
+    columns: Annotated[
+        str, typer.Option(help="Tables: the columns to translate, by name or number, e.g. title,3.", metavar="NAMES")
+    ] = ""
+    mark: Annotated[
+        bool, typer.Option("--mark", help="Documents: mark translations as unreviewed, as fuzzy in PO.")
+    ] = False
+    max_chars: Annotated[
+        int | None, typer.Option(min=1, help="Documents: the most characters of each translation.")
+    ] = None
+    memory: Memory = None
+    memory_threshold: Annotated[
+        int, typer.Option(help="Documents: percent from which similar sources are named, in PO and XLIFF.")
+    ] = 75
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 6 if a translation has a warning.")] = False
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Lines of -i FILE: on a Ray cluster, to the same bytes as in one process.")
+    ] = False
+    ray_address: RayAddress = None
+    shard_lines: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --ray: lines that a worker gets at a time; about 8,000 unless given."),
+    ] = None
+
+    def choice(self) -> "EngineChoice":
+        from dragoman.cli.shared.loading import EngineChoice
+
+        return EngineChoice(self.engine, self.device, self.precision, self.threads, self.base)
+
+    def changes(self, keys: Sequence[str]) -> dict[str, Any]:
+        """What is changed of [decode], by `keys` and by options of their own."""
+        from dragoman.cli.shared.loading import changes
+
+        return changes(
+            [*keys, *(self.options or ())],
+            beam=self.beam,
+            n_best=self.n_best,
+            length_penalty=self.length_penalty,
+            confidence=self.confidence or None,
+            alignment=self.alignment or None,
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same when the work is resumed, by the name it has in an error."""
+        from dragoman.bundled import bundled_models
+        from dragoman.installed import resolve_model
+        from dragoman.system.files import sha256
+
+        folders = [resolve_model(model) for model in self.models or ()] or [model.folder for model in bundled_models()]
+        return {
+            "model": [sha256(folder / "bundle.json") for folder in folders],
+            "engine, device or precision": [self.engine, self.device, self.precision],
+        }
+
+
+@app.command()
+@verb_of(TranslateOptions)
+def translate(options: TranslateOptions) -> None:
+    """Translate documents, or lines.
+
+    An argument that names a file is a document, which keeps its format; `dragoman documents` lists them. Of lines there
+    are as many in the output as in the input, in the same order; an empty line stays empty. Without -m a bundled model
+    that reads the script of the text is used. A key is one of [decode], e.g. decode.method=mbr.
+    """
+    arguments = options.text or ()
+    keys = [argument for argument in arguments if argument.startswith("decode.") and split_keys([argument])[1]]
+    sentences = [argument for argument in arguments if argument not in keys]
+    changes = options.changes(keys)
+    files = () if options.as_text or options.input else _documents_among(sentences)
+    only_documents = {
+        "update": options.update,
+        "columns": options.columns,
+        "mark": options.mark,
+        "max-chars": options.max_chars,
+    }
+    only_lines = {
+        "n-best": options.n_best,
+        "target-prefix": options.target_prefix,
+        "confidence": options.confidence,
+        "jsonl": options.jsonl,
+        "alignment": options.alignment,
+        "ray": options.ray,
+    }
+    if not options.ray:
+        of_ray = {"ray-address": options.ray_address, "shard-lines": options.shard_lines}
+        refuse_useless(of_ray, "one process; add --ray")
+    refuse_useless(only_lines if files else only_documents, "documents" if files else "lines")
+    if files:
+        _translate_documents(options, files, changes)
+    else:
+        _translate_lines(options, sentences, changes)
+
+
+def _documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
+    """The arguments as paths if they name files or folders that exist; none if they are text. Raises ConfigError.
+
+    One word that ends as a document's name does, `report.docx`, is a name that was mistyped and no sentence.
+    """
+    from dragoman.documents.formats import SUFFIXES
+
+    exist = [os.path.exists(name) for name in arguments]  # not Path.exists, which fails for a name that is too long
+    if not any(exist):
+        for name in arguments:
+            if name.lower().endswith(SUFFIXES) and len(name.split()) == 1:
+                raise ConfigError(f"{name}: no such file; check its name, or give --text if it is a sentence")
+        return ()
+    if not all(exist):
+        document, other = arguments[exist.index(True)], arguments[exist.index(False)]
+        raise ConfigError(
+            f"{other:.80}: no such file, while {document} is one; give documents, or sentences with --text"
+        )
+    for name in arguments:
+        if name.endswith(".jsonl") and not os.path.isdir(name):
+            raise ConfigError(f"{name}: lines of JSON, which is no format of documents; give -i {name}")
+    return tuple(map(Path, arguments))
+
+
+# --- lines -------------------------------------------------------------------------------------------------------
+
+
+def _translate_lines(options: TranslateOptions, sentences: Sequence[str], changes: dict[str, Any]) -> None:
+    """Translate and write, line by line."""
+    from dragoman.cli.shared.console import console, say
+    from dragoman.cli.shared.loading import bundled_translators, load_translator
+    from dragoman.cli.shared.output import STDOUT, is_stdout, line_output, refuse_output
+    from dragoman.cli.shared.progress import LINE_EVERY, LineDisplay
+    from dragoman.system.processes import sigterm_interrupts
+    from dragoman.text.terms.tbx import read_glossary
+    from dragoman.workflows.documents.memory import existing_memory
+    from dragoman.workflows.lines.on_ray import RayCluster
+    from dragoman.workflows.lines.partial_output import saved_lines
+    from dragoman.workflows.lines.translate import is_jsonl, translate_lines
+    from dragoman.workflows.lines.work import LineWork
+    from dragoman.workflows.listener import Listeners
+
+    source = options.input if options.input and str(options.input) != "-" else None
+    output = STDOUT if options.output is None or is_stdout(options.output) else options.output
+    jsonl = options.jsonl or bool(source and is_jsonl(source))
+    typed = not options.input and sentences in ([], ["-"]) and sys.stdin.isatty()  # by a person, in a terminal
+    lines = _lines(options, sentences, source, typed)
+    if options.ray and not (source and source.is_file()):
+        raise ConfigError("--ray: translates the lines of a file; give it as -i FILE, or leave --ray out")
+    if options.memory:
+        existing_memory(options.memory)
+    inputs = [path for path in (source or STDIN, options.glossary, options.memory) if path]
+    refuse_output(output, inputs, resume=options.resume, force=options.force)
+    glossary = read_glossary(options.glossary) if options.glossary else None
+    shows_progress = not typed and not (output == STDOUT and sys.stdout.isatty())
+    display = LineDisplay(shows_progress)
+    listener, choice = Listeners([display]), options.choice()
+    if options.models:
+        translator = load_translator(options.models, choice, changes, glossary).to(options.to, options.from_)
+        translators: Any = translator
+    else:
+        translators = bundled_translators(choice, changes, glossary, options.to, options.from_, listener.notice)
+        if isinstance(lines, list):
+            translators.refuse_unreadable(lines)
+    name = str(source or ("text" if isinstance(lines, list) else "stdin"))
+    as_json = options.as_json or jsonl
+    work = LineWork(translators, name, options.target_prefix, jsonl, as_json, options.memory, listener)
+    on_gpu = options.device.startswith("cuda")
+    with sigterm_interrupts(), display:
+        result = translate_lines(
+            work,
+            lines,
+            partial(line_output, output, resume=options.resume, force=options.force),
+            source=source,
+            identity={**options.identity(), "language": [options.to, options.from_]},
+            cluster=(
+                RayCluster(options.ray_address, options.shard_lines, options.threads, on_gpu) if options.ray else None
+            ),
+            saved=saved_lines(output) if options.ray and options.resume else 0,
+            one_by_one=typed,
+        )
+    if shows_progress and (output != STDOUT or console().is_terminal or result.seconds > LINE_EVERY):
+        count = result.lines - result.resumed  # a person may have waited for them
+        speed = count / max(result.seconds, 1e-9)
+        say(f"{counted(count, 'line')} in {result.seconds:,.1f} s, {speed:,.0f} lines/s")
+    if options.memory and not typed:
+        say(f"from {options.memory}: {counted(result.from_memory, 'line')}")
+    if options.strict and result.flagged:
+        raise QualityError(f"{counted(result.flagged, 'line')} with a warning, see above; all are written (--strict)")
+
+
+def _lines(options: TranslateOptions, sentences: Sequence[str], source: Path | None, typed: bool) -> Iterable[str]:
+    """The lines to translate: a list of those in the arguments, or those of a file or of stdin as they are read."""
+    from dragoman.cli.shared.console import say
+    from dragoman.data.corpus.corpus import decode_lines, read_lines
+
+    if sentences and sentences != ["-"]:
+        if options.input:
+            raise ConfigError("give sentences or --input, not both")
+        return [line for text in sentences for line in text.split("\n")]
+    if source:
+        return read_lines(source)
+    if typed:
+        say("reading lines from the terminal; end with Ctrl-D")
+    return decode_lines(sys.stdin.buffer, "stdin")
+
+
+# --- documents ---------------------------------------------------------------------------------------------------
+
+
+def _translate_documents(options: TranslateOptions, files: tuple[Path, ...], changes: dict[str, Any]) -> None:
+    """Translate and write documents, and report them."""
+    from dragoman.cli.shared.output import is_stdout
+    from dragoman.cli.shared.progress import Display
+    from dragoman.system.processes import sigterm_interrupts
+    from dragoman.workflows.documents.documents import DocumentTask, run_documents
+
+    if options.output and is_stdout(options.output):
+        raise ConfigError("-o -: a document is written to a file, and not to stdout; give -o FILE")
+    choose = _chooser(options, changes)  # first of all, as it names a model that is not there
+    task = DocumentTask(
+        files,
+        options.output,
+        update=options.update,
+        columns=tuple(name.strip() for name in options.columns.split(",") if name.strip()),
+        mark=options.mark,
+        max_chars=options.max_chars,
+        resume=options.resume,
+        force=options.force,
+        memory=options.memory,
+        memory_threshold=options.memory_threshold,
+        identity=options.identity(),
+    )
+    with sigterm_interrupts(), Display() as display:
+        result = run_documents(task, choose, [display])
+    _report(result, options)
+
+
+def _chooser(options: TranslateOptions, changes: dict[str, Any]) -> Callable[[Sequence[str]], "Translator"]:
+    """The translator for documents that begin with some texts: of the models, or else a bundled one."""
+    from dragoman.cli.shared.console import as_called, say
+    from dragoman.cli.shared.loading import bundled_translators, load_translator
+    from dragoman.text.terms.tbx import read_glossary
+    from dragoman.translation import Translation
+
+    glossary = read_glossary(options.glossary) if options.glossary else None
+    to, from_, choice = options.to, options.from_, options.choice()
+    if options.models:
+        translator = load_translator(options.models, choice, changes, glossary)
+
+        def of_models(texts: Sequence[str]) -> "Translator":
+            chosen = translator.to(to, from_, texts)
+            if chosen.pair and not translator.pair and to is None:
+                say(f"{chosen.pair.source} → {chosen.pair.target}, by the letters of the text; --to chooses another")
+            return chosen
+
+        return of_models
+    bundled = bundled_translators(choice, changes, glossary, to, from_, lambda text: say(as_called(text)))
+
+    def of_bundled(texts: Sequence[str]) -> "Translator":
+        bundled.refuse_unreadable(texts)
+        chosen = bundled("\n".join(texts))
+        if isinstance(chosen, Translation):
+            raise ConfigError(f"{chosen.warnings[0].text.partition(';')[0]}; give a model with -m MODEL")
+        return chosen
+
+    return of_bundled
+
+
+def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
+    """What was done; raises the worst failure, or QualityError for warnings with --strict."""
+    from dragoman.cli.shared.console import print_json, say
+
+    if options.as_json:
+        failures = [{"path": str(failure.path), "error": str(failure.error)} for failure in result.failures]
+        facts = {**asdict(result), "files": [asdict(document) for document in result.files], "failures": failures}
+        print_json({"schema": "dragoman.translate.documents/1", **facts})
+    for document in result.files if len(result.files) <= NAMED else ():
+        unchanged = f", {document.units_kept:,} of them kept" if document.units_kept else ""
+        flagged = f", {document.flagged:,} to review" if document.flagged else ""
+        say(f"{document.source} → {document.target}: {counted(document.units, 'text')}{unchanged}{flagged}")
+    for path in result.left_out[:NAMED]:
+        say(f"left out, not a document: {path}")
+    if len(result.left_out) > NAMED:
+        say(f"and {counted(len(result.left_out) - NAMED, 'other file')}")
+    for failure in result.failures:
+        say(f"not translated: {failure.error}", style="red")
+    done = f"{counted(len(result.files), 'document')}, {counted(result.units, 'text')} in {result.seconds:,.1f} s"
+    if len(result.files) > 1:
+        say(done)
+    if options.memory:
+        say(f"from {options.memory}: {counted(result.from_memory, 'text')}")
+    if result.review:
+        say(f"To review: {counted(result.flagged, 'text')} in {result.review} and {result.review.with_suffix('.html')}")
+    if result.failures:
+        worst = max((failure.error for failure in result.failures), key=lambda error: error.exit_code)
+        failed, total = len(result.failures), len(result.failures) + len(result.files)
+        raise type(worst)(f"{failed:,} of {counted(total, 'file')} could not be translated; they are named above")
+    if options.strict and result.flagged:
+        raise QualityError(f"{counted(result.flagged, 'translation')} with a warning (--strict); see {result.review}")

@@ -1,0 +1,77 @@
+"""The options of a service, and the service that follows from them, in this process or in a replica."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.models.loading import Loader
+from dragoman.serve.models.memories import Memories
+from dragoman.serve.models.models import Models
+from dragoman.serve.run import Address
+from dragoman.serve.search.workers import Workers
+from dragoman.serve.store.keys import KeyStore
+from dragoman.serve.store.state import State, state_folder
+from dragoman.serve.work.service import Limits, Service
+from dragoman.system.machine import usable_processors
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What is served, where, to whom, and within which limits."""
+
+    models: Sequence[Path]
+    address: Address
+    limits: Limits
+    documents: DocumentLimits
+    threads: int | None = None
+    exact: bool = False
+    memory: Path | None = None
+    state: Path | None = None
+    database: str | None = None
+    log: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Within what it returns, the log of the service is written; another process calls it too."""
+    otlp: str | None = None
+    workers: int = 0
+    memory_limit: int | None = None
+
+    def open_state(self) -> State:
+        """Its state folder and database. Raises ConfigError."""
+        return State(self.state or state_folder(), self.database)
+
+    def service(self, processes: Workers | None = None) -> Service:
+        """The service. Raises ModelError, ConfigError, DataError."""
+        threads = self.threads or (max(1, usable_processors() // self.workers) if self.workers else None)
+        models = Models(self.models, loader=Loader(processes, threads, self.exact, self.memory_limit))
+        memories = Memories(self.memory, models.pairs) if self.memory else None
+        service = Service(models, self.limits, memories=memories, state=self.open_state())
+        service.open_to_all = self.address.without_keys
+        return service
+
+    def has_keys(self) -> bool:
+        """Whether its state has keys. Raises ConfigError."""
+        state = self.open_state()
+        try:
+            return KeyStore(state.database).are_required()
+        finally:
+            state.close()
+
+    def for_replica(self, threads: int) -> "ServeOptions":
+        """A copy for another process: with absolute paths, where names are paths, and this number of threads."""
+        models = [model.absolute() if model.exists() else model for model in self.models]
+        memory = self.memory and self.memory.absolute()
+        return replace(
+            self, models=models, memory=memory, state=(self.state or state_folder()).absolute(), threads=threads
+        )
+
+    def on_port(self, port: int) -> "ServeOptions":
+        """A copy that listens on this port."""
+        return replace(self, address=replace(self.address, port=port))
+
+
+def served(models: Models) -> str:
+    """The models and their pairs, on one line."""
+    return ", ".join(
+        f"{model.name} ({', '.join(pair.name for pair in model.pairs)})" for model in models.models.values()
+    )
