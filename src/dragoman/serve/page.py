@@ -20,6 +20,7 @@ from starlette.responses import Response
 from dragoman.bundle import WEIGHTS
 from dragoman.serve.http.http import service_of
 from dragoman.system.pages import fill, labels, script_json, static
+from dragoman.text.words.language import primary_language
 
 LANGUAGES = ("en", "ko")
 FIRST_PAINT = ("boot.js", "style.css")
@@ -79,7 +80,7 @@ def preferred(header: str) -> str:
     ranked = list[tuple[float, str]]()
     for part in header.split(","):
         tag, _, weight = part.strip().partition(";q=")
-        language = tag.strip().partition("-")[0].lower()
+        language = primary_language(tag.strip())
         try:
             ranked.append((float(weight or 1), language))
         except ValueError:

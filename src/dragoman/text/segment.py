@@ -22,6 +22,7 @@ import sentencex
 
 from dragoman.text.terms.symbols import is_inside_symbol
 from dragoman.text.words.characters import CLOSING_QUOTES, joined
+from dragoman.text.words.language import primary_language
 
 # A line of several sentences stays whole up to this fraction of the limit.
 WHOLE_SHARE = 0.05
@@ -56,7 +57,7 @@ def segments(text: str, language: str, longest: int, count: Count) -> list[Segme
 def sentences(text: str, language: str) -> list[str]:
     """The sentences of a text, each with the space after it: by sentencex, with quotations and numbers rejoined."""
     groups: list[list[str]] = []
-    for part in sentencex.segment(re.split("[-_]", language)[0].lower(), text):
+    for part in sentencex.segment(primary_language(language), text):
         if groups and _continues(groups[-1][-1], part):
             groups[-1].append(part)
         else:

@@ -10,6 +10,7 @@ import pytest
 
 from documents.real import needs_data, real
 from dragoman.documents.catalogues import po
+from dragoman.documents.catalogues.po_plurals import is_known, plurals
 from dragoman.documents.core.document import Document, Request
 from dragoman.documents.core.limits import length_limit
 from dragoman.errors import DataError
@@ -331,3 +332,42 @@ def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> No
     written = (tmp_path / "ko.po").read_text("utf-8")
     assert 'msgstr "파일(_F)"' in written
     assert 'msgstr "다른 이름으로 저장(&A)..."' in written
+
+
+@pytest.mark.parametrize(
+    ("language", "target", "header"),
+    [
+        ("nb", "no", "nb"), ("no", "nb", "no"), ("nn_NO", "no", "nn_NO"), ("zh_TW", "zh-Hant", "zh_TW"),
+        ("sr@latin", "sr-Latn", "sr@latin"), ("pt_BR", "pt", "pt_BR"), ("iw", "he", "iw"), ("in_ID", "id", "in_ID"),
+    ],
+)  # fmt: skip
+def test_the_language_of_the_header_stays_if_it_is_the_one_asked_for(
+    language: str, target: str, header: str, tmp_path: Path
+) -> None:
+    request = Request("en", target, update=True)
+    document = opened(tmp_path, SAMPLE.replace('"Language: ', f'"Language: {language}'), request)
+    result = written(document, [InlineText("x") for _ in document.units], request)
+    assert polib.pofile(result).metadata["Language"] == header
+    assert not [notice for notice in document.notices if "names the language" in notice or "not known" in notice]
+
+
+@pytest.mark.parametrize(
+    ("language", "target", "header"),
+    [("zh_CN", "zh-TW", "zh_TW"), ("sr_RS", "sr-Latn", "sr@latin"), ("da", "no", "no")],
+)
+def test_another_language_or_script_of_the_header_is_replaced(
+    language: str, target: str, header: str, tmp_path: Path
+) -> None:
+    request = Request("en", target, update=True)
+    document = opened(tmp_path, SAMPLE.replace('"Language: ', f'"Language: {language}'), request)
+    assert any(f"names the language {language}" in notice for notice in document.notices)
+    result = written(document, [InlineText("x") for _ in document.units], request)
+    assert polib.pofile(result).metadata["Language"] == header
+
+
+@pytest.mark.parametrize(
+    ("target", "other"), [("nb", "no"), ("iw", "he"), ("in", "id"), ("tl", "fil"), ("sr-Latn", "sr")]
+)
+def test_a_plural_rule_is_known_by_each_tag_of_its_language(target: str, other: str) -> None:
+    assert plurals("", "", target) == plurals("", other, other)
+    assert is_known(target)

@@ -1,5 +1,6 @@
 """TMX: variants in the target language are added, with the inline codes of the source; the rest stays."""
 
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -65,6 +66,48 @@ def test_update_fills_what_is_missing(tmp_path: Path) -> None:
 
 def test_a_memory_without_the_language_says_so(tmp_path: Path) -> None:
     assert opened(tmp_path, SAMPLE, Request("ja", "ko")).notices == ("it has no text in ja",)
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("nb", "no"), ("no", "nb"), ("nn-NO", "no"), ("zh-TW", "zh-Hant"), ("zh-Hant", "zh-TW"), ("sr-Latn", "sr"),
+        ("pt", "pt-BR"), ("pt-BR", "pt"), ("iw", "he"), ("he", "iw"), ("in", "id"), ("ind", "id"),
+    ],
+)  # fmt: skip
+def test_a_language_is_found_by_each_of_its_tags(tag: str, language: str, tmp_path: Path) -> None:
+    content = f"""<tmx version="1.4"><body><tu>
+<tuv xml:lang="{tag}"><seg>Ja</seg></tuv><tuv xml:lang="en"><seg>Yes</seg></tuv>
+</tu></body></tmx>"""
+    document = opened(tmp_path, content, Request(language, "en"))
+    assert [(unit.source.text, unit.existing) for unit in document.units] == [("Ja", InlineText("Yes"))]
+    assert not document.notices
+    backwards = Request("en", language, update=True)
+    assert not opened(tmp_path, content, backwards).units
+    document = opened(tmp_path, content, replace(backwards, update=False))
+    assert f'<tuv xml:lang="{tag}"><seg>Nei</seg>' in written(document, [InlineText("Nei")], backwards).decode()
+
+
+@pytest.mark.parametrize(
+    ("target", "existing"),
+    [("zh-TW", "繁"), ("zh-Hant", "繁"), ("zh-CN", "简"), ("zh-Hans", "简"), ("pt-BR", "br"), ("pt-PT", "pt"),
+     ("nn", "n"), ("nb", "b"), ("no", "b"), ("sr-Latn", None)],
+)  # fmt: skip
+def test_the_nearest_of_several_variants_is_the_translation(target: str, existing: str | None, tmp_path: Path) -> None:
+    variants = {"zh-CN": "简", "zh-TW": "繁", "pt-PT": "pt", "pt-BR": "br", "nn": "n", "nb-NO": "b", "sr-Cyrl": "с"}
+    tuvs = "".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in variants.items())
+    content = f'<tmx version="1.4"><body><tu><tuv xml:lang="en"><seg>x</seg></tuv>{tuvs}</tu></body></tmx>'
+    document = opened(tmp_path, content, Request("en", target))
+    assert [unit.existing for unit in document.units] == [existing and InlineText(existing)]
+
+
+def test_a_variant_in_another_script_stays(tmp_path: Path) -> None:
+    content = """<tmx version="1.4"><body><tu><tuv xml:lang="en"><seg>x</seg></tuv>
+<tuv xml:lang="zh-CN"><seg>简</seg></tuv></tu></body></tmx>"""
+    request = Request("en", "zh-TW", update=True)
+    result = written(opened(tmp_path, content, request), [InlineText("繁")], request).decode()
+    assert '<tuv xml:lang="zh-CN"><seg>简</seg></tuv>' in result
+    assert '<tuv xml:lang="zh-TW"><seg>繁</seg></tuv>' in result
 
 
 def test_refused(tmp_path: Path) -> None:

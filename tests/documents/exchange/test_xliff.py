@@ -43,6 +43,12 @@ NEW = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcL
 </xliff>
 """
 EN_KO = Request("en", "ko")
+# A tag of a file, one that was asked for, and whether they name one language.
+TAGS = [
+    ("nb", "no", True), ("no", "nn", True), ("zh-TW", "zh-Hant", True), ("zh-CN", "zh-TW", False),
+    ("sr", "sr-Latn", True), ("sr-Cyrl", "sr-Latn", False), ("pt-BR", "pt", True), ("iw", "he", True),
+    ("in", "id", True), ("de", "nl", False),
+]  # fmt: skip
 
 
 def opened(tmp_path: Path, content: str, request: Request = EN_KO) -> Document:
@@ -246,3 +252,17 @@ def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> No
     result = written(document, [InlineText("파일"), InlineText("편집"), None])
     assert '<target state="translated">파일(&amp;F)</target>' in result
     assert ">편집(_E)</target>" in result
+
+
+@pytest.mark.parametrize(("tag", "target", "same"), TAGS)
+def test_the_language_of_the_targets_stays_if_it_is_the_one_asked_for(
+    tag: str, target: str, same: bool, tmp_path: Path
+) -> None:
+    request = Request("en", target)
+    for content, attribute in [
+        (NEW.replace('trgLang="ko"', f'trgLang="{tag}"'), "trgLang"),
+        (OLD.replace('datatype="html"', f'target-language="{tag}"'), "target-language"),
+    ]:
+        document = opened(tmp_path, content, request)
+        result = written(document, [unit.source for unit in document.units], request)
+        assert f'{attribute}="{tag if same else target}"' in result

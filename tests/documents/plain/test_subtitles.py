@@ -186,3 +186,9 @@ def test_subtitles_of_other_people(tmp_path: Path, path: Path) -> None:
     assert everything(again) == everything(document, change=True)
     encoding = document.skeleton[0].encoding
     assert lines_that_stay(new.read_bytes().decode(encoding)) == lines_that_stay(path.read_bytes().decode(encoding))
+
+
+def test_limits_are_those_of_the_language_by_each_of_its_tags() -> None:
+    for tags in ("zh zh-Hant zh_TW cmn", "ko kor ko-KR", "no nb nn", "he iw", "id in", "pt pt-BR", "sr sr-Latn"):
+        assert len({limits_of(tag) for tag in tags.split()}) == 1
+    assert limits_of("zh-TW") != limits_of("nb")

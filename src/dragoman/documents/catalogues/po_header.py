@@ -8,6 +8,7 @@ import polib
 from dragoman.documents.catalogues.po_lines import Message
 from dragoman.documents.catalogues.po_plurals import Plurals, is_known, is_rule, plurals
 from dragoman.documents.core.splice import Decoded, Splice
+from dragoman.text.words.language import same_language
 
 # The value of a header line in the text of the file; long ones run over several quoted lines.
 _VALUE = r"""(?:(?<=")|(?<=\\n)){key}:((?:[^"\\\r\n]|\\[^n\r\n]|"\s*\n\s*")*)\\n"""
@@ -38,7 +39,7 @@ def header_of(message: Message | None, target: str, update: bool) -> Header:
         notices.append("its header has no valid Plural-Forms; that of the target language is written")
     if found.rule and not is_known(target):
         notices.append(f"the plural rule of {target} is not known: {found.rule} is written; check it")
-    if update and language and language.replace("_", "-").split("-")[0].lower() != target.split("-")[0].lower():
+    if update and language and not same_language(language, target):
         notices.append(f"its header names the language {language}: what it has is kept as if it were {target}")
     return Header(message, values, _gettext_name(target), found, tuple(notices))
 
@@ -66,7 +67,7 @@ def header_splices(header: Header, decoded: Decoded, charset: str | None, newlin
         return [Splice(0, 0, newline.join(['msgid ""', 'msgstr ""', *quoted, "", ""]))]
     wanted = {}
     language = header.values.get("Language", "")
-    if language.replace("_", "-").split("-")[0].lower() != header.language.split("_")[0].split("@")[0]:
+    if not same_language(language, header.language):
         wanted["Language"] = header.language
     if header.plurals.rule:
         wanted["Plural-Forms"] = header.plurals.rule

@@ -7,6 +7,8 @@ its C expression is checked for its characters and copied, never evaluated.
 import re
 from dataclasses import dataclass
 
+from dragoman.text.words.language import primary_language
+
 _RULE = re.compile(r"\s*nplurals\s*=\s*([1-9])\s*;\s*plural\s*=\s*([n0-9\s?:|&=!<>%+*/()-]+?)\s*;?\s*")
 
 _ONE = "0"
@@ -58,11 +60,9 @@ class Plurals:
 
 def plurals(header: str, language: str, target: str) -> Plurals:
     """The forms of a translation into `target` of a file whose header has this `Plural-Forms` and this `Language`."""
-    tag = target.replace("_", "-").lower()
-    own = language.replace("_", "-").replace("@", "-").lower()
-    known = _BY_LANGUAGE.get(tag) or _BY_LANGUAGE.get(tag.split("-")[0])
+    known = _rule_of(target)
     match = _RULE.fullmatch(header)
-    if match and (known is None or not own or own.split("-")[0] == tag.split("-")[0]):
+    if match and (known is None or not language or primary_language(language) == primary_language(target)):
         count = int(match[1])
         if known is None or known[0] != count:  # the file's own habit
             return Plurals(count, 0 if count > 1 else None, False, None)
@@ -70,7 +70,7 @@ def plurals(header: str, language: str, target: str) -> Plurals:
     else:
         count, rule = (known or (2, _NOT_ONE))[0], _written(known or (2, _NOT_ONE))
     expression = (known or (2, _NOT_ONE))[1]
-    singular = None if count == 1 else 1 if tag.split("-")[0] == "ar" else 0
+    singular = None if count == 1 else 1 if primary_language(target) == "ar" else 0
     return Plurals(count, singular, expression in _ONLY_ONE, rule)
 
 
@@ -80,8 +80,11 @@ def _written(rule: tuple[int, str]) -> str:
 
 def is_known(target: str) -> bool:
     """Whether the plural rule of a language is in the table."""
-    tag = target.replace("_", "-").lower()
-    return tag in _BY_LANGUAGE or tag.split("-")[0] in _BY_LANGUAGE
+    return _rule_of(target) is not None
+
+
+def _rule_of(target: str) -> tuple[int, str] | None:
+    return _BY_LANGUAGE.get(target.replace("_", "-").lower()) or _BY_LANGUAGE.get(primary_language(target))
 
 
 def is_rule(header: str) -> bool:

@@ -19,6 +19,7 @@ from dragoman.documents.xml.runs import applied, source_of, translated_piece, xm
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language, same_language, tag_distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,21 @@ def read(path: Path, request: Request) -> Document:
     units: list[Unit] = []
     languages: set[str] = set()
     for unit in (each for each in root.walk() if each.name == "tu"):
-        variants = [(_language(each), each) for each in unit.children if each.name == "tuv"]
-        languages |= {language for language, _ in variants}
-        sources = [each for language, each in variants if language == _primary(request.source)]
-        targets = [each for language, each in variants if language == _primary(request.target) and each.child("seg")]
+        variants = [child for child in unit.children if child.name == "tuv"]
+        languages |= {primary_language(_tag(variant)) for variant in variants}
+        sources = _in_language(variants, request.source)
+        targets = [variant for variant in _in_language(variants, request.target) if variant.child("seg")]
+        targets = [each for each in targets if each not in sources[:1] and same_language(_tag(each), request.target)]
         segment = sources[0].child("seg") if sources else None
-        kept = next((each for each in targets if (seg := each.child("seg")) and plain_text(decoded.text, seg)), None)
-        if segment is None or (kept and request.update):
+        translated = (each for each in targets if (seg := each.child("seg")) and plain_text(decoded.text, seg))
+        existing = next(translated, None)
+        if segment is None or (existing and request.update):
             continue
-        target = kept or (targets[0] if targets else None)
+        target = existing or (targets[0] if targets else None)
         entry = _Entry(sources[0], segment, target, xml_pieces(decoded.text, segment, role, lines=True))
         entries.append(entry)
         units += _units(decoded.text, unit, entry)
-    notices = () if _primary(request.source) in languages else (f"it has no text in {request.source}",)
+    notices = () if primary_language(request.source) in languages else (f"it has no text in {request.source}",)
     return Document(path, units, (decoded, entries), notices if languages else ())
 
 
@@ -115,9 +118,11 @@ def _variant(decoded: Decoded, entry: _Entry, texts: list[InlineText], target: s
     return Splice(at, at, f"{indent}{tag}{around}<seg>{body}</seg>{after}</tuv>")
 
 
-def _language(element: Element) -> str:
-    return _primary(element.attributes.get("xml:lang") or element.attributes.get("lang", ""))
+def _in_language(variants: list[Element], wanted: str) -> list[Element]:
+    """The variants in this primary language, the nearest to its region and script first."""
+    variants = [variant for variant in variants if primary_language(_tag(variant)) == primary_language(wanted)]
+    return sorted(variants, key=lambda variant: tag_distance(_tag(variant), wanted))
 
 
-def _primary(tag: str) -> str:
-    return tag.replace("_", "-").split("-")[0].lower()
+def _tag(element: Element) -> str:
+    return element.attributes.get("xml:lang") or element.attributes.get("lang", "")

@@ -24,6 +24,7 @@ from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.memory import Match
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import same_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,7 @@ def _target_splices(
         tag = f"{tag[:-2].rstrip()}>" if tag.endswith("/>") else tag
         if state and (request.mark or "state" in target.attributes):
             tag = with_attribute(tag, "state", state, encoding)
-        if not _same_language(target.attributes.get("xml:lang", request.target), request.target):
+        if not same_language(target.attributes.get("xml:lang", request.target), request.target):
             tag = with_attribute(tag, "xml:lang", request.target, encoding)
         yield Splice(target.begin, target.end, f"{tag}{body}</{name}>")
         return
@@ -268,10 +269,6 @@ def _language_splices(decoded: Decoded, root: Element, version: Version, target:
     """The language of the targets, where it is missing or another one."""
     holders = [root] if version.state_of_segment else [each for each in root.children if each.name == "file"]
     for each in holders:
-        if not _same_language(each.attributes.get(version.language, ""), target):
+        if not same_language(each.attributes.get(version.language, ""), target):
             tag = with_attribute(decoded.text[each.begin : each.opened], version.language, target, decoded.encoding)
             yield Splice(each.begin, each.opened, tag)
-
-
-def _same_language(one: str, other: str) -> bool:
-    return one.replace("_", "-").split("-")[0].lower() == other.replace("_", "-").split("-")[0].lower()

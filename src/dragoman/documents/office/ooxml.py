@@ -12,6 +12,7 @@ from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.zip import Package
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
 
 CONTENT_TYPES = "[Content_Types].xml"
 # What all types of content begin with.
@@ -133,7 +134,7 @@ EAST_ASIAN = ("ja", "ko", "zh")
 
 def is_east_asian(tag: str) -> bool:
     """Whether Office writes a language with East Asian fonts."""
-    return tag.partition("-")[0].lower() in EAST_ASIAN
+    return primary_language(tag) in EAST_ASIAN
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
+from dragoman.text.words.language import primary_language
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -34,7 +36,7 @@ _CLOSING = re.compile(r"[\s,.;:!?…)\]»”’」』。、，！？ーぁぃぅ
 
 def limits_of(language: str) -> Limits:
     """The limits of a language, by its BCP-47 tag."""
-    return _LIMITS.get(language.lower().split("-")[0], Limits())
+    return _LIMITS.get(primary_language(language), Limits())
 
 
 def width(text: str, limits: Limits) -> float:

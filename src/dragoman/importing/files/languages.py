@@ -11,31 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.errors import ConfigError, counted
+from langcodes import Language, tag_is_valid
 
-# ISO 639-3 → ISO 639-1; then what OPUS and NLLB call a language that has another code there.
-_ISO = """
-aar:aa abk:ab afr:af aka:ak amh:am ara:ar arg:an asm:as ava:av ave:ae aym:ay aze:az bak:ba bam:bm bel:be ben:bn bis:bi
-bod:bo bos:bs bre:br bul:bg cat:ca ces:cs cha:ch che:ce chu:cu chv:cv cor:kw cos:co cre:cr cym:cy dan:da deu:de div:dv
-dzo:dz ell:el eng:en epo:eo est:et eus:eu ewe:ee fao:fo fas:fa fij:fj fin:fi fra:fr fry:fy ful:ff gla:gd gle:ga glg:gl
-glv:gv grn:gn guj:gu hat:ht hau:ha hbs:sh heb:he her:hz hin:hi hmo:ho hrv:hr hun:hu hye:hy ibo:ig ido:io iii:ii iku:iu
-ile:ie ina:ia ind:id ipk:ik isl:is ita:it jav:jv jpn:ja kal:kl kan:kn kas:ks kat:ka kau:kr kaz:kk khm:km kik:ki kin:rw
-kir:ky kom:kv kon:kg kor:ko kua:kj kur:ku lao:lo lat:la lav:lv lim:li lin:ln lit:lt ltz:lb lub:lu lug:lg mah:mh mal:ml
-mar:mr mkd:mk mlg:mg mlt:mt mon:mn mri:mi msa:ms mya:my nau:na nav:nv nbl:nr nde:nd ndo:ng nep:ne nld:nl nno:nn nob:nb
-nor:no nya:ny oci:oc oji:oj ori:or orm:om oss:os pan:pa pli:pi pol:pl por:pt pus:ps que:qu roh:rm ron:ro run:rn rus:ru
-sag:sg san:sa sin:si slk:sk slv:sl sme:se smo:sm sna:sn snd:sd som:so sot:st spa:es sqi:sq srd:sc srp:sr ssw:ss sun:su
-swa:sw swe:sv tah:ty tam:ta tat:tt tel:te tgk:tg tgl:tl tha:th tir:ti ton:to tsn:tn tso:ts tuk:tk tur:tr twi:tw uig:ug
-ukr:uk urd:ur uzb:uz ven:ve vie:vi vol:vo wln:wa wol:wo xho:xh yid:yi yor:yo zha:za zho:zh zul:zu
-cmn:zh pob:pt-BR arb:ar lvs:lv ekk:et pes:fa zsm:ms swh:sw als:sq azj:az khk:mn plt:mg npi:ne ory:or pbt:ps uzn:uz
-ydd:yi gaz:om ayr:ay fuv:ff kmr:ku quy:qu
-"""
-_TAGS = dict(entry.split(":") for entry in _ISO.split())
+from dragoman.errors import ConfigError, counted
+from dragoman.text.words.language import primary_language
+
+# Codes of OPUS and NLLB, and what translation systems call a language that CLDR calls otherwise.
+_TAGS = {"fuv": "ff", "pbt": "ps", "pob": "pt-BR", "quy": "qu"}
+_TAGS |= {"hbs": "sh", "sh": "sh", "tgl": "tl", "tl": "tl", "tw": "tw", "twi": "tw"}
 _CODE = re.compile(r"([a-z]{2,3})(?:[_-]([A-Za-z]{4}))?(?:[_-]([A-Za-z]{2}|\d{3}))?")
 
 
 def is_language(code: str) -> bool:
-    """Whether a code, `ko` or `kor`, is one of the table: no group of languages, such as `roa` or `mul`."""
-    return code in _TAGS or code in _TAGS.values()
+    """Whether a code, `ko` or `kor`, is of a language with a code of two letters: no group, such as `roa` or `mul`."""
+    tag = tag_of(code)
+    return tag is not None and len(tag.partition("-")[0]) == 2 and tag_is_valid(tag)
 
 
 def tag_of(code: str) -> str | None:
@@ -44,8 +34,9 @@ def tag_of(code: str) -> str | None:
     if not match:
         return None
     language, script, region = match.groups()
-    parts = [_TAGS.get(language, language), script and script.title(), region and region.upper()]
-    return "-".join(filter(None, parts))
+    if language in _TAGS:
+        return "-".join(filter(None, [_TAGS[language], script and script.title(), region and region.upper()]))
+    return Language.get(code).prefer_macrolanguage().to_tag()
 
 
 def tags_of(codes: Iterable[str]) -> dict[str, str]:
@@ -65,7 +56,7 @@ def tags_of(codes: Iterable[str]) -> dict[str, str]:
 def choose(wanted: str, tags: Mapping[str, str]) -> str:
     """The code of a tag that the user named. Raises ConfigError if the model has none, or several."""
     exact = [code for tag, code in tags.items() if tag.casefold() == wanted.casefold()]
-    close = exact or [code for tag, code in tags.items() if _primary(tag) == _primary(wanted)]
+    close = exact or [code for tag, code in tags.items() if primary_language(tag) == primary_language(wanted)]
     if len(close) == 1:
         return close[0]
     names = [tag for tag, code in tags.items() if code in close] or list(tags)
@@ -89,7 +80,7 @@ def languages(
         stored = _first_languages((options.get("source_lang"), options.get("target_lang")), named)
         if not (pair or stored):
             raise ConfigError(f"--pair: {path} does not name its languages; give them, as in --pair ko-en")
-        other = pair and stored and tuple(map(_primary, pair)) != tuple(map(_primary, stored))
+        other = pair and stored and [*map(primary_language, pair)] != [*map(primary_language, stored)]
         notes = [f"the files name the languages {' → '.join(stored)}; --pair counts"] if other and stored else []
         source, target = pair or stored or ("", "")
         return {"source": source, "target": target}, notes
@@ -98,7 +89,7 @@ def languages(
     first = next((tag_of(code) for code in sources if isinstance(code, str) and is_language(code)), None)
     if not first:
         raise ConfigError(f"--pair: this model translates into {_listed(list(tags))}; choose, as in --pair ko-en")
-    targets = {tag: code for tag, code in tags.items() if _primary(tag) != _primary(first)} or tags
+    targets = {tag: code for tag, code in tags.items() if primary_language(tag) != primary_language(first)} or tags
     note = f"{counted(len(targets), 'pair')} of languages; --pair keeps one of them"
     return _project(first, targets), [note] if len(targets) > 1 else []
 
@@ -122,10 +113,6 @@ def _named_languages(path: Path) -> tuple[str | None, str | None]:
     """The last two codes in a name such as opus-mt-tc-big-en-ko."""
     match = re.search(r"opus.*-([a-z]{2,3})-([a-z]{2,3})$", path.absolute().name)
     return (match[1], match[2]) if match else (None, None)
-
-
-def _primary(tag: str) -> str:
-    return tag.casefold().split("-")[0]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -17,9 +17,9 @@ from dragoman.serve.http.access import charged
 from dragoman.serve.http.body import fields
 from dragoman.serve.http.http import departure_of, key_of, sender_of, service_of
 from dragoman.serve.http.problems import Problem, malformed
-from dragoman.serve.models.languages import language_name
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
+from dragoman.text.words.language import language_name
 
 # Without an account nothing is limited: what its clients show as the limit of a month.
 NO_LIMIT = 1_000_000_000_000

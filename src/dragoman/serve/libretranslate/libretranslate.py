@@ -21,12 +21,12 @@ from dragoman.serve.http.body import fields
 from dragoman.serve.http.http import departure_of, sender_of, service_of
 from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.detect import detect
-from dragoman.serve.models.languages import language_name
 from dragoman.serve.models.models import Models
 from dragoman.serve.native.feedback import keep
 from dragoman.serve.native.feedback_schema import FeedbackBody
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
+from dragoman.text.words.language import language_name
 
 PATHS = ("/translate", "/detect", "/languages", "/suggest", "/health", "/frontend", "/translate_file", "/download_file")
 # Alternatives that one text may have.

