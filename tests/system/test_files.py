@@ -25,7 +25,7 @@ from dragoman.system.files import (
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dragoman.storage import locked
+from dragoman.system.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -46,7 +46,7 @@ for module in pkgutil.walk_packages(dragoman.__path__, "dragoman."):
     except ImportError as error:
         assert (error.name or "").split(".")[0] in NEEDS_TRAINING, (module.name, error)
 from dragoman.bundled import bundled_models
-from dragoman.storage import write_text_atomically
+from dragoman.system.files import write_text_atomically
 from dragoman.translator import Translator
 model = bundled_models()[0]
 [translation] = Translator.load(model.folder, engine="ctranslate2").translate(["Hello."])

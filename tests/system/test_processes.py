@@ -19,7 +19,7 @@ from dragoman.text.tokens.tokenizer import Tokenizer
 PRODUCTS = """
 import ctypes, sys
 import torch
-from dragoman.runtime import limit_kernel_caches
+from dragoman.system.processes import limit_kernel_caches
 
 class Heap(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in ("a", "b", "c", "d", "e", "f", "g", "used", "h", "i")]
@@ -129,6 +129,7 @@ def test_process_settings_stay_when_a_torch_bundle_is_loaded_and_used(
 
 
 def test_process_settings_are_changed_by_the_functions_for_it() -> None:
-    assert changed("", "from dragoman import runtime\nruntime.limit_kernel_caches(512)") == "['environment']"
+    module = "from dragoman.system import processes"
+    assert changed("", f"{module}\nprocesses.limit_kernel_caches(512)") == "['environment']"
     if sys.platform == "linux":
-        assert changed("", "from dragoman import runtime\nruntime.retain_freed_memory(2)") in ("['mallopt']", "[]")
+        assert changed("", f"{module}\nprocesses.retain_freed_memory(2)") in ("['mallopt']", "[]")

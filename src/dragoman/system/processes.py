@@ -1,4 +1,4 @@
-"""Process-wide settings (memory, kernel caches, signals): for programs to call, never for a library constructor.
+"""Settings of a process (memory, kernel caches, signals), for programs to call, never for a library constructor.
 
 The command line and `dragoman.train` call these functions. A program that uses dragoman as a library keeps its settings
 unless it calls them itself. Importing this module loads no torch and changes nothing.
@@ -12,7 +12,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+
+from dragoman import errors
 
 # Names and numbers of malloc.h; mallopt(3) explains them.
 MALLOC = {
@@ -51,6 +54,12 @@ def limit_kernel_caches(d_model: int) -> None:
     if d_model >= MIN_WIDTH_FOR_KERNEL_LIMIT:
         for name, capacity in KERNEL_CACHES.items():
             os.environ.setdefault(name, capacity)
+
+
+def python_path() -> str:
+    """PYTHONPATH with which a process that is started from here imports this very package, installed or not."""
+    paths = [str(Path(errors.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return os.pathsep.join(dict.fromkeys(path for path in paths if path))
 
 
 @contextmanager

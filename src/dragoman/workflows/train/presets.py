@@ -18,14 +18,13 @@ from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import ConfigError, DataError
 from dragoman.model.build import build_network
 from dragoman.model.parts.device import pick_device, without_values
-from dragoman.system.machine import usable_processors
-from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
 from dragoman.text.tokens.tokenizer import Tokenizer, usual_size
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.estimate.trial import Trial, flops_of, synthetic, time_updates
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.training.update.precision import choose_precision
+from dragoman.training.update.threads import prepare_process
 from dragoman.workflows.train.costs import PER_PARAMETER, estimate_of, memory_of, training_workload
 from dragoman.workflows.train.replay import training_pairs
 from dragoman.workflows.train.run_folder import output_of
@@ -59,7 +58,7 @@ def estimate_presets(
     """
     given = changed_keys(config) if given is None else given
     device, pairs = pick_device(config.train.device), training_pairs(config.data, reports)
-    _use_threads(config)
+    prepare_process(config.train.threads, d_model=1024)  # the widest of the presets
     tokenizer, vocab = _tokenizer(config, pairs)
     workload = training_workload(config, tokenizer, reports)
     if workload is None:
@@ -80,15 +79,6 @@ def estimate_presets(
         PresetEstimate(name, name == named, _estimate(config, *trials[name], workload, valid_tokens, lines, device))
         for name in shapes
     ]
-
-
-def _use_threads(config: RunConfig) -> None:
-    """The settings of the process that training would use."""
-    threads = config.train.threads or usable_processors()
-    if config.train.threads or threads < torch.get_num_threads():
-        torch.set_num_threads(threads)
-    retain_freed_memory(torch.get_num_threads())
-    limit_kernel_caches(1024)
 
 
 def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
