@@ -39,7 +39,7 @@ def test_torchs_compiler_is_not_loaded() -> None:
 import sys
 from dragoman.config import ModelConfig
 from dragoman.model.build import build_network
-from dragoman.model.device import without_values
+from dragoman.model.parts.device import without_values
 with without_values():
     build_network(ModelConfig(), 13, 13)
 sys.exit("torch._dynamo" in sys.modules)

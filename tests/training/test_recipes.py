@@ -295,9 +295,9 @@ import torch
 from torch._dynamo.utils import counters
 from dragoman.config import ModelConfig, TrainConfig
 from dragoman.model.transformer import Transformer
-from dragoman.training.distributed import ProcessGroup
-from dragoman.training.fitting import synthetic_batch
-from dragoman.training.gradient import GradientAccumulator
+from dragoman.training.update.distributed import ProcessGroup
+from dragoman.training.estimate.fitting import synthetic_batch
+from dragoman.training.update.gradient import GradientAccumulator
 
 model = Transformer(ModelConfig(layers=3, d_model=16, d_ff=24, heads=2, dropout=0.0), 50, 50)
 train = TrainConfig(compile=True, recompute={recompute}, precision="float32")
