@@ -12,7 +12,6 @@ import shutil
 import signal
 import socket
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -21,7 +20,7 @@ from typing import Any
 
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.system.machine import usable_processors
-from dragoman.system.processes import python_path
+from dragoman.system.processes import python_path, signal_handlers_restored
 
 # Seconds within which the head of a cluster accepts a connection.
 CONNECT = 5.0
@@ -67,7 +66,7 @@ def cluster(address: str | None = None, processors: int = 0, *, logs: bool = Fal
                 "_temp_dir": str(folder),
             }
         try:
-            with _own_signals():
+            with signal_handlers_restored(signal.SIGTERM, signal.SIGINT):  # Ray would end this process on SIGTERM
                 _connect(ray, arguments, logs)
             yield ray
         finally:
@@ -151,17 +150,3 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
                     del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep the handlers of this process: Ray would end it on SIGTERM."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
