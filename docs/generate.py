@@ -8,7 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from dragoman.config.reference import Key, keys
+from dragoman.config.reference import keys
 
 DOCS = Path(__file__).parent
 ENGLISH, KOREAN = DOCS / "configuration.md", DOCS / "ko/configuration.md"

@@ -2,8 +2,10 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -139,3 +141,96 @@ def test_only_the_command_line_prints() -> None:
 
 def test_no_file_is_too_long_to_be_read_at_once() -> None:
     assert not [name for name, path in MODULES.items() if len(path.read_text(encoding="utf-8").splitlines()) > 500]
+
+
+@pytest.mark.xfail(strict=False, reason="a folder still has more")
+def test_a_folder_can_be_seen_at_once() -> None:
+    """At most twenty modules: more would be a room whose order exists in its import graph alone."""
+    sizes = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in MODULES.values())
+    assert not {folder: size for folder, size in sizes.items() if size > 20}
+
+
+# Names that say nothing of their value; a leading underscore does not count.
+FILLERS = {"found", "one", "own", "asked", "given", "kept", "several", "each"}
+
+
+def is_filler(name: str) -> bool:
+    return name.lstrip("_").lower() in FILLERS
+
+
+def test_a_filler_is_recognised() -> None:
+    assert [name for name in ("found", "_Kept", "founder", "one_line") if is_filler(name)] == ["found", "_Kept"]
+
+
+@pytest.mark.xfail(strict=False, reason="some rooms still have such names")
+def test_a_name_is_the_noun_of_its_value() -> None:
+    """Of parameters, those of lambdas too, fields, classes and modules."""
+    odd = {(name, "module") for name, path in MODULES.items() if is_filler(path.stem)}
+    for name, tree in trees().items():
+        odd |= {(name, node.arg) for node in nodes(tree, ast.arg) if is_filler(node.arg)}
+        for node in nodes(tree, ast.ClassDef):
+            odd |= {(name, node.name)} if is_filler(node.name) else set()
+            fields = [ast.unparse(item.target) for item in node.body if isinstance(item, ast.AnnAssign)]
+            odd |= {(name, field) for field in fields if is_filler(field)}
+    assert not odd
+
+
+@pytest.mark.xfail(strict=False, reason="some rooms still have classes of the same name")
+def test_a_class_name_has_one_home() -> None:
+    """A search for a class finds one class; a leading underscore does not make it another."""
+    homes: dict[str, list[str]] = {}
+    for name, tree in trees().items():
+        for node in nodes(tree, ast.ClassDef):
+            homes.setdefault(node.name.lstrip("_"), []).append(name)
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
+# Docstrings that begin so describe something by what is elsewhere: the same as what?
+RIDDLES = re.compile(r"(The same|Those|That|See|As)\b")
+
+
+@pytest.mark.xfail(strict=False, reason="some rooms still have such docstrings")
+def test_a_docstring_says_what_it_is_about() -> None:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    riddles = [
+        (name, text.partition("\n")[0])
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and (text := ast.get_docstring(node)) and RIDDLES.match(text)
+    ]
+    assert not riddles
+
+
+# Shorter than a page and used by one module, but a reader looks for them by name: what the paper names, and verbs.
+SMALL = ("cli/verbs/", "decode/topk.py", "training/update/ema.py", "training/update/schedule.py")
+
+
+def importers() -> dict[str, set[str]]:
+    """The modules that import each module of the package, also inside functions and for types."""
+    by_dotted = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): name for name, path in MODULES.items()
+    }
+    by_dotted |= {dotted.removesuffix(".__init__"): name for dotted, name in by_dotted.items()}
+    users: dict[str, set[str]] = {name: set() for name in MODULES}
+    for name, tree in trees().items():
+        dotted = {alias.name for node in nodes(tree, ast.Import) for alias in node.names}
+        for node in nodes(tree, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            dotted |= {inner if inner in by_dotted else str(node.module) for inner in names}
+        for target in dotted & by_dotted.keys():
+            users[by_dotted[target]].add(name)
+    return users
+
+
+@pytest.mark.xfail(strict=False, reason="some rooms still have such modules")
+def test_what_belongs_together_is_one_file() -> None:
+    """A module of a few lines with one user is a part of it; what is opened by its name in a string has no user."""
+    users = importers()
+    assert not [
+        name
+        for name, path in MODULES.items()
+        if path.name != "__init__.py"
+        and len(path.read_text(encoding="utf-8").splitlines()) < 40
+        and len(users[name]) == 1
+        and not name.startswith(SMALL)
+    ]

@@ -1,4 +1,4 @@
-"""An adapter on disk: what its bundle.json says of the base model that it needs, and where that model is. No torch.
+"""An adapter on disk: what its bundle.json says of the base model that it needs, and where that model is.
 
     "kind": "adapter",
     "adapter": {"rank": 8, "alpha": 16.0, "parameters": 540672},
@@ -76,10 +76,10 @@ def base_folder(folder: Path, manifest: Mapping[str, Any]) -> Path:
     return Path(os.path.normpath(folder.resolve() / manifest["base"]["path"]))
 
 
-def locate_base(folder: Path, manifest: Mapping[str, Any], given: Path | None) -> Path:
-    """The folder of the base model: `given`, or where it was. Raises ModelError if it is not there."""
-    if given:
-        return given
+def locate_base(folder: Path, manifest: Mapping[str, Any], base: Path | None) -> Path:
+    """The folder of the base model: `base`, or where it was. Raises ModelError if it is not there."""
+    if base:
+        return base
     where = base_folder(folder, manifest)
     if not (where / "bundle.json").is_file():
         raise ModelError(

@@ -31,7 +31,7 @@ from dragoman.config import RunConfig
 from dragoman.config.file import dump_config, portable, read_run_config
 from dragoman.errors import ConfigError, ModelError, checked_path
 from dragoman.model.weights import load_weights, save_tensors, tensor_shapes
-from dragoman.system.files import atomic_folder, fingerprint, restore, sha256
+from dragoman.system.files import atomic_folder, fingerprints, restore, sha256
 from dragoman.system.parsing import parse_json
 from dragoman.text.tokens.tokenizer import Tokenizer
 
@@ -64,8 +64,8 @@ class Bundle:
     @property
     def weights_sha256(self) -> str | None:
         """The hash of model.safetensors, by which an adapter knows its base; None if there is none."""
-        found: str | None = self.manifest["files"].get(WEIGHTS, {}).get("sha256")
-        return found
+        recorded: str | None = self.manifest["files"].get(WEIGHTS, {}).get("sha256")
+        return recorded
 
     def require_weights(self) -> None:
         """Raise ModelError if it has only CTranslate2's files: before long work that would need more."""
@@ -133,9 +133,9 @@ def open_bundle(folder: str | os.PathLike[str], base: str | os.PathLike[str] | N
         raise ModelError(f"{error}; copy the bundle again, or update dragoman") from None
     if not is_adapter(manifest):
         return Bundle(folder, manifest, config, Tokenizer.load(folder / "tokenizer", config.tokenizer.shared))
-    found = open_bundle(locate_base(folder, manifest, None if base is None else checked_path("base", base)))
-    check_base(folder, manifest, found.folder, found.weights_sha256)
-    return Bundle(folder, manifest, config, found.tokenizer, found)
+    base_model = open_bundle(locate_base(folder, manifest, None if base is None else checked_path("base", base)))
+    check_base(folder, manifest, base_model.folder, base_model.weights_sha256)
+    return Bundle(folder, manifest, config, base_model.tokenizer, base_model)
 
 
 def verified_manifest(folder: Path) -> dict[str, Any]:
@@ -206,11 +206,11 @@ def update_bundle(bundle: Bundle, folder: Path, facts: Mapping[str, Any]) -> Ite
     with atomic_folder(folder) as partial:
         manifest = read_manifest(inside)  # again, because another process may have added to it
         listed = set(manifest["files"])
-        own = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
-        others = own.keys() - listed - {"bundle.json"}  # the user's own files stay, unlisted
+        paths = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*")}
+        others = paths.keys() - listed - {"bundle.json"}  # the user's own files stay, unlisted
         if folder == inside.resolve():
-            for name in own.keys() - {"bundle.json"}:
-                _hardlink_or_copy(own[name], partial / name)
+            for name in paths.keys() - {"bundle.json"}:
+                _hardlink_or_copy(paths[name], partial / name)
         else:
             for name in listed:
                 (partial / name).parent.mkdir(parents=True, exist_ok=True)
@@ -229,10 +229,9 @@ def add_files(bundle: Bundle, files: Mapping[str, str], facts: Mapping[str, Any]
 
 def _write_manifest(folder: Path, facts: Mapping[str, Any], leaving_out: Set[str] = frozenset()) -> None:
     """Write `bundle.json` with these facts, and with size and hash of every file except `leaving_out`."""
-    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    files = {name: fingerprint(path) for name, path in found.items() if name not in leaving_out}
-    text = json.dumps(_without_nan({**facts, "files": files}), ensure_ascii=False, indent=2) + "\n"
-    (folder / "bundle.json").write_text(text, encoding="utf-8")
+    manifest = _without_nan({**facts, "files": fingerprints(folder, leaving_out)})
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    (folder / "bundle.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _without_nan(value: Any) -> Any:
@@ -293,8 +292,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _files_for_engines(folder: Path) -> set[str]:
     """The files in `folder` that an engine or a verification reads because of their names alone."""
-    found = [path for read in ("tokenizer", "ct2-*") for path in folder.glob(f"{read}/**/*")]
-    files = [path for path in [*found, *folder.glob("golden.jsonl")] if not path.is_dir()]
+    paths = [path for pattern in ("tokenizer/**/*", "ct2-*/**/*", "golden.jsonl") for path in folder.glob(pattern)]
+    files = [path for path in paths if not path.is_dir()]
     # No engine reads hidden files, such as those of a file manager.
     return {path.relative_to(folder).as_posix() for path in files if not path.name.startswith(".")}
 

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from dragoman.config import ByteNetConfig, ConvS2SConfig
 from dragoman.model.others.bytenet import ByteNet
+from dragoman.model.others.convolution import NormedLinear
 from dragoman.model.others.convs2s import ConvS2S
 from dragoman.model.parts.attention import padding_mask
-from dragoman.model.parts.normed import NormedLinear
 
 Vector = list[float]
 Matrix = list[Vector]
@@ -120,7 +120,7 @@ def test_the_gradient_of_z_is_divided_by_two_for_each_attention(
 
 def test_a_layer_before_a_gate_starts_twice_as_wide_and_no_layer_changes_lengths() -> None:
     torch.manual_seed(1)
-    plain, gated = NormedLinear(400, 500), NormedLinear(400, 500, kept=0.75, gain=4.0)
+    plain, gated = NormedLinear(400, 500), NormedLinear(400, 500, keep_rate=0.75, gain=4.0)
     assert plain.v.std().item() == pytest.approx(1 / 20, rel=0.02)
     assert gated.v.std().item() == pytest.approx(math.sqrt(3) / 20, rel=0.02)
     torch.testing.assert_close(plain.fold(), plain.v.detach())

@@ -9,7 +9,7 @@ from plain import Vector, dot, linear, softmax
 from dragoman.config import MoeConfig
 from dragoman.model.layers import FeedForward
 from dragoman.model.parts.moe import LEAST_DEVIATION, Experts, chances, routings
-from dragoman.training.objective.balance import Balance, balance_loss, cv_squared, slopes
+from dragoman.training.objective.balance import Balance, balance_loss, slopes
 
 K, N = 2, 4
 SHAPE = {"layers": 1, "d_model": 3, "d_ff": 5, "heads": 1, "experts": N, "active": K, "dropout": 0.0}
@@ -30,6 +30,11 @@ def experts() -> Experts:
             assert not gate.any()  # "we initialize the matrices W_g and W_noise to all zeros"
             gate.normal_()
     return layer
+
+
+def cv_squared(totals: torch.Tensor) -> torch.Tensor:
+    """The squared coefficient of variation, (standard deviation / mean)² = n Σ I² / (Σ I)² − 1."""
+    return totals.size(-1) * totals.square().sum(-1) / totals.sum(-1).square() - 1
 
 
 def softplus(z: float) -> float:

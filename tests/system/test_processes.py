@@ -131,9 +131,7 @@ def test_process_settings_stay_when_a_torch_bundle_is_loaded_and_used(
 
 
 def test_process_settings_are_changed_by_the_functions_for_it() -> None:
-    assert changed("", "from dragoman.system import processes\nprocesses.limit_kernel_caches(512)") == "['environment']"
+    module = "from dragoman.system import processes"
+    assert changed("", f"{module}\nprocesses.limit_kernel_caches(512)") == "['environment']"
     if sys.platform == "linux":
-        assert changed("", "from dragoman.system import processes\nprocesses.retain_freed_memory(2)") in (
-            "['mallopt']",
-            "[]",
-        )
+        assert changed("", f"{module}\nprocesses.retain_freed_memory(2)") in ("['mallopt']", "[]")

@@ -1,4 +1,4 @@
-"""The configuration of a run: frozen, validated values. No torch; only `file` reads or writes files.
+"""The configuration of a run: frozen, validated values. Only `file` reads or writes files.
 
 Input: plain dictionaries (see `dragoman.config.file`). Output: a `RunConfig`. The docstring below a key documents it;
 an unknown key is an error and never ignored. The names of [model] are those of "Attention Is All You Need" (Vaswani et

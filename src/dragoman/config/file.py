@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from dragoman.config import CorpusConfig, ModelConfig, RunConfig
 from dragoman.config.sections.architectures.known import ARCHITECTURES, UNKNOWN, architecture_of, owners_of
 from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL
-from dragoman.config.sections.data import ONE, SEVERAL
+from dragoman.config.sections.data import CORPUS_LIST, SINGLE_CORPUS
 from dragoman.errors import ConfigError, check_type, checked_path
 from dragoman.system.parsing import Malformed, parse_toml, plain_cause
 
@@ -37,12 +37,11 @@ def load_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> Run
 def read_config(
     path: str | PathLike[str], overrides: Sequence[str] = (), change: Callable[[dict[str, Any]], None] | None = None
 ) -> tuple[RunConfig, frozenset[str]]:
-    """As `load_config`, with the dotted keys that the file and the overrides set: `train.seed`, `data.valid`, …
+    """The configuration of `load_config`, and the dotted keys that the file and the overrides set: `train.seed`, …
 
-    `change` alters what the file says before the overrides do.
-
-    The configuration itself does not hold them: what needs them (fine-tuning, distillation, notices about
-    keys without effect) takes them as a second value. Raises ConfigError.
+    The configuration itself does not hold these keys: what needs them (fine-tuning, distillation, notices about
+    keys without effect) takes them as a second value. `change` alters what the file says before the overrides do.
+    Raises ConfigError.
     """
     path = checked_path("config", path)
     tree = _read_toml(path)
@@ -64,10 +63,10 @@ def require_text(config: RunConfig, where: str = "configuration") -> None:
 
 def explicit_keys(tree: Mapping[str, Any]) -> frozenset[str]:
     """The dotted keys that a configuration's dictionaries set: `section.key`, or `key` outside of any section."""
-    found = set[str]()
+    keys = set[str]()
     for name, value in tree.items():
-        found |= {f"{name}.{key}" for key in value} if isinstance(value, Mapping) else {name}
-    return frozenset(found)
+        keys |= {f"{name}.{key}" for key in value} if isinstance(value, Mapping) else {name}
+    return frozenset(keys)
 
 
 def changed_keys(config: RunConfig) -> frozenset[str]:
@@ -114,23 +113,23 @@ def dump_config(config: RunConfig) -> str:
 
 
 def portable(config: RunConfig) -> RunConfig:
-    """The same run with file names instead of paths, to be published, or compared after its folder has moved."""
+    """`config` with file names instead of paths, to be published, or compared after its folder has moved."""
     return _with_paths(config, lambda path: Path(path.name), output=None)
 
 
 def differences(old: BaseModel, new: BaseModel, prefix: str = "") -> list[str]:
     """The dotted keys in which two configurations differ."""
-    found: list[str] = []
+    keys: list[str] = []
     for name in type(old).model_fields:
         a, b = getattr(old, name), getattr(new, name)
         if name == "model" and type(a) is not type(b):  # another architecture: what differs from its own defaults
             a = type(b).model_validate({})
-            found.append("model.architecture")
+            keys.append("model.architecture")
         if isinstance(a, BaseModel) and isinstance(b, BaseModel) and not isinstance(a, CorpusConfig):
-            found += differences(a, b, f"{prefix}{name}.")
+            keys += differences(a, b, f"{prefix}{name}.")
         elif a != b:
-            found.append(prefix + name)
-    return found
+            keys.append(prefix + name)
+    return keys
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -209,7 +208,7 @@ def _explain(error: ValidationError, root: type[BaseModel] = RunConfig, within: 
     """
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     architecture, first = _without_architecture(first)
-    key = _dotted([part for part in first["loc"] if part not in (CHOICE, ONE, SEVERAL)])
+    key = _dotted([part for part in first["loc"] if part not in (CHOICE, SINGLE_CORPUS, CORPUS_LIST)])
     if first["type"] == "extra_forbidden":
         return f"{key}: unknown key{_did_you_mean(first['loc'], root, architecture, within)}"
     if first["type"] == UNKNOWN:
@@ -259,17 +258,21 @@ def _did_you_mean(loc: Sequence[str | int], root: type[BaseModel], architecture:
     for part in loc[:-1]:
         if part == "model" and root is RunConfig:
             section = ARCHITECTURES[architecture]
-            owners = [one for one in owners_of(str(loc[-1])) if LANGUAGE_MODEL not in (one, architecture)]
+            owners = [name for name in owners_of(str(loc[-1])) if LANGUAGE_MODEL not in (name, architecture)]
             if owners:
                 have = f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
                 instead = f'model.architecture = "{owners[0]}"'
                 return f" of architecture {architecture}; {have}: remove the key, or set {instead}"
-        elif isinstance(part, str) and part not in (ONE, SEVERAL):
+        elif isinstance(part, str) and part not in (SINGLE_CORPUS, CORPUS_LIST):
             section = _section_of(section.model_fields[part].annotation) or section
     known = list(section.model_fields)
     close = difflib.get_close_matches(str(loc[-1]), known, n=1)
     if close:
-        parts = [*([within] if within else []), *(part for part in loc[:-1] if part not in (ONE, SEVERAL)), close[0]]
+        parts = [
+            *([within] if within else []),
+            *(part for part in loc[:-1] if part not in (SINGLE_CORPUS, CORPUS_LIST)),
+            close[0],
+        ]
         return f"; did you mean {_dotted(parts)}?"
     return f"; known here: {', '.join(known)}"
 

@@ -24,7 +24,7 @@ from dragoman.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Key:
+class ConfigKey:
     """One key: its dotted name, the values it takes, its default in TOML and what it does."""
 
     name: str
@@ -38,20 +38,20 @@ class Key:
         return self.name.rpartition(".")[0]
 
 
-def keys() -> list[Key]:
+def keys() -> list[ConfigKey]:
     """Every key, in the order of the classes. The keys of a corpus are listed once, under `data.train`."""
     return list(_keys_of(RunConfig, ""))
 
 
-def find(name: str) -> list[Key]:
+def find(name: str) -> list[ConfigKey]:
     """The key of this name, or the keys of the section. Raises ConfigError if there is neither."""
     wanted = name.strip().strip("[]")
     for corpus in ("data.valid.", "data.test."):
         if wanted.startswith(corpus):
             wanted = "data.train." + wanted.removeprefix(corpus)
-    found = [key for key in keys() if key.name == wanted or key.name.startswith(wanted + ".")]
-    if found:
-        return found
+    matches = [key for key in keys() if key.name == wanted or key.name.startswith(wanted + ".")]
+    if matches:
+        return matches
     names = [key.name for key in keys()]
     last = {name.rpartition(".")[2]: name for name in names}
     close = difflib.get_close_matches(wanted, names, 1) or [
@@ -61,7 +61,7 @@ def find(name: str) -> list[Key]:
     raise ConfigError(f"{name}: unknown key; {hint}")
 
 
-def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
+def _keys_of(section: type[Section], prefix: str) -> Iterator[ConfigKey]:
     for name, field in section.model_fields.items():
         inner = next((kind for kind in _kinds(field.annotation) if _is_section(kind)), None)
         if section is MixedCorpus and name in CorpusConfig.model_fields:
@@ -71,12 +71,12 @@ def _keys_of(section: type[Section], prefix: str) -> Iterator[Key]:
             continue
         if inner is None or issubclass(inner, CorpusConfig | PairConfig):
             doc = " ".join((field.description or "").split())
-            yield Key(prefix + name, _describe(field.annotation, field.metadata), _default(section, field), doc)
+            yield ConfigKey(prefix + name, _describe(field.annotation, field.metadata), _default(section, field), doc)
         if inner is not None and (inner is not CorpusConfig or name == "train"):
             yield from _keys_of(inner, f"{prefix}{name}.")
 
 
-def _keys_of_architectures(prefix: str) -> Iterator[Key]:
+def _keys_of_architectures(prefix: str) -> Iterator[ConfigKey]:
     """The keys of the Transformer, then those that only other architectures have, each with their names."""
     seen = set[str]()
     for section in ARCHITECTURES.values():
@@ -87,7 +87,7 @@ def _keys_of_architectures(prefix: str) -> Iterator[Key]:
                 key = replace(key, values=values)
             if short not in seen:
                 owners = owners_of(short)
-                only = "" if "transformer" in owners else f"Only {' and '.join(f'`{one}`' for one in owners)}. "
+                only = "" if "transformer" in owners else f"Only {' and '.join(f'`{name}`' for name in owners)}. "
                 yield replace(key, doc=only + key.doc)
             seen.add(short)
 

@@ -62,14 +62,16 @@ def validation_interval_for(steps: int, tuning: bool = False) -> int:
     return max(1, min(1000, steps // 30))
 
 
-def chosen_model(model: AnyModel, given: Collection[str], pairs: int, gpu: bool) -> AnyModel:
-    """`model` with the shape that `auto` chooses; keys of [model] that were `given` keep their values."""
+def chosen_model(model: AnyModel, explicit: Collection[str], pairs: int, gpu: bool) -> AnyModel:
+    """`model` with the shape that `auto` chooses; the dotted keys `explicit`, which were set, keep their values."""
     if model.preset != "auto":
         return model
-    own = {key: getattr(model, key) for key in type(model).model_fields if f"model.{key}" in given and key != "preset"}
+    fields = [key for key in type(model).model_fields if f"model.{key}" in explicit and key != "preset"]
     dropout = next((rate for limit, rate in DROPOUTS.items() if pairs <= limit), None)
     by_size = {} if dropout is None else {"dropout": dropout}
-    return type(model).model_validate(by_size | own | {"preset": preset_for(pairs, gpu)})
+    return type(model).model_validate(
+        by_size | {key: getattr(model, key) for key in fields} | {"preset": preset_for(pairs, gpu)}
+    )
 
 
 def chosen_train(train: TrainConfig, pairs: float, steps_per_epoch: float) -> TrainConfig:

@@ -1,8 +1,7 @@
 """Model: tensors → logits. The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in its words.
 
-The other architectures, behind the same functions (`model.parts.network`), are `model.others.recurrent`,
-`model.others.convs2s` and `model.others.bytenet`; `model.parts.moe` is a feed-forward network for the Transformer,
-`model.others.language_model` the decoder alone.
+The other architectures, behind the same functions (`parts.network`), are `others.recurrent`, `others.convs2s` and
+`others.bytenet`; `parts.moe` is a feed-forward network for the Transformer, `others.language_model` the decoder alone.
 
 Where to find the paper's equations and sections:
 
@@ -14,7 +13,7 @@ Where to find the paper's equations and sections:
     3.2.2     multi-head attention                model.parts.attention.MultiHeadAttention
     3.2.3     padding and look-ahead masks        model.parts.attention.padding_mask, look_ahead_mask
     3.4       scaled and tied embeddings          model.parts.embedding.Embedding
-    3.4       projection onto the vocabulary      model.transformer.Transformer.project
+    3.4       projection onto the vocabulary      model.parts.network.EncoderDecoder.project
     3.5       sinusoidal positions                model.parts.embedding.positional_encoding
     5.3       Adam                                training.update.optimizer.build_optimizer
     5.4       dropout                             model.parts.dropout.Dropout

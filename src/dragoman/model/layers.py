@@ -32,7 +32,6 @@ class FeedForward(nn.Module):
         self.w_2 = nn.Linear(d_ff, d_model, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        """The same two layers at every position."""
         return self.w_2(self.activation(self.w_1(x)))
 
 
@@ -46,7 +45,6 @@ class GatedFeedForward(nn.Module):
         self.w_2 = nn.Linear(d_ff, d_model, bias)
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
-        """The same layers at every position."""
         return self.w_2(F.silu(self.w_1(x)) * self.w_3(x))
 
 
@@ -163,7 +161,10 @@ def masked_self_attention(
     sentences: int,
     start: int,
 ) -> tuple[Float[Tensor, "R T D"], Past]:
-    """The self-attention of a decoder, section 3.2.3, and `past` extended by the new positions; see `DecoderLayer`."""
+    """The self-attention of a decoder, section 3.2.3, and `past` extended by the new positions.
+
+    Of the R hypotheses, grouped by sentence, each has T new positions, the first at position `start`.
+    """
     k, v = (by_sentence(part, sentences) for part in attention.keys_values(y, start))
     past = Past.of(k, v) if past is None else past.append(k, v)
     q = by_sentence(attention.queries(y, start), sentences)

@@ -46,7 +46,7 @@ class LowRankLinear(nn.Module):
 
 def adapted_matrices(model: nn.Module, matrices: Iterable[str]) -> list[str]:
     """The names of the linear modules that `matrices`, of GROUPS or single ones, choose; frozen ones are left out."""
-    chosen = {name for one in matrices for name in GROUPS.get(one, (one,))}
+    chosen = {name for group in matrices for name in GROUPS.get(group, (group,))}
     return [
         name
         for name, module in model.named_modules()
@@ -61,19 +61,19 @@ def attach(model: EncoderDecoder, train: TrainConfig) -> None:
     """
     random = torch.Generator().manual_seed(train.seed)
     for name in adapted_matrices(model, train.lora_matrices):
-        parent, _, own = name.rpartition(".")
+        parent, _, attribute = name.rpartition(".")
         linear = cast("nn.Linear", model.get_submodule(name))
         adapted = LowRankLinear(linear, train.lora_rank, train.lora_scale, train.lora_dropout)
         bound = 1 / math.sqrt(linear.in_features)
         with torch.no_grad():
             adapted.lora_a.copy_(torch.empty(adapted.lora_a.shape).uniform_(-bound, bound, generator=random))
-        setattr(model.get_submodule(parent), own, adapted)
+        setattr(model.get_submodule(parent), attribute, adapted)
     for name, parameter in list(model.named_parameters(remove_duplicate=False)):
         if not name.endswith((A, B)):
-            owner, _, own = name.rpartition(".")
-            module = model.get_submodule(owner)
-            delattr(module, own)
-            module.register_buffer(own, parameter.requires_grad_(False))  # a shared matrix stays shared
+            parent, _, attribute = name.rpartition(".")
+            module = model.get_submodule(parent)
+            delattr(module, attribute)
+            module.register_buffer(attribute, parameter.requires_grad_(False))  # a shared matrix stays shared
 
 
 def merged_weights(base: Mapping[str, Tensor], adapter: Mapping[str, Tensor], scale: float) -> dict[str, Tensor]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -56,7 +55,6 @@ class Transformer(EncoderDecoder):
 
     def __init__(self, config: ModelConfig, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
-        assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config: ModelConfig = config
         self.source_embedding = _embedding(config, source_vocab)
         self.target_embedding = _embedding(config, target_vocab)
@@ -66,19 +64,12 @@ class Transformer(EncoderDecoder):
         pre = config.norm_order == "pre"
         self.encoder_norm = norm(config) if pre else nn.Identity()
         self.decoder_norm = norm(config) if pre else nn.Identity()
-        self.projection = nn.Parameter(self.target_embedding.weight.detach().clone())
-        self.projection_bias: nn.Parameter | None
-        bias = nn.Parameter(torch.zeros(target_vocab)) if config.output_bias else None
-        self.register_parameter("projection_bias", bias)
+        self.tie_projection(config, target_vocab)
         for module in [*self.encoder.modules(), *self.decoder.modules()]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        if config.tie != "none":
-            self.projection = self.target_embedding.weight
-        if config.tie == "all":
-            self.source_embedding.weight = self.target_embedding.weight
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> DecoderState:
         """The state before the first target token: the memory, projected once for every decoder layer."""

@@ -52,21 +52,21 @@ def load_tensors(path: Path) -> dict[str, "Tensor"]:
 
     tensor_shapes(path)  # the library checks the header against the file
     kinds = {kind: getattr(torch, name) for name, kind in DTYPES.items()}
-    found = {}
+    tensors = {}
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length))
             header.pop("__metadata__", None)
             for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-                found[name] = tensor = torch.empty(entry["shape"], dtype=kinds[entry["dtype"]])
+                tensors[name] = tensor = torch.empty(entry["shape"], dtype=kinds[entry["dtype"]])
                 file.seek(8 + length + entry["data_offsets"][0])
                 flat = tensor.reshape(-1).view(torch.uint8).numpy()
                 if file.readinto(flat.data) != flat.nbytes:
                     raise ModelError(f"{path}: ends within {name}; copy the model again")
     except (OSError, KeyError) as error:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}") from None
-    return found
+    return tensors
 
 
 def tensor_shapes(path: Path) -> dict[str, list[int]]:

@@ -81,7 +81,7 @@ def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zi
         raise ModelError(f"{path}: {len(members):,} members, more than {MOST_MEMBERS:,}; do not trust this archive")
     if sum(member.file_size for member in members) > LARGEST:
         raise ModelError(f"{path}: unpacks to more than {LARGEST >> 30} GiB; do not trust this archive")
-    found: dict[str, zipfile.ZipInfo] = {}
+    files: dict[str, zipfile.ZipInfo] = {}
     names = set[str]()
     for member in members:
         if fault := _fault(member):
@@ -91,8 +91,8 @@ def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zi
             raise ModelError(f"{path}: {member.filename!r} is there twice; do not trust this archive")
         names.add(name)
         if not member.is_dir():
-            found[member.filename] = member
-    return found
+            files[member.filename] = member
+    return files
 
 
 def name_fault(member: zipfile.ZipInfo) -> str | None:

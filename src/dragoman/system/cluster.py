@@ -12,16 +12,15 @@ import shutil
 import signal
 import socket
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dragoman import errors
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.system.machine import usable_processors
+from dragoman.system.processes import python_path, signal_handlers_restored
 
 # Seconds within which the head of a cluster accepts a connection.
 CONNECT = 5.0
@@ -50,16 +49,16 @@ def cluster(address: str | None = None, processors: int = 0, *, logs: bool = Fal
     address = address or os.environ.get("RAY_ADDRESS")
     if address:
         _refuse_silent(address)
-    with _environment({**QUIET, "PYTHONPATH": _with_this_package(), **({} if address else _token())}):
+    with _environment({**QUIET, "PYTHONPATH": python_path(), **({} if address else _token())}):
         import ray
 
         if ray.is_initialized():
             yield ray
             return
         folder = None if address else _private_folder()
-        asked: dict[str, Any] = {"address": address}
+        arguments: dict[str, Any] = {"address": address}
         if folder:
-            asked = {
+            arguments = {
                 "address": "local",
                 "num_cpus": max(processors, usable_processors()),
                 "object_store_memory": OBJECT_STORE,
@@ -67,8 +66,8 @@ def cluster(address: str | None = None, processors: int = 0, *, logs: bool = Fal
                 "_temp_dir": str(folder),
             }
         try:
-            with _own_signals():
-                _connect(ray, asked, logs)
+            with signal_handlers_restored(signal.SIGTERM, signal.SIGINT):  # Ray would end this process on SIGTERM
+                _connect(ray, arguments, logs)
             yield ray
         finally:
             ray.shutdown()
@@ -89,19 +88,19 @@ def ordered_data() -> Any:
 
 def processors_of(ray: Any) -> list[int]:
     """The processors of each machine of the cluster, the most first."""
-    machines = [one["Resources"] for one in ray.nodes() if one["Alive"]]
-    return sorted((int(one.get("CPU", 0)) for one in machines), reverse=True)
+    resources = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    return sorted((int(resource.get("CPU", 0)) for resource in resources), reverse=True)
 
 
-def _connect(ray: Any, asked: Mapping[str, Any], logs: bool) -> None:
+def _connect(ray: Any, arguments: Mapping[str, Any], logs: bool) -> None:
     try:
-        ray.init(log_to_driver=logs, logging_level=logging.ERROR, **asked)
+        ray.init(log_to_driver=logs, logging_level=logging.ERROR, **arguments)
     except Exception as error:
         cause = " ".join(str(error).split())[:200]
-        if asked["address"] == "local":
+        if arguments["address"] == "local":
             raise ResourceError(f"Ray did not start: {cause}; free memory, or give --ray-address") from None
         raise ConfigError(
-            f"--ray-address {asked['address']}: {cause}; run this on a machine of the cluster, with the same Ray"
+            f"--ray-address {arguments['address']}: {cause}; run this on a machine of the cluster, with the same Ray"
         ) from None
 
 
@@ -122,12 +121,6 @@ def _refuse_silent(address: str) -> None:
             f"--ray-address {address}: does not answer: {cause}; start it with `ray start --head`, or leave it "
             "out for a cluster of this machine"
         ) from None
-
-
-def _with_this_package() -> str:
-    """PYTHONPATH with which the workers import this very package, installed or not."""
-    paths = [str(Path(errors.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    return os.pathsep.join(dict.fromkeys(path for path in paths if path))
 
 
 @cache
@@ -157,17 +150,3 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
                     del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep the handlers of this process: Ray would end it on SIGTERM."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

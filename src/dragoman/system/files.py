@@ -13,7 +13,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -35,6 +35,12 @@ def sha256(path: Path) -> str:
 def fingerprint(path: Path) -> dict[str, object]:
     """Size and SHA-256 of a file, as `bundle.json` and the notes of checkpoints record them. Raises OSError."""
     return {"bytes": path.stat().st_size, "sha256": sha256(path)}
+
+
+def fingerprints(folder: Path, leaving_out: Set[str] = frozenset()) -> dict[str, dict[str, object]]:
+    """`fingerprint` of every file below `folder`, by its path from there, except `leaving_out`. Raises OSError."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: fingerprint(path) for name, path in files.items() if name not in leaving_out}
 
 
 @contextmanager
@@ -303,10 +309,10 @@ def _partial_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 def _remove_stale(path: Path) -> None:
     """Remove what writers of `path` left that were killed: such a file is written in seconds, not days."""
-    own = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.partial")
+    partial_name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.partial")
     with suppress(OSError):
         for other in path.parent.iterdir():
-            if own.fullmatch(other.name) and time.time() - other.lstat().st_mtime > STALE_SECONDS:
+            if partial_name.fullmatch(other.name) and time.time() - other.lstat().st_mtime > STALE_SECONDS:
                 if other.is_dir() and not other.is_symlink():
                     shutil.rmtree(other, ignore_errors=True)
                 else:

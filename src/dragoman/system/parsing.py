@@ -93,10 +93,10 @@ def _whole(digits: str) -> int:
 
 def _toml_fault(message: str, text: str) -> str:
     """tomllib's message with the line it speaks of; a key that is set twice is named."""
-    found = POSITION.search(message)
+    position = POSITION.search(message)
     what = POSITION.sub("", message)
     lines = text.splitlines()
-    number = int(found[1]) if found and found[1] else len(lines)
+    number = int(position[1]) if position and position[1] else len(lines)
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     shown = line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
     if what == "Cannot overwrite a value" and "=" in line:

@@ -1,7 +1,7 @@
-"""Process-wide settings (memory, kernel caches, signals): for programs to call, never for a library constructor.
+"""Settings of a process (memory, kernel caches, signals), for programs to call, never for a library constructor.
 
 The command line and `dragoman.train` call these functions. A program that uses dragoman as a library keeps its settings
-unless it calls them itself. Importing this module loads no torch and changes nothing.
+unless it calls them itself. Importing this module changes nothing.
 """
 
 import ctypes
@@ -10,9 +10,12 @@ import platform
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+
+from dragoman import errors
 
 # Names and numbers of malloc.h; mallopt(3) explains them.
 MALLOC = {
@@ -53,18 +56,52 @@ def limit_kernel_caches(d_model: int) -> None:
             os.environ.setdefault(name, capacity)
 
 
+def python_path() -> str:
+    """PYTHONPATH with which a process that is started from here imports this very package, installed or not."""
+    paths = [str(Path(errors.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return os.pathsep.join(dict.fromkeys(path for path in paths if path))
+
+
+def _in_main_thread() -> bool:
+    """Whether this thread may set handlers of signals, which Python delivers to the main thread only."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def signal_handlers_restored(*numbers: signal.Signals) -> Iterator[None]:
+    """After the block these signals have the handlers that they had before it."""
+    before = {number: signal.getsignal(number) for number in numbers} if _in_main_thread() else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
     """Within the block SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so that what is open is closed properly."""
-    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
-        yield
-        return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
+    with signal_handlers_restored(signal.SIGTERM):
+        if _in_main_thread():
+            signal.signal(signal.SIGTERM, interrupt)
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Callable[[], bool]]:
+    """A function that returns whether SIGINT or SIGTERM has arrived; a second SIGINT stops at once."""
+    arrived = False
+
+    def store_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal arrived
+        arrived = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with signal_handlers_restored(signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM) if _in_main_thread() else ():
+            signal.signal(number, store_signal)
+        yield lambda: arrived

@@ -17,10 +17,11 @@ import torch
 from dragoman.config import RunConfig
 from dragoman.data.batches.batch import Batch
 from dragoman.data.batches.stream import BatchStream, Update
-from dragoman.errors import DivergenceError, Interrupted
+from dragoman.errors import DivergenceError, Interrupted, counted
 from dragoman.model.lora import attach, load_merged
 from dragoman.model.parts.device import emulation_notice
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.system.processes import stop_on_signals
 from dragoman.training.report.meter import Meter
 from dragoman.training.report.reports import Outcome, TrainingListener, TranslationScores, ValidationReport
 from dragoman.training.resume.averaging import best_average, unusable_weights
@@ -32,8 +33,6 @@ from dragoman.training.resume.checkpoint import (
     save_checkpoint,
     what_is_kept,
 )
-from dragoman.training.resume.divergence import DIVERGENCE_HINT, diverged
-from dragoman.training.resume.signals import stop_on_signals
 from dragoman.training.resume.triggers import Triggers
 from dragoman.training.resume.validation import BestTracker, validation_loss
 from dragoman.training.update.distributed import ProcessGroup, gather_full_state, load_parameters
@@ -43,6 +42,8 @@ from dragoman.training.update.optimizer import build_optimizer, clip_grad_norm
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
 from dragoman.training.update.schedule import learning_rate
+
+DIVERGENCE_HINT = "start again with a lower train.learning_rate, or with train.clip_norm"
 
 
 class Trainer:
@@ -187,7 +188,7 @@ class Trainer:
         )
         if not math.isfinite(loss) or not math.isfinite(norm):
             ranks = [rank for rank, is_wrong in enumerate(wrong) if is_wrong]
-            raise diverged(self.folder, self.step + 1, self.group, update.batches, loss, norm, ranks)
+            raise divergence(self.folder, self.step + 1, self.group, update.batches, loss, norm, ranks)
         self.step, self.clock = self.step + 1, clock
         rate = learning_rate(self.step, self.config.model.d_model, train, clock / 60)
         for group in self.optimizer.param_groups:
@@ -207,7 +208,9 @@ class Trainer:
 
     def _backward(self, update: Update) -> float:
         """The gradient of an update; while it runs out of memory, its batches are cut into more splits."""
-        batches = [self.complete(self.model, one, self.step) if self.complete else one for one in update.batches]
+        batches = update.batches
+        if self.complete:
+            batches = [self.complete(self.model, batch, self.step) for batch in batches]
         while True:
             try:
                 return self.gradient.backward(batches, update.divisor)
@@ -318,3 +321,27 @@ class Trainer:
             self._notice(f"{fault}; the final model is averaged without it")
             self.lost.add(step)
         return self.lost
+
+
+def divergence(
+    folder: Path,
+    step: int,
+    group: ProcessGroup,
+    batches: Sequence[Batch],
+    loss: float,
+    norm: float,
+    ranks: Sequence[int],
+) -> DivergenceError:
+    """The error for an update at `step` whose loss or gradient is not finite: it names step, pairs and checkpoint.
+
+    The pairs are written next to the checkpoints in `folder`. `ranks` are the processes whose loss is not finite.
+    """
+    locations = [location for batch in batches for location in batch.locations]
+    if ranks and group.rank not in ranks:
+        return DivergenceError(f"step {step:,}: the loss of process {ranks[0]} is not a number")
+    which = f" of process {group.rank}" if group.size > 1 else ""
+    named = folder.parent / (f"diverged.{group.rank}.txt" if group.size > 1 else "diverged.txt")
+    named.write_text("".join(location + "\n" for location in locations), encoding="utf-8")
+    what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
+    pairs = f"{counted(len(locations), 'pair')} ({', '.join(locations[:3])}, … all in {named})"
+    return DivergenceError(f"step {step:,}: the {what}{which} on {pairs}; {what_is_kept(folder)}; {DIVERGENCE_HINT}")

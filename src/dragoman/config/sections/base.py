@@ -24,12 +24,12 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
 
-def _not_empty(given: Any) -> Any:
-    if given == "":  # Path would read it as the current folder
+def _not_empty(path: Any) -> Any:
+    if path == "":  # Path would read it as the current folder
         raise PydanticCustomError("path_type", "Input should be a path")
-    if "\0" in str(given):
+    if "\0" in str(path):
         raise PydanticCustomError("null_character", "input should be a path without a null character")
-    return given
+    return path
 
 
 Where = Annotated[Path, BeforeValidator(_not_empty)]

@@ -30,8 +30,8 @@ class CorpusConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _path_alone(cls, given: Any) -> Any:
-        return {"source": given} if isinstance(given, str | Path) else given
+    def _path_alone(cls, corpus: Any) -> Any:
+        return {"source": corpus} if isinstance(corpus, str | Path) else corpus
 
     @property
     def single_file(self) -> Literal["tsv", "jsonl"] | None:
@@ -156,15 +156,16 @@ class MixConfig(Section):
     """Of the order, and of the pairs chosen from a corpus that is not used whole."""
 
 
-def _number(given: Any) -> str:
-    return SEVERAL if isinstance(given, list | tuple) else ONE
+def _single_or_list(corpora: Any) -> str:
+    return CORPUS_LIST if isinstance(corpora, list | tuple) else SINGLE_CORPUS
 
 
-# One corpus, or several: held-out text of several pairs of languages. In pydantic's errors these are parts of the key.
-ONE, SEVERAL = "<one>", "<several>"
-HeldOut = Annotated[
-    Annotated[CorpusConfig, Tag(ONE)] | Annotated[tuple[CorpusConfig, ...], Field(min_length=1), Tag(SEVERAL)],
-    Discriminator(_number),
+# One corpus, or a list: held-out text of several pairs of languages. In pydantic's errors these are parts of the key.
+SINGLE_CORPUS, CORPUS_LIST = "<one>", "<several>"
+HeldOutCorpora = Annotated[
+    Annotated[CorpusConfig, Tag(SINGLE_CORPUS)]
+    | Annotated[tuple[CorpusConfig, ...], Field(min_length=1), Tag(CORPUS_LIST)],
+    Discriminator(_single_or_list),
 ]
 
 
@@ -173,9 +174,9 @@ class DataConfig(Section):
 
     train: Annotated[tuple[CorpusConfig, ...], REQUIRED] = ()
     """One or more training corpora."""
-    valid: Annotated[HeldOut | None, REQUIRED] = None
+    valid: Annotated[HeldOutCorpora | None, REQUIRED] = None
     """Held-out pairs for validation during training; a list of corpora for several pairs of languages."""
-    test: HeldOut | None = None
+    test: HeldOutCorpora | None = None
     """Held-out pairs for the scores on the model card, translated once after training; as `valid`."""
     general_test: CorpusConfig | None = None
     """Fine-tuning: held-out general text. The base model and the finished model translate it too, to show what is
@@ -229,8 +230,8 @@ class DataConfig(Section):
     def named_corpora(self) -> dict[str, CorpusConfig]:
         """Every corpus by its name in messages: valid, test, …, train[0], train[1], …; valid[0], … if it is a list."""
         return {
-            f"{name}[{number}]" if isinstance(given, tuple) else name: corpus
-            for name, given, corpora in (
+            f"{name}[{number}]" if isinstance(value, tuple) else name: corpus
+            for name, value, corpora in (
                 ("valid", self.valid, self.valid_corpora),
                 ("test", self.test, self.test_corpora),
                 ("general_test", self.general_test, _as_tuple(self.general_test)),

@@ -70,16 +70,16 @@ class ModelConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
-        """What was given, with the keys that follow from it: those of the preset, the depths, the width of a head."""
-        if not isinstance(given, dict):
-            return given
-        for key in SHAPE & given.keys():
-            if given[key] is not None and not isinstance(given[key], int):
-                raise ValueError(f"{key}: input should be a whole number, not {given[key]!r}")
-        preset = given.get("preset", None if SHAPE & given.keys() else "small")
+    def _fill(cls, keys: Any) -> Any:
+        """The keys that were set, and those that follow: of the preset, the depths, the width of a head."""
+        if not isinstance(keys, dict):
+            return keys
+        for key in SHAPE & keys.keys():
+            if keys[key] is not None and not isinstance(keys[key], int):
+                raise ValueError(f"{key}: input should be a whole number, not {keys[key]!r}")
+        preset = keys.get("preset", None if SHAPE & keys.keys() else "small")
         shape = "small" if preset == "auto" else str(preset)  # until the run knows its text (`dragoman.config.sizes`)
-        filled = _with_depths(MODEL_PRESETS.get(shape, {})) | _with_depths(given)
+        filled = _with_depths(MODEL_PRESETS.get(shape, {})) | _with_depths(keys)
         filled["preset"] = preset
         if filled.get("encoder_layers") == filled.get("decoder_layers"):
             filled["layers"] = filled.get("encoder_layers")
@@ -105,11 +105,11 @@ def _with_depths(keys: dict[str, Any]) -> dict[str, Any]:
     return keys if layers is None else {"encoder_layers": layers, "decoder_layers": layers} | keys
 
 
-def _head_widths(d_model: Any, heads: Any, given: Container[str]) -> dict[str, int]:
+def _head_widths(d_model: Any, heads: Any, keys: Container[str]) -> dict[str, int]:
     """d_k = d_v = d_model / h, section 3.2.2. Raises ValueError if they are needed and h does not divide d_model."""
     if not (isinstance(d_model, int) and isinstance(heads, int) and heads > 0):
         return {}
-    if d_model % heads and not ("d_k" in given and "d_v" in given):
+    if d_model % heads and not ("d_k" in keys and "d_v" in keys):
         raise ValueError(
             f"heads: {heads} does not divide d_model = {d_model}; "
             f"make d_model {d_model // heads * heads or heads} or {(d_model // heads + 1) * heads}"

@@ -26,7 +26,7 @@ class RiskConfig(Section):
     """Weight of the likelihood of the reference, per token, that is added; Wu et al. 2016 add 0.017."""
 
     @model_validator(mode="after")
-    def _several(self) -> Self:
+    def _at_least_two_samples(self) -> Self:
         if self.samples < 2:
             raise ValueError(f"samples: {self.samples} cannot be compared with anything; draw at least 2")
         return self

@@ -69,12 +69,12 @@ class PairConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_alone(cls, given: Any) -> Any:
-        if not isinstance(given, str):
-            return given
-        if not (found := parse_pair(given)):
+    def _name_alone(cls, pair: Any) -> Any:
+        if not isinstance(pair, str):
+            return pair
+        if not (tags := parse_pair(pair)):
             raise PydanticCustomError("pair", "a pair is two languages, such as ko-en, or pt-BR:en for longer tags")
-        return {"source": found[0], "target": found[1], "source_marks": (f"<2{found[1]}>",)}
+        return {"source": tags[0], "target": tags[1], "source_marks": (f"<2{tags[1]}>",)}
 
     @model_validator(mode="after")
     def _two_languages(self) -> Self:
@@ -109,19 +109,19 @@ class ProjectConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _first_pair(cls, given: Any) -> Any:
-        """`source` and `target` of the first pair, unless they are given."""
-        pairs = given.get("pairs") if isinstance(given, dict) else None
+    def _first_pair(cls, keys: Any) -> Any:
+        """`source` and `target` of the first pair, unless they are set."""
+        pairs = keys.get("pairs") if isinstance(keys, dict) else None
         if not isinstance(pairs, list | tuple) or not pairs:
-            return given
+            return keys
         first = pairs[0]
         if isinstance(first, PairConfig):
             first = {"source": first.source, "target": first.target}
         elif isinstance(first, str):  # one that is no pair gets an error of its own
             first = dict(zip(("source", "target"), parse_pair(first) or ("?", "??"), strict=True))
         if not isinstance(first, dict):
-            return given
-        return {key: first[key] for key in ("source", "target") if key in first} | given
+            return keys
+        return {key: first[key] for key in ("source", "target") if key in first} | keys
 
     @model_validator(mode="after")
     def _two_languages(self) -> Self:

@@ -101,9 +101,9 @@ class RunConfig(Section):
             "data.replay": self.data.replay,
             "data.general_test": self.data.general_test,
         }
-        given = next((key for key, value in needs_base.items() if value), None)
-        if given and not self.train.start_from:
-            raise ValueError(f"{given}: needs a base model; set train.start_from, or leave it out")
+        first = next((key for key, value in needs_base.items() if value), None)
+        if first and not self.train.start_from:
+            raise ValueError(f"{first}: needs a base model; set train.start_from, or leave it out")
         if self.train.lora_rank and self.tokenizer.extend:
             raise ValueError(
                 "tokenizer.extend: new pieces need embeddings, which lora_rank does not train; set it to 0"

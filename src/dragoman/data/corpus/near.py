@@ -110,12 +110,6 @@ def similarity(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> NDArray[np
     return (one == other).mean(axis=-1)
 
 
-def exact_similarity(one: str, other: str) -> float:
-    """The similarity that signatures estimate, of two texts."""
-    a, b = (set(_ngrams(*_letters([text])).tolist()) for text in (one, other))
-    return len(a & b) / max(len(a | b), 1)
-
-
 class NearIndex:
     """Texts that later texts are compared with: a test set against the training text, or a corpus against itself.
 

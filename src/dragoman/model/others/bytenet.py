@@ -19,10 +19,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ByteNetConfig
+from dragoman.model.others.convolution import windows
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.embedding import Embedding
 from dragoman.model.parts.network import EncoderDecoder
-from dragoman.model.parts.normed import windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,6 @@ class ByteNetState:
     position: int = 0
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "ByteNetState":
-        """See `State.select`."""
         source = self.source if sentences is None else self.source[sentences]
         return ByteNetState(source, tuple(block[rows] for block in self.inputs), self.position)
 
@@ -70,7 +69,6 @@ class ByteNet(EncoderDecoder):
 
     def __init__(self, config: ByteNetConfig, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
-        assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config: ByteNetConfig = config
         self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, sinusoidal=False)
         self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, sinusoidal=False)

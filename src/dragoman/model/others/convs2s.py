@@ -19,10 +19,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from dragoman.config import ConvS2SConfig
+from dragoman.model.others.convolution import NormedLinear, ScaledGradient, windows
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.embedding import LearnedPositions
 from dragoman.model.parts.network import Attending, EncoderDecoder
-from dragoman.model.parts.normed import NormedLinear, ScaledGradient, windows
 from dragoman.model.parts.scores import DotAttention
 
 ROOT_HALF = math.sqrt(0.5)
@@ -53,7 +53,6 @@ class ConvState:
     position: int = 0
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "ConvState":
-        """See `State.select`."""
         of = self.memory
         if sentences is not None:
             of = SourceMemory(of.keys[sentences], of.values[sentences], of.mask[sentences])
@@ -66,8 +65,7 @@ class GatedConvolution(nn.Module):
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
         self.kernel = config.kernel
-        kept = 1 - config.dropout
-        self.w = NormedLinear(config.kernel * config.hidden, 2 * config.hidden, kept, gain=4.0)
+        self.w = NormedLinear(config.kernel * config.hidden, 2 * config.hidden, 1 - config.dropout, gain=4.0)
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Float[Tensor, "B T2 D"], w: Tensor) -> Float[Tensor, "B T D"]:
@@ -97,7 +95,7 @@ class ConvEncoder(nn.Module):
 
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
-        self.w_in = NormedLinear(config.d_model, config.hidden, kept=1 - config.dropout)
+        self.w_in = NormedLinear(config.d_model, config.hidden, keep_rate=1 - config.dropout)
         self.layers = nn.ModuleList(GatedConvolution(config) for _ in range(config.encoder_layers))
         self.w_out = NormedLinear(config.hidden, config.d_model)
 
@@ -141,14 +139,13 @@ class ConvS2S(EncoderDecoder):
 
     def __init__(self, config: ConvS2SConfig, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
-        assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config: ConvS2SConfig = config
         sizes = (config.d_model, config.dropout, config.max_positions, False)
         self.source_embedding = LearnedPositions(source_vocab, *sizes)
         self.target_embedding = LearnedPositions(target_vocab, *sizes)
         self.encoder = ConvEncoder(config)
         self.decoder = nn.ModuleList(ConvDecoderLayer(config) for _ in range(config.decoder_layers))
-        self.decoder_in = NormedLinear(config.d_model, config.hidden, kept=1 - config.dropout)
+        self.decoder_in = NormedLinear(config.d_model, config.hidden, keep_rate=1 - config.dropout)
         self.decoder_out = NormedLinear(config.hidden, config.d_model)
         self.decoder_dropout = Dropout(config.dropout)
         self.tie_projection(config, target_vocab)

@@ -1,7 +1,8 @@
 """Language models: P(y) = Π P(y_t | y_<t), a decoder that has no source, behind the same two functions.
 
-`encode` reads nothing of its source but the number of sentences; `decode` is that of any network. So a language model
-is trained, resumed and searched with as a translation model is, and its state joins that of a search.
+An `EncoderDecoder` although it has no encoder: `encode` reads nothing of its source but the number of sentences, and
+`decode` is that of any network. So a language model is trained, resumed and searched with as a translation model is,
+and its state joins that of a search, without a second interface for one network.
 
     transformer   y → masked self-attention, feed-forward network, N times: Figure 1 right without its middle sub-layer
     lstm, gru     y → recurrences, the input of a layer added to its output from the third layer on
@@ -33,11 +34,11 @@ class CarriedState:
     carries: tuple[Carry, ...]
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "CarriedState":
-        """See `State.select`; nothing here is kept for each sentence."""
+        """The carries of the hypotheses `rows`; nothing here belongs to a sentence, so `sentences` has no effect."""
         return CarriedState(tuple(tuple(part[rows] for part in carry) for carry in self.carries))
 
     def of_rows(self, rows: int) -> "CarriedState":
-        """The same for `rows` hypotheses, where each sentence has had fewer of them so far."""
+        """The carries of `rows` hypotheses: those of a sentence are repeated to the number that it has from now on."""
         times = rows // self.carries[0][0].size(0)
         if times == 1:
             return self
@@ -55,7 +56,7 @@ class CausalLayer(EncoderLayer):
         sentences: int,
         start: int = 0,
     ) -> tuple[Float[Tensor, "R T D"], Past]:
-        """T new positions of R hypotheses, the first at `start`; also `past` extended by them. See `DecoderLayer`."""
+        """T new positions of R hypotheses, the first at `start`; also `past` extended by them."""
         y = self.self_attention_norm.before(x)
         y, past = masked_self_attention(self.self_attention, y, past, mask, sentences, start)
         x = self.self_attention_norm.after(x, y)
@@ -106,8 +107,8 @@ class LanguageModel(EncoderDecoder):
         mask = step_mask(lineage, past_length, length, tokens.device)
         x, past = self.target_embedding(tokens, state.position), list[Past]()
         for number, layer in enumerate(self.decoder):
-            x, own = layer(x, state.past[number] if state.past else None, mask, sentences, state.position)
-            past.append(own)
+            x, layer_past = layer(x, state.past[number] if state.past else None, mask, sentences, state.position)
+            past.append(layer_past)
         after = DecoderState((), state.memory_mask, tuple(past), lineage, state.position + length)
         return self.decoder_norm(x), after
 

@@ -34,7 +34,6 @@ class Affine(nn.Module):
         self.register_parameter("bias", nn.Parameter(torch.zeros(outputs)) if bias else None)
 
     def forward(self, x: Float[Tensor, "*any _"]) -> Float[Tensor, "*any _"]:
-        """The same map at every position."""
         return F.linear(x, self.weight, self.bias)
 
 

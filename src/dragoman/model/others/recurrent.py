@@ -48,7 +48,6 @@ class RecurrentState:
     """h~ of the position before, with input feeding."""
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "RecurrentState":
-        """See `State.select`."""
         of = self.annotations
         if sentences is not None:
             of = Annotations(of.keys[sentences], of.values[sentences], of.mask[sentences])
@@ -56,7 +55,7 @@ class RecurrentState:
         return RecurrentState(of, carries, None if self.fed is None else self.fed[rows])
 
     def of_rows(self, rows: int) -> "RecurrentState":
-        """The same for `rows` hypotheses, where each sentence has had fewer of them so far."""
+        """The state of `rows` hypotheses: those of a sentence are repeated to the number that it has from now on."""
         times = rows // self.carries[0][0].size(0)
         if times == 1:
             return self
@@ -218,7 +217,6 @@ class Recurrent(EncoderDecoder):
 
     def __init__(self, config: RnnConfig, source_vocab: int, target_vocab: int) -> None:
         super().__init__()
-        assert config.tie != "all" or source_vocab == target_vocab, (source_vocab, target_vocab)
         self.config: RnnConfig = config
         self.source_embedding = Embedding(source_vocab, config.d_model, config.dropout, sinusoidal=False)
         self.target_embedding = Embedding(target_vocab, config.d_model, config.dropout, sinusoidal=False)

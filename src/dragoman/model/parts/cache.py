@@ -92,8 +92,8 @@ def extend_lineage(
     sentences, device = memory_mask.size(0), memory_mask.device
     if lineage is None:
         lineage = torch.ones(sentences, width, past_length, dtype=torch.bool, device=device)
-    own = torch.eye(width, dtype=torch.bool, device=device).repeat_interleave(length, 1)
-    return torch.cat((lineage, own.expand(sentences, -1, -1)), dim=2)
+    new_nodes = torch.eye(width, dtype=torch.bool, device=device).repeat_interleave(length, 1)
+    return torch.cat((lineage, new_nodes.expand(sentences, -1, -1)), dim=2)
 
 
 def step_mask(lineage: Lineage, past_length: int, length: int, device: torch.device) -> Bool[Tensor, "#B 1 Q N"] | None:
@@ -105,7 +105,7 @@ def step_mask(lineage: Lineage, past_length: int, length: int, device: torch.dev
         return look_ahead_mask(length, past_length + length, device) if length > 1 else None
     if length == 1:
         return lineage[:, None]
-    own = torch.eye(lineage.size(1), dtype=torch.bool, device=device)
-    causal = torch.kron(own, torch.ones(length, length, dtype=torch.bool, device=device).tril())
+    same_hypothesis = torch.eye(lineage.size(1), dtype=torch.bool, device=device)
+    causal = torch.kron(same_hypothesis, torch.ones(length, length, dtype=torch.bool, device=device).tril())
     before = lineage[..., :past_length].repeat_interleave(length, 1)
     return torch.cat((before, causal.expand(lineage.size(0), -1, -1)), dim=2)[:, None]

@@ -46,8 +46,8 @@ class Dropout(nn.Module):
         bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64)
         bits.random_(-(2**63), None, generator=generator_here())
         draws = bits.view(torch.int16)[: x.numel()].view(x.shape)  # even on −32,768 … 32,767
-        kept = draws >= round(self.rate * 65536) - 32768
-        return x * kept.to(x.dtype).mul_(1 / (1 - self.rate))
+        stays = draws >= round(self.rate * 65536) - 32768
+        return x * stays.to(x.dtype).mul_(1 / (1 - self.rate))
 
     def extra_repr(self) -> str:
         """The rate, when the model is printed."""

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dragoman.config.sections.architectures.moe import MoeConfig
+from dragoman.config import MoeConfig
 from dragoman.model.parts.dropout import generator_here
 
 # Added to σ by the paper's authors in their code: softplus can underflow to 0.

@@ -48,23 +48,25 @@ class EncoderDecoder(nn.Module):
     def tie_projection(self, config: AnyModel, target_vocab: int) -> None:
         """Make the projection onto the vocabulary, and share matrices as `config.tie` says (section 3.4)."""
         embedding = self.target_embedding
+        if config.tie == "all":
+            assert self.source_embedding.weight.size(0) == target_vocab, "the configuration refuses two vocabularies"
+            self.source_embedding.weight = embedding.weight
         self.projection = nn.Parameter(embedding.weight.detach().clone())
         bias = nn.Parameter(torch.zeros(target_vocab)) if config.output_bias else None
         self.register_parameter("projection_bias", bias)
         if config.tie != "none":
             self.projection = embedding.weight
-        if config.tie == "all":
-            self.source_embedding.weight = embedding.weight
 
     @abstractmethod
-    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> Any:
+    def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> State:
         """The state before the first target token."""
 
+    # Every network takes its own kind of state only: an argument of the type State would promise that it takes any.
     @abstractmethod
-    def decode_features(self, tokens: Int[Tensor, "R T"], state: Any) -> tuple[Float[Tensor, "R T D"], Any]:
+    def decode_features(self, tokens: Int[Tensor, "R T"], state: Any) -> tuple[Float[Tensor, "R T D"], State]:
         """`decode` before the projection onto the vocabulary."""
 
-    def decode(self, tokens: Int[Tensor, "R T"], state: Any) -> tuple[Float[Tensor, "R T V"], Any]:
+    def decode(self, tokens: Int[Tensor, "R T"], state: Any) -> tuple[Float[Tensor, "R T V"], State]:
         """Logits of the next token after each of T further tokens of R hypotheses, and the state after them."""
         x, state = self.decode_features(tokens, state)
         return self.project(x), state

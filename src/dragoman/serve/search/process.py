@@ -5,16 +5,14 @@ import select
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
-from dragoman import errors
 from dragoman.serve.requests.events import log_event
+from dragoman.system.processes import python_path
 
 
 def start(threads: int) -> subprocess.Popen[bytes] | None:
     """A new worker, which imports this package from where it is; None if the system refuses it."""
-    paths = [str(Path(errors.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    env = {**os.environ, "PYTHONPATH": python_path()}
     command = [sys.executable, "-P", "-c", f"from dragoman.serve.search.worker import main; main({threads})"]
     try:
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)

@@ -1,4 +1,4 @@
-"""A training update in floating-point operations: shapes of model and batch → a number. Arithmetic only, no torch.
+"""A training update in floating-point operations: shapes of model and batch → a number. Arithmetic only.
 
 The matrix products of Figure 1 are counted; a multiply-add is two operations, so that (m × n)(n × p) costs 2 m n p.
 With D = d_model, F = d_ff, K = d_k, W = d_v, h heads and V pieces, a sentence of S source and T target positions costs

@@ -50,10 +50,10 @@ def bytenet_flops(model: ByteNetConfig, source: int, target: int) -> int:
 def language_model_flops(model: LanguageModelConfig, target: int) -> int:
     """A language model, one sentence: attention 8 D² + 4 T D per position, its feed-forward network 4 D F."""
     d_model = model.d_model
-    each = 8 * d_model * d_model + 4 * target * d_model + 4 * d_model * model.d_ff
+    per_token = 8 * d_model * d_model + 4 * target * d_model + 4 * d_model * model.d_ff
     if model.layer != "transformer":
-        each = (8 if model.layer == "lstm" else 6) * d_model * 2 * d_model
-    return model.layers * target * each
+        per_token = (8 if model.layer == "lstm" else 6) * d_model * 2 * d_model
+    return model.layers * target * per_token
 
 
 def rnn_flops(model: RnnConfig, source: int, target: int) -> int:

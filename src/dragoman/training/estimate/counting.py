@@ -68,7 +68,7 @@ class _Watch(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        before = max((self._depth(one) for one in _tensors((args, kwargs))), default=0)
+        before = max((self._depth(tensor) for tensor in _tensors((args, kwargs))), default=0)
         result = func(*args, **(kwargs or {}))
         made = list(_tensors(result))
         if func.is_view or func.overloadpacket.__name__ in _FREE or not made:
@@ -76,8 +76,8 @@ class _Watch(TorchDispatchMode):
         steps = _steps(func, args)
         self.operations += steps
         self.deepest = max(self.deepest, before + steps)
-        for one in made:
-            self._set(one.untyped_storage(), before + steps)
+        for tensor in made:
+            self._set(tensor.untyped_storage(), before + steps)
         if self._bytes > self.peak:
             self._forget_freed()
             self.peak = max(self.peak, self._bytes)
@@ -104,11 +104,11 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _tensors(one)
+        for item in value.values():
+            yield from _tensors(item)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _tensors(one)
+        for item in value:
+            yield from _tensors(item)
 
 
 def _steps(func: Any, args: Sequence[Any]) -> int:

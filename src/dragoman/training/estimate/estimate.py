@@ -1,4 +1,4 @@
-"""What a run will cost, from the seconds of a step: arithmetic only, no torch, no clock.
+"""What a run will cost, from the seconds of a step: arithmetic only, without a clock.
 
 seconds to step n  =  n × seconds of a step  +  validations by then × seconds of a validation
 """

@@ -5,16 +5,16 @@ U tokens on P processes becomes n micro-batches of U / (n P) tokens per process,
 to within an eighth of the smallest).
 """
 
-import random
 from collections.abc import Callable
 
 import torch
 
 from dragoman.config import TrainConfig
-from dragoman.data.batches.batch import Batch, Example, collate
+from dragoman.data.batches.batch import Batch
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.model.parts.device import autocast, within_memory
 from dragoman.model.parts.network import EncoderDecoder
+from dragoman.training.estimate.trial import synthetic
 from dragoman.training.objective.balance import Balance
 from dragoman.training.objective.objective import SummedLoss
 from dragoman.training.update.layers import recomputed
@@ -60,9 +60,8 @@ def fits_by_trial(model: EncoderDecoder, train: TrainConfig, device: torch.devic
                 batch = synthetic_batch(int(tokens * HEADROOM), length, model.projection.size(0))
                 with recomputed(model, train.recompute), within_memory("a trial", ""), autocast(precision, device):
                     moved = batch.to(device)
-                    summed_loss(moved.src, moved.tgt_in, moved.tgt_out, Balance(model.config).coefficients)[
-                        0
-                    ].backward()
+                    loss, _ = summed_loss(moved.src, moved.tgt_in, moved.tgt_out, Balance(model.config).coefficients)
+                    loss.backward()
         except ResourceError:
             return False
         finally:
@@ -76,9 +75,4 @@ def fits_by_trial(model: EncoderDecoder, train: TrainConfig, device: torch.devic
 
 def synthetic_batch(tokens: int, length: int, vocab: int) -> Batch:
     """Random sentences of `length` tokens with EOS, about `tokens` on each side."""
-    rng = random.Random(0)
-
-    def sentence() -> list[int]:
-        return [rng.randrange(4, vocab) for _ in range(length - 1)]
-
-    return collate([Example(sentence(), sentence(), "") for _ in range(max(1, tokens // length))])
+    return synthetic(((length, length),) * max(1, tokens // length), vocab)

@@ -30,7 +30,7 @@ MOMENTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class StepTrial:
     """What a step of one model takes."""
 
     step_seconds: float
@@ -40,7 +40,7 @@ class Trial:
 
 def time_updates(
     gradient: GradientAccumulator, model: EncoderDecoder, workload: Workload, budget: float = BUDGET
-) -> Trial | None:
+) -> StepTrial | None:
     """The mean time of an update of `workload`, from some of its batches. None if a batch needs too much memory."""
     device, vocab, splits = gradient.device, model.projection.size(0), gradient.splits
     order = sorted(range(len(workload.batches)), key=lambda index: -_positions(workload.batches[index]))
@@ -71,7 +71,7 @@ def time_updates(
     parameters = model.parameter_count
     update = seconds / flops * per_batch * workload.batches_per_step / max(1, gradient.group.size)
     update += optimizer * parameters / SCRATCH
-    return Trial(update, memory and memory + MOMENTS * parameters)
+    return StepTrial(update, memory and memory + MOMENTS * parameters)
 
 
 def synthetic(lengths: tuple[tuple[int, int], ...], vocab: int) -> Batch:

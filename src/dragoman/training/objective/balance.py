@@ -23,13 +23,11 @@ from dragoman.config import AnyModel, MoeConfig
 from dragoman.model.parts.moe import Routing
 
 
-def cv_squared(totals: Float[Tensor, "*any X"]) -> Float[Tensor, "*any"]:
-    """The squared coefficient of variation, (standard deviation / mean)² = n Σ I² / (Σ I)² − 1."""
-    return totals.size(-1) * totals.square().sum(-1) / totals.sum(-1).square() - 1
-
-
 def slopes(totals: Float[Tensor, "*any X"]) -> Float[Tensor, "*any X"]:
-    """∂CV(I)² / ∂I_i; 0 where all totals are 0."""
+    """∂CV(I)² / ∂I_i; 0 where all totals are 0.
+
+    CV(I)² is the squared coefficient of variation, (standard deviation / mean)² = n Σ I² / (Σ I)² − 1.
+    """
     total, squares = totals.sum(-1, keepdim=True), totals.square().sum(-1, keepdim=True)
     return torch.where(total > 0, 2 * totals.size(-1) * (totals - squares / total) / total.square(), 0.0)
 

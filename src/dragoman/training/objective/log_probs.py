@@ -14,14 +14,14 @@ from torch import Tensor
 
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.device import compute_dtype
-from dragoman.model.parts.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder, State
 from dragoman.text.tokens.tokenizer import PAD
 from dragoman.training.objective.loss import CHUNK
 
 
 def sentence_log_probs(
     model: EncoderDecoder,
-    state: Any,
+    state: State,
     tgt_in: Int[Tensor, "R T"],
     tgt_out: Int[Tensor, "R T"],
     never: Sequence[int] = (),
@@ -38,7 +38,7 @@ def sentence_log_probs(
     )
 
 
-def start_of(model: EncoderDecoder, src: Int[Tensor, "B S"]) -> Any:
+def start_of(model: EncoderDecoder, src: Int[Tensor, "B S"]) -> State:
     """The state before the first target token of each sentence."""
     return model.encode(src, padding_mask(src, PAD))
 
@@ -53,8 +53,8 @@ def token_log_probs(
     """log softmax(features @ projection.T + bias) at the `gold` tokens."""
     compute = compute_dtype(features.device, projection.dtype)
     with torch.autocast(features.device.type, enabled=False):
-        found: Tensor = _TokenLogProbs.apply(features, projection, bias, gold, tuple(never), compute)
-    return found
+        log_probs: Tensor = _TokenLogProbs.apply(features, projection, bias, gold, tuple(never), compute)
+    return log_probs
 
 
 class _TokenLogProbs(torch.autograd.Function):
@@ -72,11 +72,12 @@ class _TokenLogProbs(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(features, projection, bias, gold)
         ctx.never, ctx.compute = never, compute
-        found = projection.new_empty(gold.shape)
+        log_probs = projection.new_empty(gold.shape)
         for part in _parts(features):
             logits = _logits(features[part], projection, bias, never, compute)
-            found[part] = (logits.gather(1, gold[part, None]).squeeze(1) - logits.logsumexp(1)).to(found.dtype)
-        return found
+            at_gold = logits.gather(1, gold[part, None]).squeeze(1)
+            log_probs[part] = (at_gold - logits.logsumexp(1)).to(log_probs.dtype)
+        return log_probs
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:

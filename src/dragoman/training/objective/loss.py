@@ -126,13 +126,13 @@ def _divergence(
     (logits_1, logits_2), (p_1, p_2), (z_1, z_2) = logits.chunk(2), p.chunk(2), normaliser.chunk(2)
     ratio = (logits_1 - logits_2).sub_((z_1 - z_2).to(p.dtype).unsqueeze(1)).mul_(weight)
     gradient = torch.empty_like(p)
-    one, two = gradient.chunk(2)
-    torch.mul(p_1, ratio, out=one)
-    torch.mul(p_2, ratio.neg_(), out=two)
+    gradient_1, gradient_2 = gradient.chunk(2)
+    torch.mul(p_1, ratio, out=gradient_1)
+    torch.mul(p_2, ratio.neg_(), out=gradient_2)
     apart = gradient.sum(1, keepdim=True)  # weight · KL₁ and weight · KL₂
     gradient.addcmul_(p, weight - apart)
-    one.sub_(p_2, alpha=weight)
-    two.sub_(p_1, alpha=weight)
+    gradient_1.sub_(p_2, alpha=weight)
+    gradient_2.sub_(p_1, alpha=weight)
     return apart.sum(dtype=normaliser.dtype), gradient
 
 

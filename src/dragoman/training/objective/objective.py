@@ -1,6 +1,7 @@
 """The training objective: a batch → its loss, summed over target tokens. The update divides once by their count.
 
 The loss function (section 5.4) and its kernel are in `dragoman.training.objective.loss`; here it is applied to a model.
+`build_loss` makes the module of `train.objective`, which is this one, `risk` or `dual`.
 """
 
 from collections.abc import Sequence
@@ -8,13 +9,16 @@ from collections.abc import Sequence
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from dragoman.config import TrainConfig
 from dragoman.data.batches.batch import Batch
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.moe import routings
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import PAD
 from dragoman.training.objective.balance import balance_loss
+from dragoman.training.objective.dual import DualLoss
 from dragoman.training.objective.loss import projected_loss
+from dragoman.training.objective.risk import RiskLoss
 
 
 class SummedLoss(nn.Module):
@@ -50,6 +54,29 @@ class SummedLoss(nn.Module):
         masks = (batch.src != PAD, batch.tgt_out != PAD)
         balance, totals = balance_loss(self.model.config, seen, coefficients, *masks)
         return (loss + balance) / passes, totals / passes
+
+
+class LossWithoutExperts(nn.Module):
+    """A loss of networks without experts, with the results of `SummedLoss`: there are no totals."""
+
+    def __init__(self, loss: nn.Module) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, *inputs: Tensor | Sequence[float]) -> tuple[Float[Tensor, ""], Float[Tensor, "_"]]:
+        """The loss of the tensors of a batch; the coefficients, which come last, are none."""
+        *tensors, _ = inputs
+        loss = self.loss(*tensors)
+        return loss, loss.new_zeros(0)
+
+
+def build_loss(model: EncoderDecoder, train: TrainConfig) -> nn.Module:
+    """A module from the tensors of a batch, and coefficients of experts, to their summed loss and the totals."""
+    if train.objective == "risk":
+        return LossWithoutExperts(RiskLoss(model, train.risk))
+    if train.objective == "dual":
+        return LossWithoutExperts(DualLoss(model, train.label_smoothing, train.dual.weight))
+    return SummedLoss(model, train.label_smoothing, train.r_drop)
 
 
 def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> Float[Tensor, ""]:

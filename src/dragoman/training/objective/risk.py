@@ -17,7 +17,7 @@ from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import BOS, PAD, UNK
 from dragoman.training.objective.log_probs import sentence_log_probs, start_of
 
-# What a search never says.
+# Special tokens that no search produces.
 NEVER = (PAD, UNK, BOS)
 
 
@@ -56,8 +56,8 @@ class RiskLoss(nn.Module):
         rows = (samples_out != PAD).any(2).flatten().nonzero().squeeze(1)  # of the samples that there are
         sentences = rows // costs.size(1)
         tgt, gold = (samples.flatten(0, 1)[rows] for samples in (samples_in, samples_out))
-        found = sentence_log_probs(self.model, state.select(sentences, sentences), tgt, gold, NEVER)
-        log_probs = found.new_full((costs.numel(),), -torch.inf).index_put((rows,), found).view(costs.shape)
+        of_rows = sentence_log_probs(self.model, state.select(sentences, sentences), tgt, gold, NEVER)
+        log_probs = of_rows.new_full((costs.numel(),), -torch.inf).index_put((rows,), of_rows).view(costs.shape)
         if self.risk.form == "reinforce":
             loss = reinforce_risk(log_probs, costs)
         else:

@@ -24,10 +24,10 @@ class MetricsLog(TrainingListener):
         self.path = path
         content = path.read_bytes() if path.exists() else b""
         lines = content.split(b"\n")  # bytes: a kill may tear a character, and texts hold other breaks
-        kept = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
+        lines = [line for line in lines if resumed_step and _step_of(line) <= resumed_step]
         self.fault = _fault(content, recorded, resumed_step)
         if path.exists():
-            write_text_atomically(path, "".join(f"{line.decode()}\n" for line in kept))
+            write_text_atomically(path, "".join(f"{line.decode()}\n" for line in lines))
 
     def on_update(self, step: int) -> None:
         """Write nothing: `train.log_every` decides."""
@@ -53,7 +53,7 @@ class MetricsLog(TrainingListener):
 
 
 class TensorBoardLog(TrainingListener):
-    """The same numbers as TensorBoard event files."""
+    """The numbers of `MetricsLog` as TensorBoard event files."""
 
     def __init__(self, folder: Path, step: int) -> None:
         """Hide what was written after `step`, from which the run resumes."""

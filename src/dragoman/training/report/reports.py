@@ -1,4 +1,4 @@
-"""Reports of a run's progress, and the interface of their listeners. No torch."""
+"""Reports of a run's progress, and the interface of their listeners."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class StepReport:
     seconds: float
     """Training time since the run started, summed over resumed parts."""
     flops_per_second: float
-    """Operations of this process, counted from the model's equations (`training/flops.py`)."""
+    """Operations of this process, counted from the model's equations (`training/cost/flops.py`)."""
     utilisation: float | None
     """`flops_per_second` as a share of the peak of the device (MFU); None if the peak is unknown."""
     uneven_load: float | None = None

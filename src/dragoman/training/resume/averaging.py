@@ -13,16 +13,16 @@ from dragoman.training.resume.integrity import WEIGHTS, fault_in
 
 def unusable_weights(folder: Path, steps: Collection[int]) -> dict[int, str]:
     """Why the weights of a step cannot be averaged, for those of `steps` that are damaged or not on disk."""
-    there, found = checkpoint_steps(folder), dict[int, str]()
+    there, faults = checkpoint_steps(folder), dict[int, str]()
     for step in sorted(steps):
         where = checkpoint(folder, step)
         if fault := fault_in(where, WEIGHTS.__eq__) if step in there else f"{where}: missing":
-            found[step] = fault
-    return found
+            faults[step] = fault
+    return faults
 
 
 def average_weights(folder: Path, steps: Sequence[int]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints. Raises ModelError if one is damaged."""
+    """The mean of the weights of checkpoints. Raises ModelError if one is damaged."""
     total: dict[str, Tensor] = {}
     for step in steps:
         where = checkpoint(folder, step)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import ModelError
-from dragoman.system.files import fingerprint
+from dragoman.system.files import fingerprint, fingerprints
 from dragoman.system.parsing import parse_json
 
 NOTE = "training.json"
@@ -26,9 +26,7 @@ def seal(record: Mapping[str, Any]) -> str:
 
 def write_note(folder: Path, record: Mapping[str, Any]) -> None:
     """Write `record` with size and hash of every file in `folder` as the note of the checkpoint."""
-    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    files = {name: fingerprint(path) for name, path in found.items()}
-    (folder / NOTE).write_text(seal({**record, "files": files}), encoding="utf-8")
+    (folder / NOTE).write_text(seal({**record, "files": fingerprints(folder)}), encoding="utf-8")
 
 
 def read_note(folder: Path) -> dict[str, Any]:

@@ -23,13 +23,13 @@ NORMS = "norms"
 def frozen_names(model: nn.Module, parts: Sequence[str]) -> frozenset[str]:
     """The names of the parameters in `parts`. Raises ConfigError for an unknown part, and if none is left to train."""
     named = dict(model.named_parameters(remove_duplicate=False))  # a shared matrix is frozen by any of its names
-    found = set[int]()
+    frozen = set[int]()
     for part in parts:
         inside = {id(named[name]) for name in named if _belongs(name, part)}
         if not inside and part not in PARTS and part != NORMS:
             raise ConfigError(f"train.freeze: {part}: no such part of the model{_did_you_mean(part, named)}")
-        found |= inside
-    names = frozenset(name for name, parameter in model.named_parameters() if id(parameter) in found)
+        frozen |= inside
+    names = frozenset(name for name, parameter in model.named_parameters() if id(parameter) in frozen)
     if parts and len(names) == sum(1 for _ in model.named_parameters()):
         raise ConfigError(f"train.freeze: {', '.join(parts)} leave nothing to train; remove one of them")
     return names
@@ -46,7 +46,7 @@ def _belongs(parameter: str, part: str) -> bool:
     modules = parameter.split(".")[:-1]
     if part == NORMS:
         return any(module.endswith("norm") for module in modules)
-    return any(parameter == one or parameter.startswith(f"{one}.") for one in PARTS.get(part, (part,)))
+    return any(parameter == name or parameter.startswith(f"{name}.") for name in PARTS.get(part, (part,)))
 
 
 def _did_you_mean(part: str, names: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from dragoman.errors import ResourceError, counted
 from dragoman.model.parts.device import autocast, within_memory
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.training.objective.balance import Balance
-from dragoman.training.objective.build_loss import build_loss
+from dragoman.training.objective.objective import build_loss
 from dragoman.training.update.distributed import ProcessGroup, no_sync, parallelize
 from dragoman.training.update.layers import COMPILED_SHAPES, compile_layers, recompute_layers
 from dragoman.training.update.precision import Precision

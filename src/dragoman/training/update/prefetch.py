@@ -20,7 +20,7 @@ class Prefetched:
         self._ahead: tuple[int, Future[Update]] | None = None
 
     def next_update(self, accumulate: int) -> Update:
-        """The same as `BatchStream.next_update`, and raises the same errors."""
+        """The next update of the stream. Raises the errors of `BatchStream.next_update`."""
         if self._ahead and self._ahead[0] != accumulate:
             self.load_state_dict(asdict(self._position))
         _, future = self._ahead or self._draw(accumulate)

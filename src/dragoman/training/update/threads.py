@@ -1,4 +1,4 @@
-"""Data parallelism among the CPU threads of one process: each thread takes rows of a batch.
+"""The threads of a process that trains, and data parallelism among them: each thread takes rows of a batch.
 
 PyTorch's own threads share every matrix product and synchronise at its end, hundreds of times per step; when another
 program occupies the core of one thread, all of them wait. Threads with rows of their own synchronise once per batch
@@ -14,10 +14,24 @@ import torch
 
 from dragoman.data.batches.batch import Batch
 from dragoman.model.parts.dropout import drawn_from
+from dragoman.system.machine import usable_processors
+from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
 
 T = TypeVar("T")
 # Target positions per thread below which matrix products are too small to be efficient.
 POSITIONS_PER_THREAD = 1024
+
+
+def prepare_process(threads: int | None, d_model: int) -> None:
+    """The settings of a process that trains: `threads` for torch, or as many as it may use; allocator, kernel caches.
+
+    Process-wide: for the functions that train, never for a constructor.
+    """
+    usable = threads or usable_processors()  # a container's quota, which torch does not know
+    if threads or usable < torch.get_num_threads():
+        torch.set_num_threads(usable)
+    retain_freed_memory(torch.get_num_threads())
+    limit_kernel_caches(d_model)
 
 
 def thread_count_for(batch: Batch) -> int:

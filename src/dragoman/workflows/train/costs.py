@@ -21,7 +21,7 @@ from dragoman.text.terms.symbols import Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.estimate.fitting import CPU_TOKENS
-from dragoman.training.estimate.trial import MOMENTS, Trial, time_updates
+from dragoman.training.estimate.trial import MOMENTS, StepTrial, time_updates
 from dragoman.training.loop import Trainer
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.gradient import GradientAccumulator
@@ -114,7 +114,7 @@ def estimate_run(trainer: Trainer, workload: Workload | None) -> Estimate | None
     valid = sum(batch.target_tokens for batch in trainer.valid)
     if trainer.step:  # its own clock knows best; it has the validations in it
         per_step = trainer.target_tokens / trainer.step
-        trial = Trial(trainer.seconds_before / trainer.step, None)
+        trial = StepTrial(trainer.seconds_before / trainer.step, None)
         valid = lines = 0
     else:
         measured = _trial(trainer, workload)
@@ -132,7 +132,7 @@ def estimate_run(trainer: Trainer, workload: Workload | None) -> Estimate | None
 
 
 def estimate_of(
-    config: RunConfig, parameters: int, trial: Trial, workload: Workload, valid_tokens: float, lines: float
+    config: RunConfig, parameters: int, trial: StepTrial, workload: Workload, valid_tokens: float, lines: float
 ) -> Estimate:
     """The estimate of a new run from what a step takes; `lines` are translated in each validation."""
     train, per_token = config.train, trial.step_seconds / workload.tokens_per_step
@@ -151,7 +151,7 @@ def estimate_of(
     )
 
 
-def _trial(trainer: Trainer, workload: Workload) -> Trial | None:
+def _trial(trainer: Trainer, workload: Workload) -> StepTrial | None:
     """Timed updates in this process alone, on the model as it is trained, uncompiled."""
     gradient, train = trainer.gradient, trainer.config.train
     if train.compile or trainer.group.size > 1:

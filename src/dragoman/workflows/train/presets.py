@@ -18,14 +18,13 @@ from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import ConfigError, DataError
 from dragoman.model.build import build_network
 from dragoman.model.parts.device import pick_device, without_values
-from dragoman.system.machine import usable_processors
-from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
 from dragoman.text.tokens.tokenizer import Tokenizer, usual_size
 from dragoman.training.estimate.estimate import Estimate
-from dragoman.training.estimate.trial import Trial, flops_of, synthetic, time_updates
+from dragoman.training.estimate.trial import StepTrial, flops_of, synthetic, time_updates
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.training.update.precision import choose_precision
+from dragoman.training.update.threads import prepare_process
 from dragoman.workflows.train.costs import PER_PARAMETER, estimate_of, memory_of, training_workload
 from dragoman.workflows.train.replay import training_pairs
 from dragoman.workflows.train.run_folder import output_of
@@ -59,7 +58,7 @@ def estimate_presets(
     """
     given = changed_keys(config) if given is None else given
     device, pairs = pick_device(config.train.device), training_pairs(config.data, reports)
-    _use_threads(config)
+    prepare_process(config.train.threads, d_model=1024)  # the widest of the presets
     tokenizer, vocab = _tokenizer(config, pairs)
     workload = training_workload(config, tokenizer, reports)
     if workload is None:
@@ -80,15 +79,6 @@ def estimate_presets(
         PresetEstimate(name, name == named, _estimate(config, *trials[name], workload, valid_tokens, lines, device))
         for name in shapes
     ]
-
-
-def _use_threads(config: RunConfig) -> None:
-    """The settings of the process that training would use."""
-    threads = config.train.threads or usable_processors()
-    if config.train.threads or threads < torch.get_num_threads():
-        torch.set_num_threads(threads)
-    retain_freed_memory(torch.get_num_threads())
-    limit_kernel_caches(1024)
 
 
 def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
@@ -118,12 +108,12 @@ def _same_shape(one: AnyModel, other: AnyModel) -> bool:
 
 def _trials(
     config: RunConfig, shapes: dict[str, AnyModel], workload: Workload, vocab: int, device: torch.device
-) -> dict[str, tuple[int, Trial, bool]]:
+) -> dict[str, tuple[int, StepTrial, bool]]:
     """Parameters of each shape, what a step takes, and whether that was computed from another shape."""
-    found: dict[str, tuple[int, Trial, bool]] = {}
+    found: dict[str, tuple[int, StepTrial, bool]] = {}
     flops = {name: _flops(shape, workload, vocab) for name, shape in shapes.items()}
     parameters = {name: _parameters(shape, vocab) for name, shape in shapes.items()}
-    timed: tuple[str, Trial] | None = None
+    timed: tuple[str, StepTrial] | None = None
     for name in sorted(shapes, key=flops.__getitem__):
         trial = None
         expected = timed[1].step_seconds * flops[name] / flops[timed[0]] / workload.batches_per_step if timed else 0.0
@@ -138,7 +128,9 @@ def _trials(
     return found
 
 
-def _trial(config: RunConfig, shape: AnyModel, workload: Workload, vocab: int, device: torch.device) -> Trial | None:
+def _trial(
+    config: RunConfig, shape: AnyModel, workload: Workload, vocab: int, device: torch.device
+) -> StepTrial | None:
     torch.manual_seed(config.train.seed)
     model = build_network(shape, vocab, vocab).to(device).train()
     train = config.train.model_copy(update={"compile": False, "objective": "likelihood"})
@@ -149,10 +141,12 @@ def _trial(config: RunConfig, shape: AnyModel, workload: Workload, vocab: int, d
     return time_updates(gradient, model, workload, BUDGET)
 
 
-def _computed(name: str, timed: str, trial: Trial, flops: dict[str, float], parameters: dict[str, int]) -> Trial:
+def _computed(
+    name: str, timed: str, trial: StepTrial, flops: dict[str, float], parameters: dict[str, int]
+) -> StepTrial:
     """The trial of a shape from that of a smaller one: time by operations, memory by parameters alone."""
     memory = trial.memory and trial.memory + PER_PARAMETER * (parameters[name] - parameters[timed])
-    return Trial(trial.step_seconds * flops[name] / flops[timed], memory)
+    return StepTrial(trial.step_seconds * flops[name] / flops[timed], memory)
 
 
 def _flops(shape: AnyModel, workload: Workload, vocab: int) -> float:
@@ -167,7 +161,7 @@ def _parameters(shape: AnyModel, vocab: int) -> int:
 def _estimate(
     config: RunConfig,
     parameters: int,
-    trial: Trial,
+    trial: StepTrial,
     computed: bool,
     workload: Workload,
     valid_tokens: float,

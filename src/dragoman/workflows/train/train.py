@@ -23,8 +23,6 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, counted
 from dragoman.evaluation import Score
 from dragoman.model.parts.device import pick_device
-from dragoman.system.machine import usable_processors
-from dragoman.system.processes import limit_kernel_caches, retain_freed_memory
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.loop import Trainer
@@ -32,6 +30,7 @@ from dragoman.training.report.loggers import MetricsLog, TensorBoardLog
 from dragoman.training.report.reports import Outcome
 from dragoman.training.resume.checkpoint import LOG
 from dragoman.training.update.distributed import ProcessGroup, join_process_group, leave_process_group
+from dragoman.training.update.threads import prepare_process
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.evaluate.evaluate import TestSet
 from dragoman.workflows.evaluate.held_out import golden_by_pair, score_by_pair, score_facts
@@ -112,11 +111,7 @@ def train(
     if config.train.start_from and config.model.preset == "auto":
         given = set(given) - {"model.preset"}  # the shape comes with the base model
     config, base = apply_base_model(config, given, resume)
-    threads = config.train.threads or usable_processors()  # a container's quota, which torch does not know
-    if config.train.threads or threads < torch.get_num_threads():
-        torch.set_num_threads(threads)
-    retain_freed_memory(torch.get_num_threads())
-    limit_kernel_caches(config.model.d_model)
+    prepare_process(config.train.threads, config.model.d_model)
     group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
     listener = Listeners(listeners if group.is_main else ())
     try:

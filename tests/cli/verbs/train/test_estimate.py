@@ -16,7 +16,7 @@ from dragoman.config.sizes import (
     validation_interval_for,
     warmup_for,
 )
-from dragoman.training.estimate.trial import Trial
+from dragoman.training.estimate.trial import StepTrial
 from dragoman.workflows.train import presets
 from dragoman.workflows.train.run_folder import lock_run
 
@@ -113,8 +113,8 @@ def test_the_cost_of_every_preset_follows_from_what_a_step_takes(
 ) -> None:
     seconds = {"tiny": 0.5, "small": 2.0}
 
-    def trial(config: object, shape: ModelConfig, *_: object) -> Trial | None:
-        return Trial(seconds[shape.preset], 10**9) if shape.preset in seconds else Trial(0.001, None)
+    def trial(config: object, shape: ModelConfig, *_: object) -> StepTrial | None:
+        return StepTrial(seconds[shape.preset], 10**9) if shape.preset in seconds else StepTrial(0.001, None)
 
     monkeypatch.setattr(presets, "_trial", trial)
     monkeypatch.setattr(presets, "LONGEST", 4.0)

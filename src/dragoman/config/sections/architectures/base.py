@@ -36,13 +36,13 @@ class OtherModel(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
-        """What was given, with the values of the preset and both depths."""
-        if not isinstance(given, dict):
-            return given
-        preset = given.get("preset", "small")
+    def _fill(cls, keys: Any) -> Any:
+        """The keys that were set, with the values of the preset and both depths."""
+        if not isinstance(keys, dict):
+            return keys
+        preset = keys.get("preset", "small")
         shape = cls.presets.get("small" if preset == "auto" else str(preset), {})
-        filled = _with_depths(shape) | _with_depths(given)
+        filled = _with_depths(shape) | _with_depths(keys)
         if filled.get("encoder_layers") == filled.get("decoder_layers"):
             filled["layers"] = filled.get("encoder_layers")
         else:
@@ -50,8 +50,8 @@ class OtherModel(Section):
         return cls.derived(filled) | filled
 
     @classmethod
-    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys that follow from others unless they are `given`."""
+    def derived(cls, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Further keys, whose values follow from `keys` unless they are set."""
         return {}
 
 

@@ -29,9 +29,9 @@ class ConvS2SConfig(OtherModel):
     """How many positions have a vector of their own; those after them share the last one."""
 
     @classmethod
-    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def derived(cls, keys: Mapping[str, Any]) -> dict[str, Any]:
         """The hidden width from `d_model`."""
-        return {"hidden": given.get("d_model")}
+        return {"hidden": keys.get("d_model")}
 
     @model_validator(mode="after")
     def _odd(self) -> Self:

@@ -33,11 +33,11 @@ NAMES = {
 UNKNOWN = "architecture"
 
 
-def architecture_of(given: Any) -> Any:
-    """The architecture of a section that is given as a dictionary, or is one already."""
-    if isinstance(given, dict):
-        return str(given.get("architecture", "transformer"))
-    return getattr(given, "architecture", "transformer")
+def architecture_of(section: Any) -> Any:
+    """The architecture of a section [model], which is a dictionary or validated already."""
+    if isinstance(section, dict):
+        return str(section.get("architecture", "transformer"))
+    return getattr(section, "architecture", "transformer")
 
 
 ModelSection = Annotated[

@@ -43,11 +43,11 @@ class LanguageModelConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill(cls, given: Any) -> Any:
-        """What was given, with the values of the preset."""
-        if not isinstance(given, dict):
-            return given
-        filled = {**PRESETS.get(str(given.get("preset", "small")), {}), **given}
+    def _fill(cls, keys: Any) -> Any:
+        """The keys that were set, with the values of the preset."""
+        if not isinstance(keys, dict):
+            return keys
+        filled = {**PRESETS.get(str(keys.get("preset", "small")), {}), **keys}
         d_model = filled.get("d_model")
         return ({"d_ff": 4 * d_model} if isinstance(d_model, int) else {}) | filled
 
@@ -59,7 +59,7 @@ class LanguageModelConfig(Section):
 
     @property
     def encoder_layers(self) -> int:
-        """None: it reads no source."""
+        """0: it reads no source."""
         return 0
 
     @property

@@ -50,12 +50,12 @@ class RnnConfig(OtherModel):
     """Whether the input of a layer is added to its output from the third layer on, as GNMT (Wu et al. 2016)."""
 
     @classmethod
-    def derived(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def derived(cls, keys: Mapping[str, Any]) -> dict[str, Any]:
         """Widths from `d_model`; `input_feeding` and `start` by the attention."""
-        hidden = given.get("hidden", given.get("d_model"))
-        feeding = given.get("attention", "general") in MULTIPLICATIVE
+        hidden = keys.get("hidden", keys.get("d_model"))
+        feeding = keys.get("attention", "general") in MULTIPLICATIVE
         widths = dict.fromkeys(("hidden", "encoder_hidden", "attention_width"), hidden)
-        start = "copy" if given.get("attention") == "none" else "bridge"
+        start = "copy" if keys.get("attention") == "none" else "bridge"
         return {**widths, "input_feeding": feeding, "start": start}
 
     @model_validator(mode="after")

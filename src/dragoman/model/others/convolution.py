@@ -12,13 +12,13 @@ from torch import Tensor, nn
 class NormedLinear(nn.Module):
     """W x + b with W = g V / ‖V‖ for each output (Salimans and Kingma 2016), section 3.5 of Gehring et al. 2017.
 
-    V starts as N(0, √(gain · kept / inputs)), where `kept` is the share of the input that dropout keeps and `gain` is
-    4 before a gated linear unit. `fold` makes W, once for all calls of a pass.
+    V starts as N(0, √(gain · keep_rate / inputs)), where `keep_rate` is the share of the input that dropout keeps and
+    `gain` is 4 before a gated linear unit. `fold` makes W, once for all calls of a pass.
     """
 
-    def __init__(self, inputs: int, outputs: int, kept: float = 1.0, gain: float = 1.0) -> None:
+    def __init__(self, inputs: int, outputs: int, keep_rate: float = 1.0, gain: float = 1.0) -> None:
         super().__init__()
-        self.v = nn.Parameter(torch.empty(outputs, inputs).normal_(std=math.sqrt(gain * kept / inputs)))
+        self.v = nn.Parameter(torch.empty(outputs, inputs).normal_(std=math.sqrt(gain * keep_rate / inputs)))
         self.g = nn.Parameter(self.v.detach().norm(dim=1))
         self.bias = nn.Parameter(torch.zeros(outputs))
 
@@ -36,13 +36,11 @@ class ScaledGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
-        """The same numbers."""
         ctx.factor = factor
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        """The scaled gradient of `x`."""
         return grads[0] * ctx.factor, None
 
 
