@@ -63,8 +63,8 @@ class PartialOutput:
             self._record.write(json.dumps(vars(done)).encode() + b"\n")
             _to_disk(self._record)
         except OSError as error:
-            remedy = f"; saved up to line {self.done.lines:,}, continue with --resume" if self.done.lines else ""
-            raise storage_error(self.output, error, remedy) from None
+            kept = f"; saved up to line {self.done.lines:,}, continue with --resume" if self.done.lines else ""
+            raise storage_error(self.output, error, kept) from None
         self.done = done
 
     def check_text(self) -> None:
@@ -134,12 +134,6 @@ def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
     refuse_unwritable_file(output)
 
 
-def refuse_input(output: Path, inputs: Sequence[Path]) -> None:
-    """Raise ConfigError if writing `output` would replace one of the inputs."""
-    if any(output.is_file() and path.is_file() and output.samefile(path) for path in inputs):
-        raise ConfigError(f"{output}: is read too, and its text would be lost; write to another file")
-
-
 def saved_lines(output: Path) -> int:
     """The number of lines of the input that an interrupted translation to `output` has done."""
     return _last(_record_of(_named(output)))[0].lines
@@ -161,10 +155,10 @@ def partial_output(
     try:
         with _open(partial) as text, _open(record) as notes:
             _lock(text, partial, output)
-            part = _begin(output, text, notes, json.loads(json.dumps(started_with)), resume)
+            opened = _begin(output, text, notes, json.loads(json.dumps(started_with)), resume)
             try:
-                yield part
-                part.check_input()
+                yield opened
+                opened.check_input()
             except BaseException as error:
                 lines = _saved(notes, record)
                 if not lines:
@@ -199,9 +193,9 @@ def _begin(
         notes.write(json.dumps(header).encode() + b"\n")
         notes.flush()
     text.seek(0)
-    part = PartialOutput(output, text, notes, done)
-    part.check_text()
-    return part
+    opened = PartialOutput(output, text, notes, done)
+    opened.check_text()
+    return opened
 
 
 def _saved(notes: IO[bytes], record: Path) -> int:
@@ -250,11 +244,11 @@ def _header(record: Path) -> dict[str, Any]:
     """What the work of a record was started with; empty if it is no record."""
     try:
         with record.open("rb") as file:
-            header = json.loads(file.readline())
+            found = json.loads(file.readline())
     except (OSError, ValueError, RecursionError):
         return {}
-    known = isinstance(header, dict) and header.get("schema") == SCHEMA
-    return header if known and isinstance(header.get("started_with"), dict) and "replaces" in header else {}
+    known = isinstance(found, dict) and found.get("schema") == SCHEMA
+    return found if known and isinstance(found.get("started_with"), dict) and "replaces" in found else {}
 
 
 def _last(record: Path) -> tuple[Done, int]:
