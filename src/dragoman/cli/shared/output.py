@@ -10,8 +10,8 @@ from typing import IO, Any
 
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, is_special, refuse_unwritable_file
-from dragoman.workflows.lines.partial_output import partial_output, refuse_existing, refuse_input
-from dragoman.workflows.lines.translate import LineOutput
+from dragoman.workflows.lines.partial_output import partial_output, refuse_existing
+from dragoman.workflows.lines.translate import LineOutput, refuse_input
 
 # How the command line names it.
 STDOUT = Path("-")

@@ -129,12 +129,6 @@ def refuse_existing(output: Path, *, resume: bool, force: bool) -> None:
     refuse_unwritable_file(output)
 
 
-def refuse_input(output: Path, inputs: Sequence[Path]) -> None:
-    """Raise ConfigError if writing `output` would replace one of the inputs."""
-    if any(output.is_file() and path.is_file() and output.samefile(path) for path in inputs):
-        raise ConfigError(f"{output}: is read too, and its text would be lost; write to another file")
-
-
 def saved_lines(output: Path) -> int:
     """The number of lines of the input that an interrupted translation to `output` has done."""
     return _last(_record_of(_work(output)))[0].lines

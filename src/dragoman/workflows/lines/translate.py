@@ -32,7 +32,7 @@ from dragoman.version import __version__
 from dragoman.workflows.documents.memory import existing_memory
 from dragoman.workflows.lines.bundled import BundledTranslators
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
-from dragoman.workflows.lines.partial_output import partial_output, refuse_existing, refuse_input, saved_lines
+from dragoman.workflows.lines.partial_output import partial_output, refuse_existing, saved_lines
 from dragoman.workflows.lines.shards import cut, windows
 from dragoman.workflows.lines.work import LineWork
 from dragoman.workflows.listener import Listener, Listeners, Progress
@@ -144,6 +144,12 @@ def translate_file(
         cluster=RayCluster(None, shard_lines, threads, _on_gpu(translators)) if ray else None,
         saved=saved_lines(target) if resume else 0,
     )
+
+
+def refuse_input(output: Path, inputs: Sequence[Path]) -> None:
+    """Raise ConfigError if writing `output` would replace one of the inputs."""
+    if any(output.is_file() and path.is_file() and output.samefile(path) for path in inputs):
+        raise ConfigError(f"{output}: is read too, and its text would be lost; write to another file")
 
 
 def is_jsonl(path: Path) -> bool:
