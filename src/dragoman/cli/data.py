@@ -117,7 +117,7 @@ def clean(
         print_json({"schema": "dragoman.data.clean/1", **asdict(result)})
     else:
         _say_cleaned(result)
-    if not result.kept:
+    if not result.pairs_kept:
         raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
     if not as_json:
         say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")
@@ -127,8 +127,8 @@ def _say_cleaned(result: CleanResult) -> None:
     say(f"{'read':14} {result.pairs:>12,}")
     for rule, count in result.removed.items():
         say(f"  {rule:12} {count:>12,}  {percent(count / result.pairs):>7}")
-    removed = result.pairs - result.kept
-    for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.kept, result.files[0])):
+    removed = result.pairs - result.pairs_kept
+    for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.pairs_kept, result.files[0])):
         say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
 
 

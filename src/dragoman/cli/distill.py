@@ -21,7 +21,7 @@ def run_distill(
             keep_original=keep_original,
             resume=resume,
             listeners=[display],
-            given=given,
+            user_keys=given,
             where=str(path),
             overrides=overrides,
         )

@@ -67,7 +67,7 @@ def print_robustness(found: Robustness) -> None:
     width = max(len(row.kind) for row in found.rows)
     print(f"{'change':{width}}  {'lines':>5}  {'plain':>6}  {'changed':>7}  {'kept':>5}  {'warnings':>8}")
     for row in found.rows:
-        numbers = f"{row.lines:5,}  {row.plain:6.1f}  {row.changed:7.1f}  {row.kept:5.2f}  {row.warnings:8,}"
+        numbers = f"{row.lines:5,}  {row.plain:6.1f}  {row.changed:7.1f}  {row.share_kept:5.2f}  {row.warnings:8,}"
         print(f"{row.kind:{width}}  {numbers}")
     print(f"robustness {found.score:.3f}")
     for kind, why in found.skipped.items():

@@ -35,7 +35,7 @@ def run_train(
     hints = [f"writes {shown(str(output_of(config)))}; Ctrl-C saves and stops, this continues:", f"  {command}"]
     with Display(hints) as display:
         try:
-            result = train(config, resume, [display], given=given, tokenizer=tokenizer, overrides=overrides)
+            result = train(config, resume, [display], user_keys=given, tokenizer=tokenizer, overrides=overrides)
         except Interrupted as stopped:
             raise Interrupted(str(stopped).replace("with --resume", f"with: {command}")) from None
     if not result.scores:  # not the main process of several

@@ -1,4 +1,4 @@
-"""The processors and the memory that this process may use, with the limits of its container. No torch.
+"""The processors and the memory that this process may use, with the limits of its container.
 
 A container's limits are read from the files of cgroup, version 2 and 1, which a container finds at their usual paths.
 """
