@@ -112,7 +112,7 @@ def fine_tune(base: Path, folder: Path, size: int, method: str, minutes: float) 
     keys += [replay if key == "replay" else key for key in METHODS[method]]
     config, given = read_config(where / "run.toml", keys)
     resume = any((where / "runs").glob("*/checkpoints/0*"))
-    run = dragoman.train(config, resume, given=given)
+    run = dragoman.train(config, resume, user_keys=given)
     scores = {(one.on, one.metric): one for one in run.fine_tuning.scores}
     own, general = scores["test", "chrF2"], scores["general_test", "chrF2"]
     found = {

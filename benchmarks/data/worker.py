@@ -26,5 +26,5 @@ result = dragoman.clean_data(dragoman.load_config(config, keys), source, target,
 seconds, spent = time.perf_counter() - begin, time.process_time() - spent
 status = Path("/proc/self/status").read_text().splitlines()
 peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-found = {"kept": result.kept, "peak_mb": peak, "removed": result.removed}
+found = {"kept": result.pairs_kept, "peak_mb": peak, "removed": result.removed}
 print(json.dumps({"seconds": seconds, "cpu_seconds": spent, **found}))

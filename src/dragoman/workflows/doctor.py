@@ -13,9 +13,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 from typing import Literal
+
+from packaging.requirements import Requirement
 
 from dragoman.bundle import open_bundle
 from dragoman.bundled import bundled_models
@@ -43,7 +45,7 @@ LITTLE_MEMORY, LITTLE_DISK = 2 * 10**9, 2 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """One line of the report."""
 
     name: str
@@ -54,7 +56,7 @@ class Finding:
     """What to type or to do."""
 
 
-def diagnose(folder: Path) -> list[Finding]:
+def diagnose(folder: Path) -> list[MachineFinding]:
     """Everything about this machine, this installation and `folder`."""
     return [
         *_processor(),
@@ -68,165 +70,165 @@ def diagnose(folder: Path) -> list[Finding]:
     ]
 
 
-def is_usable(findings: list[Finding]) -> bool:
+def is_usable(findings: list[MachineFinding]) -> bool:
     """Whether no finding is a fault."""
     return all(finding.state != "fault" for finding in findings)
 
 
-def _processor() -> Iterator[Finding]:
+def _processor() -> Iterator[MachineFinding]:
     text = CPUINFO.read_text(encoding="utf-8", errors="replace") if CPUINFO.is_file() else ""
     model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    yield Finding("processor", model[1] if model else platform.processor() or platform.machine())
+    yield MachineFinding("processor", model[1] if model else platform.processor() or platform.machine())
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", text, re.MULTILINE)
     if flags:
         known = [name for flag, name in ARITHMETIC.items() if flag in flags[1].split()]
-        yield Finding("arithmetic", ", ".join(known) or "no AVX2: training and translating are slow")
+        yield MachineFinding("arithmetic", ", ".join(known) or "no AVX2: training and translating are slow")
     quota = machine.processor_quota()
     limit = "" if quota is None else f"; the container's quota is {quota:g}"
     count = machine.usable_processors()
-    yield Finding("threads", f"{count} usable of {os.cpu_count() or count} processors{limit}")
+    yield MachineFinding("threads", f"{count} usable of {os.cpu_count() or count} processors{limit}")
 
 
-def _memory() -> Iterator[Finding]:
+def _memory() -> Iterator[MachineFinding]:
     available, total, limit = machine.available_memory(), machine.total_memory(), machine.memory_limit()
     if available is None or total is None:
-        yield Finding("memory", "unknown")
+        yield MachineFinding("memory", "unknown")
         return
     of = f"{_gigabytes(available)} free of {_gigabytes(total)}"
     if limit is not None and limit < total:
         of += f"; the container's limit is {_gigabytes(limit)}"
     if available < LITTLE_MEMORY:
-        yield Finding("memory", of, "note", "end other programs, or train with model.preset=tiny")
+        yield MachineFinding("memory", of, "note", "end other programs, or train with model.preset=tiny")
     else:
-        yield Finding("memory", of)
+        yield MachineFinding("memory", of)
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[MachineFinding]:
     """Python, Dragoman, the base packages, and each extra."""
-    yield Finding("python", f"{platform.python_version()} ({platform.system()}), {sys.executable}")
+    yield MachineFinding("python", f"{platform.python_version()} ({platform.system()}), {sys.executable}")
     try:
-        yield Finding("dragoman", version("dragoman"))
+        yield MachineFinding("dragoman", version("dragoman"))
         needed = requires("dragoman") or []
     except PackageNotFoundError:
-        yield Finding("dragoman", "not installed as a package", "note", "pip install dragoman")
+        yield MachineFinding("dragoman", "not installed as a package", "note", "pip install dragoman")
         return
     base, extras = _requirements(needed)
     missing = [name for name in base if _version(name) is None]
     if missing:
-        yield Finding("base", f"missing: {', '.join(missing)}", "fault", f"pip install {' '.join(missing)}")
+        yield MachineFinding("base", f"missing: {', '.join(missing)}", "fault", f"pip install {' '.join(missing)}")
     found = sorted((name for name in base if name not in missing), key=lambda name: (name not in LEADING, name))
-    yield Finding("base", ", ".join(f"{name} {_version(name)}" for name in found))
+    yield MachineFinding("base", ", ".join(f"{name} {_version(name)}" for name in found))
     for extra, names in extras.items():
         if lacking := [name for name in names if _version(name) is None]:
-            yield Finding(extra, f"not installed: {', '.join(lacking)}", "note", f'pip install "dragoman[{extra}]"')
+            yield MachineFinding(
+                extra, f"not installed: {', '.join(lacking)}", "note", f'pip install "dragoman[{extra}]"'
+            )
         else:
-            yield Finding(extra, ", ".join(f"{name} {_version(name)}" for name in names))
+            yield MachineFinding(extra, ", ".join(f"{name} {_version(name)}" for name in names))
 
 
 def _requirements(needed: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Names of the base packages that this Python needs, and those of each extra for users."""
-    base: list[str] = []
+    requirements = [Requirement(text) for text in needed]
+    base = [one.name for one in requirements if one.marker is None or one.marker.evaluate({"extra": ""})]
     extras: dict[str, list[str]] = {}
-    for requirement in needed:
-        name = re.match(r"[\w.-]+", requirement)
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
-        older = re.search(r"python_version < ['\"](\d+)\.(\d+)['\"]", requirement)
-        if name is None or (older and sys.version_info[:2] >= (int(older[1]), int(older[2]))):
-            continue
-        if extra is None:
-            base.append(name[0])
-        elif extra[1] not in ("dev", "docs"):
-            extras.setdefault(extra[1], []).append(name[0])
+    for extra in metadata("dragoman").get_all("Provides-Extra") or ():
+        if extra not in ("dev", "docs"):
+            markers = ((one.name, one.marker) for one in requirements if one.marker and one.name not in base)
+            if names := [name for name, marker in markers if marker.evaluate({"extra": extra})]:
+                extras[extra] = names
     return base, extras
 
 
-def _torch() -> Iterator[Finding]:
+def _torch() -> Iterator[MachineFinding]:
     if _version("torch") is None:
         return
     try:
         import torch
 
         threads = counted(torch.get_num_threads(), "thread")
-        yield Finding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {threads}")
+        yield MachineFinding("torch", f"uses {torch.backends.cpu.get_cpu_capability()}, {threads}")
         if torch.cuda.is_available():
             for number in range(torch.cuda.device_count()):
                 properties = torch.cuda.get_device_properties(number)
-                yield Finding("gpu", f"cuda:{number} {properties.name}, {_gigabytes(properties.total_memory)}")
+                yield MachineFinding("gpu", f"cuda:{number} {properties.name}, {_gigabytes(properties.total_memory)}")
         elif torch.backends.mps.is_available():
-            yield Finding("gpu", "mps")
+            yield MachineFinding("gpu", "mps")
         else:
-            yield Finding("gpu", "none that PyTorch can use")
+            yield MachineFinding("gpu", "none that PyTorch can use")
     except (ImportError, OSError, RuntimeError) as error:
         yield _broken("torch", error)
 
 
-def _ctranslate2() -> Iterator[Finding]:
+def _ctranslate2() -> Iterator[MachineFinding]:
     if _version("ctranslate2") is None:
         return
     try:
         ctranslate2 = import_module("ctranslate2")
-        yield Finding("ctranslate2", f"computes in {', '.join(sorted(ctranslate2.get_supported_compute_types('cpu')))}")
+        yield MachineFinding(
+            "ctranslate2", f"computes in {', '.join(sorted(ctranslate2.get_supported_compute_types('cpu')))}"
+        )
         if ctranslate2.get_cuda_device_count():
             yield from _ctranslate2_on_gpu()
     except (ImportError, OSError, RuntimeError) as error:
         yield _broken("ctranslate2", error)
 
 
-def _ctranslate2_on_gpu() -> Iterator[Finding]:
+def _ctranslate2_on_gpu() -> Iterator[MachineFinding]:
     """Whether an export computes on the GPU, tried with a bundled model."""
     for model in bundled_models()[:1]:
         try:
             load_engine(open_bundle(model.folder), device="cuda")
         except ResourceError as error:
-            yield Finding("ctranslate2", "translates on the processor, not on the GPU", "note", str(error))
+            yield MachineFinding("ctranslate2", "translates on the processor, not on the GPU", "note", str(error))
         except DragomanError:  # a damaged model, which has a line of its own
             return
         else:
-            yield Finding("ctranslate2", "translates on the GPU")
+            yield MachineFinding("ctranslate2", "translates on the GPU")
 
 
-def _broken(package: str, error: BaseException) -> Finding:
+def _broken(package: str, error: BaseException) -> MachineFinding:
     cause = str(error).strip().partition("\n")[0]
-    return Finding(package, f"cannot be loaded: {cause}", "fault", f"pip install --force-reinstall {package}")
+    return MachineFinding(package, f"cannot be loaded: {cause}", "fault", f"pip install --force-reinstall {package}")
 
 
-def _bundled() -> Iterator[Finding]:
+def _bundled() -> Iterator[MachineFinding]:
     """Hashes of every file of the models that come with the package."""
     remedy = "pip install --force-reinstall dragoman"
     try:
         names = [open_bundle(model.folder).folder.name for model in bundled_models()]
     except DragomanError as error:
-        yield Finding("bundled models", str(error), "fault", remedy)
+        yield MachineFinding("bundled models", str(error), "fault", remedy)
         return
     if names:
-        yield Finding("bundled models", f"{', '.join(names)}, verified")
+        yield MachineFinding("bundled models", f"{', '.join(names)}, verified")
     else:
-        yield Finding("bundled models", "none", "note", remedy)
+        yield MachineFinding("bundled models", "none", "note", remedy)
 
 
-def _folder(folder: Path) -> Iterator[Finding]:
+def _folder(folder: Path) -> Iterator[MachineFinding]:
     try:
         with tempfile.TemporaryFile(dir=folder):
             free = shutil.disk_usage(folder).free
     except OSError as error:
         remedy = "change to a folder that you may write to"
-        yield Finding("current folder", f"{folder}: cannot be written: {error.strerror}", "fault", remedy)
+        yield MachineFinding("current folder", f"{folder}: cannot be written: {error.strerror}", "fault", remedy)
         return
     text = f"{folder} is writable, {_gigabytes(free)} free"
     if free < LITTLE_DISK:
-        yield Finding("current folder", text, "note", "free some space: a run keeps several checkpoints")
+        yield MachineFinding("current folder", text, "note", "free some space: a run keeps several checkpoints")
     else:
-        yield Finding("current folder", text)
+        yield MachineFinding("current folder", text)
 
 
-def _locale() -> Iterator[Finding]:
+def _locale() -> Iterator[MachineFinding]:
     names: dict[str, Callable[[], str]] = {"text": locale.getencoding, "file names": sys.getfilesystemencoding}
     odd = {what: name() for what, name in names.items() if name().lower().replace("-", "") != "utf8"}
     if odd:
         value = ", ".join(f"{what} in {name}" for what, name in odd.items())
-        yield Finding("encoding", value, "note", "export LC_ALL=C.UTF-8")
+        yield MachineFinding("encoding", value, "note", "export LC_ALL=C.UTF-8")
     else:
-        yield Finding("encoding", "UTF-8")
+        yield MachineFinding("encoding", "UTF-8")
 
 
 def _version(package: str) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman import __version__
 from dragoman.workflows import doctor
-from dragoman.workflows.doctor import Finding, diagnose, is_usable
+from dragoman.workflows.doctor import MachineFinding, diagnose, is_usable
 
 
 def test_this_machine_is_reported_and_ready(dragoman: Any) -> None:
@@ -24,7 +24,7 @@ def test_this_machine_is_reported_and_ready(dragoman: Any) -> None:
     assert {"name": "dragoman", "value": __version__, "state": "ok", "remedy": None} in found["findings"]
 
 
-def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> list[Finding]:
+def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> list[MachineFinding]:
     installed = doctor.version
 
     def version(name: str) -> str:
@@ -40,18 +40,23 @@ def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> list[Finding]:
 def test_without_torch_one_can_translate_and_is_told_how_to_train(monkeypatch: pytest.MonkeyPatch) -> None:
     found = without(monkeypatch, "torch")
     assert is_usable(found)
-    assert Finding("train", "not installed: torch", "note", 'pip install "dragoman[train]"') in found
+    assert MachineFinding("train", "not installed: torch", "note", 'pip install "dragoman[train]"') in found
     assert not [finding for finding in found if finding.name in ("torch", "gpu", "dev")]
 
 
 def test_a_missing_base_package_is_a_fault(monkeypatch: pytest.MonkeyPatch, dragoman: Any) -> None:
     found = without(monkeypatch, "rich")
-    assert Finding("base", "missing: rich", "fault", "pip install rich") in found
+    assert MachineFinding("base", "missing: rich", "fault", "pip install rich") in found
     assert not is_usable(found)
     said = dragoman("doctor")
     assert said.code == 1
     assert "! base" in said.out
     assert "→ pip install rich" in said.out
+
+
+def test_a_package_that_only_an_older_python_needs_is_not_missed() -> None:
+    needed = ["rich>=14", "none-such; python_version < '3'", 'torch>=2; python_version >= "3" and extra == "train"']
+    assert doctor._requirements(needed) == (["rich"], {"train": ["torch"]})
 
 
 def test_a_damaged_bundled_model_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_each_fault_is_removed_and_named_and_the_rest_is_kept_in_order(tmp_path:
         seen.add(key)
     assert kept(result) == expected
     assert result.pairs == len(lines)
-    assert result.kept == len(expected) == result.pairs - len(found)
+    assert result.pairs_kept == len(expected) == result.pairs - len(found)
     assert result.removed == Counter(reason for reasons in found.values() for reason in reasons)
     assert list(found) == sorted(found)
 
@@ -118,7 +118,7 @@ def test_the_output_is_the_same_for_any_number_of_processes(
     assert [path.read_bytes() for path in (*one.files, one.rejects)] == [
         path.read_bytes() for path in (*two.files, two.rejects)
     ]
-    assert (one.pairs, one.kept, one.removed, one.ratio) == (two.pairs, two.kept, two.removed, two.ratio)
+    assert (one.pairs, one.pairs_kept, one.removed, one.ratio) == (two.pairs, two.pairs_kept, two.removed, two.ratio)
 
 
 @pytest.mark.parametrize("name", ["all.tsv", "all.jsonl", "all.tsv.gz"])
@@ -158,7 +158,7 @@ def test_near_duplicates_are_removed_on_request(tmp_path: Path) -> None:
         ("Der 13. Brief an Anna!", "The 13th letter to Anna."),
     ]
     given = project(tmp_path, lines)
-    assert clean(tmp_path, given, out="all").kept == 2
+    assert clean(tmp_path, given, out="all").pairs_kept == 2
     assert clean(tmp_path, given, [*KEYS, "data.clean.near_duplicate=true"]).removed == {"near_duplicate": 1}
 
 

@@ -18,7 +18,7 @@ from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, Tokenizer
 from dragoman.training.objective.log_probs import sentence_log_probs, start_of, token_log_probs
 from dragoman.training.objective.loss import CHUNK
 from dragoman.training.objective.risk import NEVER, RiskLoss, expected_risk, reinforce_risk
-from dragoman.workflows.train.sampled import Sampler, bleu_reward, chrf_reward, gleu, limit_for
+from dragoman.workflows.train.sampled import RiskSampler, bleu_reward, chrf_reward, gleu, limit_for
 from numerics import assert_same, assert_same_gradients
 from suites import cases
 
@@ -146,7 +146,7 @@ def test_an_update_in_parts_is_one_batch(
     """In every architecture: the samples of a source do not depend on the others, and losses add up."""
     model = build(vocab=len(toy_tokenizer.target), **shape)
     risk = RiskConfig(form=form, samples=3, reward="gleu", likelihood=0.1)  # type: ignore[arg-type]
-    sampler, loss = Sampler(risk, toy_tokenizer, 7, CPU), RiskLoss(model, risk)
+    sampler, loss = RiskSampler(risk, toy_tokenizer, 7, CPU), RiskLoss(model, risk)
     whole = sampler(model, pairs, 5)
     together = loss(*whole.tensors)
     gradient = torch.autograd.grad(together, model.projection)[0]
@@ -164,7 +164,7 @@ def test_samples_depend_on_seed_step_and_source_and_the_reference_is_one_of_them
 
     def draw(seed: int, step: int, **keys: Any) -> tuple[Tensor, ...]:
         risk = RiskConfig(samples=4, reward="gleu", **keys)
-        return Sampler(risk, toy_tokenizer, seed, CPU)(model, pairs, step).more
+        return RiskSampler(risk, toy_tokenizer, seed, CPU)(model, pairs, step).more
 
     first, again, other = draw(1, 2), draw(1, 2), draw(1, 3)
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))

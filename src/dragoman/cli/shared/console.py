@@ -51,6 +51,15 @@ def as_called(text: str) -> str:
     return text.replace("`dragoman ", f"`{program()} ")
 
 
+# Fields whose names in Python say what is counted, and their keys in JSON, which is read next to its neighbours.
+_KEYS = {"pairs_kept": "kept", "share_kept": "kept", "units_kept": "kept"}
+
+
+def facts_of(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass, and of those within it, under their keys in JSON."""
+    return asdict(result, dict_factory=lambda fields: {_KEYS.get(name, name): value for name, value in fields})
+
+
 def print_json(value: Any) -> None:
     """One JSON object on a line of stdout."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain, allow_nan=False) + "\n")

@@ -92,7 +92,7 @@ def clean(
     The rules and thresholds are [data.clean] of the configuration. Cleaned files have the names of the given ones;
     rejects.jsonl has what was removed, with line and reasons.
     """
-    from dragoman.cli.shared.console import print_json, program, say
+    from dragoman.cli.shared.console import facts_of, print_json, program, say
     from dragoman.cli.shared.progress import Display
     from dragoman.cli.shared.reports import percent, shown
     from dragoman.config.file import load_config
@@ -112,15 +112,15 @@ def clean(
             listeners=[display],
         )
     if as_json:
-        print_json({"schema": "dragoman.data.clean/1", **asdict(result)})
+        print_json({"schema": "dragoman.data.clean/1", **facts_of(result)})
     else:
         say(f"{'read':14} {result.pairs:>12,}")
         for rule, count in result.removed.items():
             say(f"  {rule:12} {count:>12,}  {percent(count / result.pairs):>7}")
-        removed = result.pairs - result.kept
-        for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.kept, result.files[0])):
+        removed = result.pairs - result.pairs_kept
+        for name, pairs, path in (("removed", removed, result.rejects), ("kept", result.pairs_kept, result.files[0])):
             say(f"{name:14} {pairs:>12,}  {percent(pairs / max(result.pairs, 1)):>7}  {shown(str(path))}")
-    if not result.kept:
+    if not result.pairs_kept:
         raise DataError(f"{source}: nothing was kept; {result.rejects} has the reasons: are the two sides swapped?")
     if not as_json:
         say(f"Next: {program()} data split {config} {' '.join(map(str, result.files))}")

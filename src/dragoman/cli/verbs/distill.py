@@ -45,7 +45,7 @@ def distill(
             keep_original=keep_original,
             resume=resume,
             listeners=[display],
-            given=keys,
+            user_keys=keys,
             where=str(Path(path)),
             overrides=all_overrides,
         )

@@ -235,7 +235,7 @@ def _finite(value: float) -> float | None:
 
 def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, changed: dict[str, Any]) -> None:
     """Print what the suite of robustness measures of one system, as a table or JSON."""
-    from dragoman.cli.shared.console import print_json
+    from dragoman.cli.shared.console import facts_of, print_json
     from dragoman.cli.shared.loading import load_translator
     from dragoman.cli.shared.progress import Display
     from dragoman.workflows.evaluate.robustness import evaluate_robustness
@@ -247,7 +247,7 @@ def _evaluate_robustness(options: EvaluateOptions, reference: Path | None, chang
         result = evaluate_robustness(translator, options.source, reference, lines=options.lines, listeners=[display])
     if options.as_json:
         name = " + ".join(map(str, options.models))
-        record = {"schema": "dragoman.evaluate.robust/1", "model": name, "robustness": result.score, **asdict(result)}
+        record = {"schema": "dragoman.evaluate.robust/1", "model": name, "robustness": result.score, **facts_of(result)}
         print_json(record)
     else:
         _print_robustness(result)
@@ -261,7 +261,7 @@ def _print_robustness(result: "Robustness") -> None:
     width = max(len(row.kind) for row in result.rows)
     print(f"{'change':{width}}  {'lines':>5}  {'plain':>6}  {'changed':>7}  {'kept':>5}  {'warnings':>8}")
     for row in result.rows:
-        numbers = f"{row.lines:5,}  {row.plain:6.1f}  {row.changed:7.1f}  {row.kept:5.2f}  {row.warnings:8,}"
+        numbers = f"{row.lines:5,}  {row.plain:6.1f}  {row.changed:7.1f}  {row.share_kept:5.2f}  {row.warnings:8,}"
         print(f"{row.kind:{width}}  {numbers}")
     print(f"robustness {result.score:.3f}")
     for kind, why in result.skipped.items():

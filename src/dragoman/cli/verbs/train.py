@@ -42,7 +42,7 @@ def train(
     hints = [f"writes {shown(str(output_of(run_config)))}; Ctrl-C saves and stops, this continues:", f"  {command}"]
     with Display(hints) as display:
         try:
-            result = run(run_config, resume, [display], given=keys, tokenizer=tokenizer, overrides=all_overrides)
+            result = run(run_config, resume, [display], user_keys=keys, tokenizer=tokenizer, overrides=all_overrides)
         except Interrupted as stopped:
             raise Interrupted(str(stopped).replace("with --resume", f"with: {command}")) from None
     if not result.scores:  # not the main process of several

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -363,11 +363,11 @@ def _chooser(options: TranslateOptions, changes: dict[str, Any]) -> Callable[[Se
 
 def _report(result: "DocumentsResult", options: TranslateOptions) -> None:
     """What was done; raises the worst failure, or QualityError for warnings with --strict."""
-    from dragoman.cli.shared.console import print_json, say
+    from dragoman.cli.shared.console import facts_of, print_json, say
 
     if options.as_json:
         failures = [{"path": str(failure.path), "error": str(failure.error)} for failure in result.failures]
-        facts = {**asdict(result), "files": [asdict(document) for document in result.files], "failures": failures}
+        facts = {**facts_of(result), "failures": failures}
         print_json({"schema": "dragoman.translate.documents/1", **facts})
     for document in result.files if len(result.files) <= NAMED else ():
         unchanged = f", {document.units_kept:,} of them kept" if document.units_kept else ""

@@ -19,7 +19,7 @@ from dragoman.text.tokens.tokenizer import usual_size
 from dragoman.training.estimate.counting import counted, single_thread
 from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.gradient import GradientAccumulator
-from dragoman.workflows.compare.inputs import Entry
+from dragoman.workflows.compare.inputs import System
 from dragoman.workflows.compare.measures import TrainingCost
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.listener import Listeners
@@ -47,19 +47,19 @@ class Budget:
 
 
 def budget_of(model: Path, cost: TrainingCost) -> Budget:
-    """That of a finished run, by the folder of its model."""
+    """What a finished run had, by the folder of its model."""
     bundle = open_bundle(model)
     return Budget(bundle.config, len(bundle.tokenizer.target), cost)
 
 
-def with_budget(entry: Entry, equal: Equal | None, first: Budget | None) -> Entry:
-    """`entry` with the budget of the `first` system; unchanged if it is the first, or without `equal`."""
+def with_budget(system: System, equal: Equal | None, first: Budget | None) -> System:
+    """`system` with the budget of the `first` system; unchanged if it is the first, or without `equal`."""
     if equal in (None, "parameters") or first is None:
-        return entry
-    train, likelihood = entry.config.train, entry.config.train.objective == "likelihood"
+        return system
+    train, likelihood = system.config.train, system.config.train.objective == "likelihood"
     steps = first.cost.steps
     if equal != "updates" and likelihood:  # both read the same text, so that padding is the same too
-        own = flops_per_update(*_resolved(entry, first))
+        own = flops_per_update(*_resolved(system, first))
         steps = max(1, round(steps * flops_per_update(first.config, first.vocabulary) / own))
     changed: dict[str, float | None] = {"max_steps": steps, "max_minutes": None}
     if equal == "minutes":
@@ -69,8 +69,8 @@ def with_budget(entry: Entry, equal: Equal | None, first: Budget | None) -> Entr
             changed["warmup"] = warmup_for(steps, tuning)
         if train.validate_every == "auto":
             changed["validate_every"] = validation_interval_for(steps, tuning)
-    config = entry.config.model_copy(update={"train": train.model_copy(update=changed)})
-    return replace(entry, config=config, given={*entry.given, *(f"train.{key}" for key in changed)})
+    config = system.config.model_copy(update={"train": train.model_copy(update=changed)})
+    return replace(system, config=config, user_keys={*system.user_keys, *(f"train.{key}" for key in changed)})
 
 
 def flops_per_update(config: RunConfig, vocabulary: int) -> float:
@@ -87,18 +87,18 @@ def flops_per_update(config: RunConfig, vocabulary: int) -> float:
     return cost.flops / ids.numel() * tokens
 
 
-def refuse_other_objectives(entries: Sequence[Entry]) -> None:
+def refuse_other_objectives(systems: Sequence[System]) -> None:
     """Raise ConfigError for one of which the operations of an update depend on what it samples."""
-    for entry in entries:
-        if (objective := entry.config.train.objective) != "likelihood":
+    for system in systems:
+        if (objective := system.config.train.objective) != "likelihood":
             raise ConfigError(
-                f'{entry.name}: train.objective: operations of "{objective}" cannot be made equal; use --equal updates'
+                f'{system.name}: train.objective: operations of "{objective}" cannot be made equal; use --equal updates'
             )
 
 
-def refuse_other_sizes(entries: Sequence[Entry]) -> None:
+def refuse_other_sizes(systems: Sequence[System]) -> None:
     """Raise ConfigError for parameters that differ by more than a tenth: another width is a decision of the user."""
-    first, *others = [(entry.name, _parameters(entry)) for entry in entries]
+    first, *others = [(system.name, _parameters(system)) for system in systems]
     for name, count in others:
         if abs(count / first[1] - 1) > NEAR:
             raise ConfigError(
@@ -107,11 +107,11 @@ def refuse_other_sizes(entries: Sequence[Entry]) -> None:
             )
 
 
-def refuse_other_budget(entry: Entry, equal: Equal, first: Budget, cost: TrainingCost) -> None:
+def refuse_other_budget(system: System, equal: Equal, first: Budget, cost: TrainingCost) -> None:
     """Raise ConfigError for a run whose training was not that of the first; it may have stopped early."""
     if equal == "parameters":
         return
-    train, steps = entry.config.train, max(1, cost.steps)
+    train, steps = system.config.train, max(1, cost.steps)
     most = UNLIMITED if train.max_steps == "auto" else train.max_steps
     this, allowed, other, shown = {
         "flops": (cost.flops, most * cost.flops / steps, first.cost.flops, "{:.2e} operations"),
@@ -122,30 +122,30 @@ def refuse_other_budget(entry: Entry, equal: Equal, first: Budget, cost: Trainin
     ended_by_it = (equal == "minutes" or this < other) and abs(allowed - other) <= near
     if abs(this - other) > near and not ended_by_it:
         raise ConfigError(
-            f"{entry.name}: trained with {shown.format(this)}, the first system with {shown.format(other)}; "
+            f"{system.name}: trained with {shown.format(this)}, the first system with {shown.format(other)}; "
             "leave --equal out, or give its configuration with another train.output to train it again"
         )
 
 
-def _parameters(entry: Entry) -> int:
-    if entry.is_finished:
-        return int(open_bundle(entry.folder / "model").manifest["parameters"])
-    return _network(*_resolved(entry, None)).parameter_count
+def _parameters(system: System) -> int:
+    if system.is_finished:
+        return int(open_bundle(system.folder / "model").manifest["parameters"])
+    return _network(*_resolved(system, None)).parameter_count
 
 
-def _resolved(entry: Entry, first: Budget | None) -> tuple[RunConfig, int]:
+def _resolved(system: System, first: Budget | None) -> tuple[RunConfig, int]:
     """The configuration with the shape that its run will have, and the size of its vocabulary.
 
     The text decides where they are `auto`; the same keys give the vocabulary of the first system.
     """
-    config, _ = apply_base_model(entry.config, entry.given, False)
+    config, _ = apply_base_model(system.config, system.user_keys, False)
     vocabulary = config.tokenizer.vocab_size
     if vocabulary is None and first and config.tokenizer == first.config.tokenizer:
         vocabulary = first.vocabulary
     if vocabulary is None or config.model.preset == "auto":
         pairs = training_pairs(config.data, check_with_progress(config, Listeners()))
         gpu = pick_device(config.train.device).type == "cuda"
-        config = config.model_copy(update={"model": chosen_model(config.model, entry.given, round(pairs), gpu)})
+        config = config.model_copy(update={"model": chosen_model(config.model, system.user_keys, round(pairs), gpu)})
         vocabulary = vocabulary or usual_size(round(pairs))
     return config, vocabulary
 

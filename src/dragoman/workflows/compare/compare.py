@@ -22,7 +22,7 @@ from dragoman.workflows.compare.budget import (
     refuse_other_sizes,
     with_budget,
 )
-from dragoman.workflows.compare.inputs import Entry, read_entries, require_training_text, shared_test_set
+from dragoman.workflows.compare.inputs import System, read_systems, require_training_text, shared_test_set
 from dragoman.workflows.compare.measures import (
     attention_of,
     chains_of,
@@ -58,24 +58,24 @@ def compare_runs(
     Raises ConfigError for runs that cannot be compared, DataError, ModelError, and what `train` raises.
     """
     listener = Listeners(listeners)
-    entries = read_entries(runs)
-    test_set = shared_test_set(entries)
+    systems = read_systems(runs)
+    test_set = shared_test_set(systems)
     example = _example(test_set)
-    require_training_text(entries)
+    require_training_text(systems)
     if equal == "parameters":
-        refuse_other_sizes(entries)
+        refuse_other_sizes(systems)
     if equal == "flops":
-        refuse_other_objectives(entries)
+        refuse_other_objectives(systems)
     found, budget = list[ComparedRun](), None
-    for entry in entries:
-        if not entry.is_finished:
-            entry = with_budget(entry, equal, budget)
-            listener.notice(f"{entry.name}: training")
-            train(entry.config, resume=entry.is_started, listeners=listeners, given=entry.given)
-        one = _measured(entry, test_set, example, listener)
+    for system in systems:
+        if not system.is_finished:
+            system = with_budget(system, equal, budget)
+            listener.notice(f"{system.name}: training")
+            train(system.config, resume=system.is_started, listeners=listeners, user_keys=system.user_keys)
+        one = _measured(system, test_set, example, listener)
         if equal and budget:
-            refuse_other_budget(entry, equal, budget, one.cost)
-        budget = budget or budget_of(entry.folder / "model", one.cost)
+            refuse_other_budget(system, equal, budget, one.cost)
+        budget = budget or budget_of(system.folder / "model", one.cost)
         found.append(one)
     named = {one.name: one.translations for one in found}
     scored = score_systems(named, test_set, tokenize=tokenize, resamples=resamples, listener=listener)
@@ -88,22 +88,22 @@ def compare_runs(
     return result
 
 
-def _measured(entry: Entry, test_set: TestSet, example: int, listener: Listeners) -> ComparedRun:
+def _measured(system: System, test_set: TestSet, example: int, listener: Listeners) -> ComparedRun:
     """Everything but the scores, which the systems get together."""
-    bundle = open_bundle(entry.folder / "model")
+    bundle = open_bundle(system.folder / "model")
     bundle.require_weights()
     translator = Translator.of_bundle(bundle, engine="torch")
-    listener.notice(f"{entry.name}: translating the test set")
+    listener.notice(f"{system.name}: translating the test set")
     started = time.perf_counter()
     lines = translate_all(translator, test_set.sources, listener)
     seconds = time.perf_counter() - started
     tokens = sum(map(len, bundle.tokenizer.encode(lines, "target")))
-    listener.notice(f"{entry.name}: counting operations")
+    listener.notice(f"{system.name}: counting operations")
     model = bundle.load_model()
-    cost = training_cost(bundle, model, entry.config, entry.folder)
+    cost = training_cost(bundle, model, system.config, system.folder)
     return ComparedRun(
-        name=entry.name,
-        folder=entry.folder,
+        name=system.name,
+        folder=system.folder,
         architecture=str(bundle.manifest.get("architecture", "transformer")),
         parameters=model.parameter_count,
         cost=cost,

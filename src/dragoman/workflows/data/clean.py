@@ -34,7 +34,7 @@ class CleanResult:
     """What a cleaning kept and removed."""
 
     pairs: int
-    kept: int
+    pairs_kept: int
     removed: dict[str, int]
     """Pairs by the rule that removed them, the most frequent first; a pair may break several."""
     files: tuple[Path, ...]
@@ -108,10 +108,10 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
     """The validation and test text, if it exists and is not what is cleaned."""
     if not config.data.clean.leakage:
         return None
-    given = set(map(real_path, corpus.files))
+    cleaned = set(map(real_path, corpus.files))
     compared = []
     for part in (*config.data.valid_corpora, *config.data.test_corpora):
-        if given & set(map(real_path, part.files)):
+        if cleaned & set(map(real_path, part.files)):
             continue
         if all(path.exists() for path in part.files):
             compared.append(part)
@@ -122,8 +122,9 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
     return held_out(block for part in compared for block in BlockReader(part))
 
 
-def _write(found: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
+def _write(decision: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
     """Append what is kept of a block to the files, and the rest to the rejects."""
-    source, target = (compress(side.lines, found.kept.tolist()) for side in (found.block.source, found.block.target))
+    block = decision.block
+    source, target = (compress(side.lines, decision.kept.tolist()) for side in (block.source, block.target))
     out.write_pairs(corpus, zip(source, target, strict=True))
-    out.write(len(corpus.files), (reject_line(found.block, row, why) for row, why in found.reasons.items()))
+    out.write(len(corpus.files), (reject_line(block, row, why) for row, why in decision.reasons.items()))

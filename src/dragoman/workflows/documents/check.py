@@ -28,9 +28,9 @@ def check_written(
     """Raise DataError if the document at `path` does not have these translations of the units of `document`."""
     everything = replace(document.again or request, update=False)
     try:
-        found = read_document(path, kind, everything).units
+        written = read_document(path, kind, everything).units
         whole = read_document(document.path, kind, everything).units if request.update else document.units
-        compare_texts(_expected(document, whole, translations), _texts(found))
+        compare_texts(_expected(document, whole, translations), _texts(written))
     except DragomanError as error:
         cause = str(error).replace(f"{path}: ", "").replace(f"{path}:", "line ")
         raise DataError(
@@ -56,7 +56,7 @@ def _expected(document: Document, whole: Iterable[Unit], translations: Iterable[
             yield one.location, old
 
 
-def compare_texts(expected: Located, found: Located) -> None:
+def compare_texts(expected: Located, written: Located) -> None:
     """Raise DataError with the location of the first difference."""
     codes: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     left = right = where = ""
@@ -64,7 +64,7 @@ def compare_texts(expected: Located, found: Located) -> None:
         if not left:
             where, left = _next(expected, codes[0], where)
         if not right:
-            where_found, right = _next(found, codes[1], where)
+            where_written, right = _next(written, codes[1], where)
         if not (left and right):
             break
         size = min(len(left), len(right))
@@ -72,7 +72,7 @@ def compare_texts(expected: Located, found: Located) -> None:
             raise DataError(f"{where}: {_difference(left, right)}")
         left, right = left[size:], right[size:]
     if left or right:
-        raise DataError(f"{where if left else where_found}: {'lacks' if left else 'adds'} {(left or right)[:40]!r}")
+        raise DataError(f"{where if left else where_written}: {'lacks' if left else 'adds'} {(left or right)[:40]!r}")
     if codes[0] != codes[1]:
         raise DataError(f"{codes[1].total()} inline codes instead of {codes[0].total()}")
 
@@ -86,8 +86,8 @@ def _next(texts: Located, codes: Counter[str], where: str) -> tuple[str, str]:
     return where, ""
 
 
-def _difference(expected: str, found: str) -> str:
+def _difference(expected: str, written: str) -> str:
     """The first difference of two texts, with a few characters before it."""
-    at = next(index for index, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b)
+    at = next(index for index, (a, b) in enumerate(zip(expected, written, strict=False)) if a != b)
     here = slice(max(0, at - 8), at + 24)
-    return f"{found[here]!r} instead of {expected[here]!r}"
+    return f"{written[here]!r} instead of {expected[here]!r}"

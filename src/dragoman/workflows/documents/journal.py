@@ -38,7 +38,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FlaggedUnit:
     """What a person should look at."""
 
     file: str
@@ -87,7 +87,7 @@ class Journal:
         """The files that this work has written."""
         return frozenset(Path(path) for (path,) in self._database.execute("select path from files"))
 
-    def add_file(self, path: Path, rows: Iterable[Row]) -> None:
+    def add_file(self, path: Path, rows: Iterable[FlaggedUnit]) -> None:
         """A file is written; `rows` of it are to be looked at."""
         listed = [(row.file, row.location, row.source, row.translation, json.dumps(row.why)) for row in rows]
         with self._database:
@@ -99,11 +99,13 @@ class Journal:
         with self._database:
             self._database.execute("delete from review")
 
-    def review(self) -> Iterator[Row]:
+    def review(self) -> Iterator[FlaggedUnit]:
         """What is to be looked at, in order."""
         found = self._database.execute("select file, location, source, translation, why from review order by rowid")
         for file, location, source, translation, why in found:
-            yield Row(file, location, source, translation, tuple((kind, text) for kind, text in json.loads(why)))
+            yield FlaggedUnit(
+                file, location, source, translation, tuple((kind, text) for kind, text in json.loads(why))
+            )
 
     @property
     def review_count(self) -> int:

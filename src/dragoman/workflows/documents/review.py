@@ -17,7 +17,7 @@ from dragoman.documents import Request
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, write_text_atomically
 from dragoman.system.pages import content_policy, fill, in_languages, labels, static, visible
-from dragoman.workflows.documents.journal import Journal, Row
+from dragoman.workflows.documents.journal import FlaggedUnit, Journal
 
 COLUMNS = ("file", "location", "source", "translation", "why")
 HEADER = "\t".join(COLUMNS) + "\n"
@@ -88,7 +88,7 @@ def cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def render(name: str, rows: list[Row], count: int, request: Request) -> str:
+def render(name: str, rows: list[FlaggedUnit], count: int, request: Request) -> str:
     """The page for these rows of `count`."""
     kinds = sorted({kind for row in rows for kind, _ in row.why})
     options = "".join(
@@ -124,7 +124,7 @@ def review_rows(table: Path) -> Iterator[dict[str, str]]:
         yield from (dict(zip(COLUMNS, map(_text, line.split("\t")), strict=False)) for line in lines if line)
 
 
-def _row(row: Row, request: Request) -> str:
+def _row(row: FlaggedUnit, request: Request) -> str:
     kinds = " ".join(kind for kind, _ in row.why)
     why = "".join(f"<li><b>{_both_names(kind)}</b> {_shown(text)}</li>" for kind, text in row.why)
     return (

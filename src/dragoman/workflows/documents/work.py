@@ -21,7 +21,7 @@ from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.documents.check import check_written
 from dragoman.workflows.documents.files import Failure, Source
-from dragoman.workflows.documents.journal import Finished, Journal, Row, key_of
+from dragoman.workflows.documents.journal import Finished, FlaggedUnit, Journal, key_of
 from dragoman.workflows.listener import Listeners, Progress
 
 # Texts translated together at first; twice as many each time, up to WINDOW.
@@ -237,7 +237,7 @@ class DocumentWork:
         done = TranslatedDocument(source.path, job.target, job.units, len(rows), job.characters, job.units_kept)
         self.files.append(done)
 
-    def _rows(self, job: DocumentJob, document: Document) -> Iterator[Row]:
+    def _rows(self, job: DocumentJob, document: Document) -> Iterator[FlaggedUnit]:
         """What a person should look at: warnings of translations, and remarks of the writer."""
         remarks: dict[str, list[tuple[str, str]]] = {}
         for remark in document.remarks:
@@ -245,9 +245,9 @@ class DocumentWork:
             remarks.setdefault(location, []).append(("format", text or location))
         for unit, found in self._translations(job, document):
             if why := (*found.why, *remarks.pop(unit.location, ())):
-                yield Row(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
+                yield FlaggedUnit(str(job.source.name), unit.location, unit.source.text, found.inline.text, why)
         for location, texts in remarks.items():
-            yield Row(str(job.source.name), location, "", "", tuple(texts))
+            yield FlaggedUnit(str(job.source.name), location, "", "", tuple(texts))
 
 
 def _numbered(units: Iterable[Unit]) -> Iterator[tuple[tuple[str, int], Unit]]:

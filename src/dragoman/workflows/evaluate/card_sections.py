@@ -39,19 +39,20 @@ It holds for text like the validation text.
 
 
 def _confidence_row(name: str, fitted: Fitted) -> str:
-    found = fitted.calibration
-    return f"| {name} | {found.ece:.3f} | {found.brier:.3f} | {found.auc:.3f} |\n"
+    calibration = fitted.calibration
+    return f"| {name} | {calibration.ece:.3f} | {calibration.brier:.3f} | {calibration.auc:.3f} |\n"
 
 
-def robustness_section(found: Robustness) -> str:
+def robustness_section(robustness: Robustness) -> str:
     """The table of the suite and its one number."""
     rows = "".join(
-        f"| {row.kind} | {row.lines:,} | {row.plain:.1f} | {row.changed:.1f} | {row.kept:.2f} | {row.warnings:,} |\n"
-        for row in found.rows
+        f"| {row.kind} | {row.lines:,} | {row.plain:.1f} | {row.changed:.1f} | {row.share_kept:.2f} | "
+        f"{row.warnings:,} |\n"
+        for row in robustness.rows
     )
-    skipped = "".join(f"\nNot measured: {kind}: {why}." for kind, why in found.skipped.items())
+    skipped = "".join(f"\nNot measured: {kind}: {why}." for kind, why in robustness.skipped.items())
     return f"""\
-**Robustness {found.score:.2f}**: {DEFINITION}
+**Robustness {robustness.score:.2f}**: {DEFINITION}
 
 | change of the source | lines | chrF plain | chrF changed | share kept | warnings |
 | --- | --- | --- | --- | --- | --- |

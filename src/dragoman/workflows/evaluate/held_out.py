@@ -24,7 +24,7 @@ from dragoman.workflows.listener import Listeners
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutText:
     """Text of one pair of languages, line by line."""
 
     pair: PairConfig
@@ -52,7 +52,7 @@ class HeldOut:
         )
 
 
-def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: int | None = None) -> list[HeldOut]:
+def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: int | None = None) -> list[HeldOutText]:
     """The text of each pair that the corpora have, in the order of the pairs; at most `lines` lines of all together."""
     found = directions(config, corpora)
     pairs = [pair for pair in config.project.all_pairs if any(one.pair == pair for one in found)]
@@ -60,16 +60,16 @@ def held_out_by_pair(config: RunConfig, corpora: Sequence[CorpusConfig], lines: 
     return [_first(pair, chain.from_iterable(one.read() for one in found if one.pair == pair), each) for pair in pairs]
 
 
-def _first(pair: PairConfig, text: Iterable[Pair], lines: int | None) -> HeldOut:
+def _first(pair: PairConfig, text: Iterable[Pair], lines: int | None) -> HeldOutText:
     kept = list(islice(text, lines))
-    return HeldOut(pair, tuple(one.source for one in kept), tuple(one.target for one in kept))
+    return HeldOutText(pair, tuple(one.source for one in kept), tuple(one.target for one in kept))
 
 
 @dataclass(frozen=True)
 class ScoredText:
     """The translations of a held-out text, and what they and the source text itself score."""
 
-    text: HeldOut
+    text: HeldOutText
     translator: Translator
     translations: Sequence[str]
     scores: Sequence[Score]

@@ -21,7 +21,7 @@ DEFINITION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RobustnessRow:
     """One kind of change."""
 
     kind: str
@@ -31,7 +31,7 @@ class Row:
     """chrF of the lines as they are; for `word` character precision."""
     changed: float
     """The same score of the changed lines."""
-    kept: float
+    share_kept: float
     """changed / plain."""
     warnings: int
     """Translations of changed lines with a warning of a fault."""
@@ -41,7 +41,7 @@ class Row:
 class Robustness:
     """The suite's scores."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[RobustnessRow, ...]
     skipped: Mapping[str, str]
     """The kinds without a row, with the reason."""
     seed: int
@@ -49,7 +49,7 @@ class Robustness:
     @property
     def score(self) -> float:
         """The mean share kept, each at most 1; 0 without rows."""
-        return sum(min(row.kept, 1.0) for row in self.rows) / len(self.rows) if self.rows else 0.0
+        return sum(min(row.share_kept, 1.0) for row in self.rows) / len(self.rows) if self.rows else 0.0
 
 
 def evaluate_robustness(
@@ -96,7 +96,7 @@ def measure_robustness(
     )
     translations = list(stream)
     plain |= {index: one.text for index, one in zip(wanted, translations, strict=False)}
-    rows, rest = list[Row](), iter(translations[len(wanted) :])
+    rows, rest = list[RobustnessRow](), iter(translations[len(wanted) :])
     for variant in found:
         row = _row(variant, plain, [next(rest) for _ in variant.sources])
         if row.plain:
@@ -106,12 +106,12 @@ def measure_robustness(
     return Robustness(tuple(rows), skipped, seed)
 
 
-def _row(variant: Variant, plain: Mapping[int, str], changed: Sequence[Translation]) -> Row:
+def _row(variant: Variant, plain: Mapping[int, str], changed: Sequence[Translation]) -> RobustnessRow:
     as_they_are = [" ".join(plain[index] for index in origin) for origin in variant.origins]
     before = _score(variant, as_they_are, variant.plain_references)
     after = _score(variant, [one.text for one in changed], variant.references)
-    kept = after / before if before else 0.0
-    return Row(variant.kind, len(changed), before, after, kept, sum(map(is_flagged, changed)))
+    share_kept = after / before if before else 0.0
+    return RobustnessRow(variant.kind, len(changed), before, after, share_kept, sum(map(is_flagged, changed)))
 
 
 def _score(variant: Variant, translations: Sequence[str], references: Sequence[str]) -> float:

@@ -26,7 +26,7 @@ from dragoman.system.parsing import parse_json
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate.evaluate import translate_all
 from dragoman.workflows.importing.card import import_card
-from dragoman.workflows.importing.text import Text, embedded_text, text_of_files
+from dragoman.workflows.importing.text import TrialText, embedded_text, text_of_files
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export, folder_next_to
 from dragoman.workflows.models.origin import KEY, is_non_commercial
@@ -108,7 +108,7 @@ def import_model(
             _refuse_export(path, foreign, text)
         try:
             _write(_named(foreign, target), bundle)
-            result = _try(bundle, path, foreign, text if trial else Text("no text"), listener)
+            result = _try(bundle, path, foreign, text if trial else TrialText("no text"), listener)
         except DragomanError as error:  # the user knows the output, not where it is made
             raise type(error)(str(error).replace(str(bundle), str(target))) from None
         exported = _export(bundle, quantization, text, target, listener) if quantization else None
@@ -199,7 +199,7 @@ def _named(foreign: Foreign, target: Path) -> Foreign:
     return replace(foreign, config=foreign.config.model_copy(update={"project": project}))
 
 
-def _refuse_export(path: Path, foreign: Foreign, text: Text) -> None:
+def _refuse_export(path: Path, foreign: Foreign, text: TrialText) -> None:
     """Raise ConfigError if there is nothing to export, or nothing to verify an export with."""
     if foreign.tensors is None:
         raise ConfigError(f"{path}: is of CTranslate2 already, and nothing can be exported; leave --quantization out")
@@ -230,7 +230,7 @@ def _write(foreign: Foreign, folder: Path) -> None:
     )
 
 
-def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Listeners) -> ImportResult:
+def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: Listeners) -> ImportResult:
     """Whether the bundle in `folder` translates, and how well; both go into it. Raises QualityError."""
     bundle, found = open_bundle(folder), ImportResult(folder, foreign.origin)
     golden, outcome = "", NOT_TRIED
@@ -265,7 +265,7 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: Text, listener: Liste
     return found
 
 
-def _passed_trial(translator: Translator, text: Text, path: Path) -> Trial:
+def _passed_trial(translator: Translator, text: TrialText, path: Path) -> Trial:
     """What the trial measured. Raises QualityError if the model does not translate."""
     trial = try_pairs(translator.marked_engine, translator.tokenizer, text.pairs)
     if trial is None:
@@ -278,7 +278,7 @@ def _passed_trial(translator: Translator, text: Text, path: Path) -> Trial:
 
 
 def _measured(
-    translator: Translator, sources: Sequence[str], text: Text, listener: Listeners
+    translator: Translator, sources: Sequence[str], text: TrialText, listener: Listeners
 ) -> tuple[tuple[Score, ...], tuple[Score, ...]]:
     """BLEU and chrF of the translations and of the sources."""
     references = [target for _, target in text.pairs]
@@ -293,7 +293,7 @@ def _scores(lines: Sequence[str], references: Sequence[str]) -> tuple[Score, ...
     return bleu(lines, references), chrf(lines, references)
 
 
-def _export(bundle: Path, quantization: str, text: Text, target: Path, listener: Listeners) -> ExportResult:
+def _export(bundle: Path, quantization: str, text: TrialText, target: Path, listener: Listeners) -> ExportResult:
     """Export the bundle in its temporary folder. Raises QualityError if the export translates worse."""
     lines = [[side.replace("\t", " ") for side in pair] for pair in text.pairs]
     file = bundle.with_name("text.tsv")

@@ -20,7 +20,7 @@ EMBEDDED, WORDS = ("en", "ko"), range(4, 16)
 
 
 @dataclass(frozen=True)
-class Text:
+class TrialText:
     """Pairs, and what they are called; `remedy` says what to do if there are none."""
 
     name: str
@@ -28,21 +28,23 @@ class Text:
     remedy: str = ""
 
 
-def text_of_files(source: str | PathLike[str], reference: str | PathLike[str] | None) -> Text:
+def text_of_files(source: str | PathLike[str], reference: str | PathLike[str] | None) -> TrialText:
     """The first pairs of two files, or of one .tsv or .jsonl file. Raises ConfigError and DataError."""
     pairs = tuple((pair.source, pair.target) for pair in islice(read_pairs(corpus_of(source, reference)), LINES))
     if not pairs:
         raise DataError(f"{fspath(source)}: no lines to try the model on; give some pairs")
-    return Text(Path(source).name, pairs)
+    return TrialText(Path(source).name, pairs)
 
 
-def embedded_text(project: ProjectConfig) -> Text:
+def embedded_text(project: ProjectConfig) -> TrialText:
     """Pairs of the embedded text in the direction of the model; none if it has another language."""
     pair = tuple(primary_language(tag) for tag in (project.source, project.target))
     if sorted(pair) != sorted(EMBEDDED):
         remedy = f"give SOURCE REFERENCE, some pairs of {project.source} and {project.target}, to try it"
-        return Text("no text", remedy=f"To know, import it again: {remedy}")
+        return TrialText("no text", remedy=f"To know, import it again: {remedy}")
     corpus = CorpusConfig(source=Path(str(files("dragoman.data") / "embedded" / "valid.tsv.gz")))
     short = ((one.source, one.target) for one in read_pairs(corpus) if len(one.source.split()) in WORDS)
     some = tuple(islice(short, LINES))
-    return Text("the embedded text (LibreOffice's help)", some if pair == EMBEDDED else tuple((b, a) for a, b in some))
+    return TrialText(
+        "the embedded text (LibreOffice's help)", some if pair == EMBEDDED else tuple((b, a) for a, b in some)
+    )

@@ -15,7 +15,7 @@ from dragoman.errors import QualityError, counted
 from dragoman.evaluation import RESAMPLES, Score, paired_bootstrap, score_all
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate.evaluate import translate_all
-from dragoman.workflows.evaluate.held_out import HeldOut, held_out_by_pair
+from dragoman.workflows.evaluate.held_out import HeldOutText, held_out_by_pair
 from dragoman.workflows.improve.corrections import Correction
 from dragoman.workflows.listener import Listeners
 
@@ -82,12 +82,14 @@ def compare_versions(
     for name, corrections in ((LEARNED, learned), (HELD_OUT, held_out)):
         for pair in bundle.config.project.all_pairs:
             own = [one for one in corrections if one.pair == pair.name]
-            text = HeldOut(pair, tuple(one.source for one in own), tuple(one.target for one in own))
+            text = HeldOutText(pair, tuple(one.source for one in own), tuple(one.target for one in own))
             texts += [(name, text)] if own else []
     return tuple(_compared(name, text, versions, listener) for name, text in texts)
 
 
-def _compared(name: str, text: HeldOut, versions: tuple[Translator, Translator], listener: Listeners) -> ChangedText:
+def _compared(
+    name: str, text: HeldOutText, versions: tuple[Translator, Translator], listener: Listeners
+) -> ChangedText:
     before, after = (
         tuple(translate_all(one.to(text.pair.target, text.pair.source), text.sources, listener)) for one in versions
     )

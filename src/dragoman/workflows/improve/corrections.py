@@ -151,19 +151,19 @@ def _read_database(path: Path, name: Callable[[str, str], str]) -> Iterator[Corr
         ) from None
 
 
-def _lines(one: Correction) -> Iterator[Correction]:
+def _lines(correction: Correction) -> Iterator[Correction]:
     """A correction of a text of several lines as one for each line, if both sides have equally many."""
-    sides = [text.strip("\n").split("\n") for text in (one.source, one.target)]
+    sides = [text.strip("\n").split("\n") for text in (correction.source, correction.target)]
     if len(sides[0]) != len(sides[1]) or len(sides[0]) == 1:
-        yield one
+        yield correction
         return
     for number, (source, target) in enumerate(zip(*sides, strict=True), 1):
         if source.strip() or target.strip():
-            yield Correction(source, target, one.pair, f"{one.where}, line {number}")
+            yield Correction(source, target, correction.pair, f"{correction.where}, line {number}")
 
 
-def _checked(path: Path, found: Sequence[Correction], project: ProjectConfig, elsewhere: int) -> Corrections:
-    newest = {(one.pair, normalise(one.source)): one for one in found}
+def _checked(path: Path, corrections: Sequence[Correction], project: ProjectConfig, elsewhere: int) -> Corrections:
+    newest = {(one.pair, normalise(one.source)): one for one in corrections}
     usable, faults = list[Correction](), list[Fault]()
     for pair in project.all_pairs:
         own = [one for one in newest.values() if one.pair == pair.name]

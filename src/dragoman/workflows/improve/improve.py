@@ -26,11 +26,11 @@ from dragoman.workflows.improve.check import ChangedText, compare_versions, requ
 from dragoman.workflows.improve.corrections import Corrections, Fault, read_corrections
 from dragoman.workflows.improve.page import card_section, write_page
 from dragoman.workflows.improve.run import hold_out, refuse_own_keys, run_config
-from dragoman.workflows.improve.text import TextRequest, TextWriter, prepare_texts
+from dragoman.workflows.improve.text import NamedTexts, TextWriter, prepare_texts
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.dequantise import write_dequantised
 from dragoman.workflows.models.export import export, folder_next_to
-from dragoman.workflows.models.versions import Version, next_version
+from dragoman.workflows.models.versions import NewVersion, next_version
 
 EXPORTS = ("int8", "float32")
 # Lines that the export is verified with.
@@ -80,18 +80,18 @@ def improve(
     refuse_own_keys(overrides)
     path, bundle = checked_path("corrections", corrections), open_model(model)
     listener = Listeners(listeners)
-    found = read_corrections(path, bundle.config.project, pair)
-    _report(found, listener)
+    read = read_corrections(path, bundle.config.project, pair)
+    _report(read, listener)
     version = next_version(bundle, None if output is None else checked_path("output", output))
     page_path = version.folder.with_name(f"{version.folder.name}.html") if page is None else checked_path("page", page)
     refuse_other_file(page_path)
     refuse_unwritable_folder(version.folder)
-    asked = TextRequest(None if replay is None else checked_path("replay", replay), _test_of(test, bundle, pair), pair)
+    named = NamedTexts(None if replay is None else checked_path("replay", replay), _test_of(test, bundle, pair), pair)
     with ExitStack() as stack:
         folder = stack.enter_context(folder_next_to(version.folder))
         _lock(stack, version.folder)
         try:
-            return _improve(_Work(bundle, found, asked, version, page_path, folder, overrides, listener))
+            return _improve(_Work(bundle, read, named, version, page_path, folder, overrides, listener))
         except (Interrupted, KeyboardInterrupt):
             raise Interrupted("improve: interrupted; nothing was written, start it again") from None
 
@@ -105,12 +105,12 @@ def _test_of(
     return corpus.model_copy(update={"languages": pair}) if bundle.config.project.pairs else corpus
 
 
-def _report(found: Corrections, listener: Listeners) -> None:
-    for fault in found.faults:
+def _report(corrections: Corrections, listener: Listeners) -> None:
+    for fault in corrections.faults:
         listener.on_warning(f"{fault.correction.where}: {kind_name(fault.kind)}; left out")
-    if found.elsewhere:
-        listener.notice(f"{counted(found.elsewhere, 'correction')} of other languages left out")
-    listener.notice(f"{counted(len(found.usable), 'correction')} to learn from")
+    if corrections.elsewhere:
+        listener.notice(f"{counted(corrections.elsewhere, 'correction')} of other languages left out")
+    listener.notice(f"{counted(len(corrections.usable), 'correction')} to learn from")
 
 
 def _lock(stack: ExitStack, folder: Path) -> None:
@@ -128,9 +128,9 @@ class _Work:
     """What is improved, with what, and where to."""
 
     bundle: Bundle
-    found: Corrections
-    asked: TextRequest
-    version: Version
+    corrections: Corrections
+    texts: NamedTexts
+    version: NewVersion
     page: Path
     folder: Path
     """For files on the way."""
@@ -143,23 +143,25 @@ def _improve(work: _Work) -> ImproveResult:
 
     bundle, listener = work.bundle, work.listener
     before = _translator(bundle)
-    learned, held_out = hold_out(work.found.usable)
-    writer = TextWriter(work.folder, bundle, {normalise(one.source) for one in work.found.usable})
+    learned, held_out = hold_out(work.corrections.usable)
+    writer = TextWriter(work.folder, bundle, {normalise(one.source) for one in work.corrections.usable})
     pairs = [pair for pair in bundle.config.project.all_pairs if any(one.pair == pair.name for one in learned)]
-    texts = prepare_texts(bundle, writer, work.asked, pairs, before, listener)
+    texts = prepare_texts(bundle, writer, work.texts, pairs, before, listener)
     base = bundle.folder if bundle.has_weights else write_dequantised(bundle, work.folder / "base").folder
-    own = [
+    learned_text = [
         writer.write_all("corrections", pair, [(one.source, one.target) for one in learned if one.pair == pair.name])
         for pair in pairs
     ]
-    config, given = run_config(work.folder, bundle, base, work.version.name, texts, own, len(learned), work.overrides)
-    trained = train(config, given=given, overrides=work.overrides, listeners=listener.listeners)
+    config, user_keys = run_config(
+        work.folder, bundle, base, work.version.name, texts, learned_text, len(learned), work.overrides
+    )
+    trained = train(config, user_keys=user_keys, overrides=work.overrides, listeners=listener.listeners)
     made = _exported(trained.model_path, listener)
     after = _translator(made)
     compared = compare_versions(bundle, (before, after), texts.test, learned, held_out, listener)
     require_kept(compared, bundle.folder)
     result = ImproveResult(
-        work.version.folder, work.page, len(learned), len(held_out), work.found.faults, tuple(compared)
+        work.version.folder, work.page, len(learned), len(held_out), work.corrections.faults, tuple(compared)
     )
     _publish(made, work, result)
     return result
@@ -180,9 +182,9 @@ def _exported(folder: Path, listener: Listeners) -> Bundle:
 
 def _translator(bundle: Bundle) -> Translator:
     """The one that serves the model, without confidence, which changes no translation."""
-    found = Translator.of_bundle(bundle)
-    found.options = found.options.model_copy(update={"confidence": False})
-    return found
+    translator = Translator.of_bundle(bundle)
+    translator.options = translator.options.model_copy(update={"confidence": False})
+    return translator
 
 
 def _publish(made: Bundle, work: _Work, result: ImproveResult) -> None:

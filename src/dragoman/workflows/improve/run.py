@@ -34,7 +34,7 @@ def hold_out(corrections: Sequence[Correction]) -> tuple[list[Correction], list[
     """The corrections to learn from, and those that are kept to test with; none of few. The same for the same ones."""
     if len(corrections) < HOLD_OUT_FROM:
         return list(corrections), []
-    order = sorted(corrections, key=lambda one: (one.pair, one.source, one.target))
+    order = sorted(corrections, key=lambda correction: (correction.pair, correction.source, correction.target))
     chosen = random.Random("held out").sample(range(len(order)), min(MOST_HELD_OUT, len(order) // PART))
     held_out = {id(order[index]) for index in chosen}
     return [one for one in corrections if id(one) not in held_out], [order[index] for index in sorted(chosen)]

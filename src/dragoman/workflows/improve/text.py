@@ -46,7 +46,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class TextRequest:
+class NamedTexts:
     """What text the user named, and for which pair of languages."""
 
     replay: Path | None = None
@@ -82,7 +82,7 @@ class TextWriter:
 def prepare_texts(
     bundle: Bundle,
     writer: TextWriter,
-    asked: TextRequest,
+    named: NamedTexts,
     pairs: Sequence[PairConfig],
     translator: Translator,
     listener: Listeners,
@@ -92,19 +92,19 @@ def prepare_texts(
     Raises ConfigError if there is no text for one of them, with what to give; DataError for text that cannot be read.
     """
     run = _original_run(bundle)
-    test = _held_out("test", run, bundle, asked.test, pairs, writer, TEST_LINES)
+    test = _held_out("test", run, bundle, named.test, pairs, writer, TEST_LINES)
     if not test:
         raise ConfigError(
             f"{bundle.folder}: the test text of its run is not here, which shows what a model loses; name some: "
             "--test SOURCE REFERENCE"
         )
     valid = _held_out("valid", run, bundle, None, pairs, writer, VALID_LINES)
-    if run and not asked.replay:
+    if run and not named.replay:
         listener.notice(f"replaying the text of the run {bundle.folder.parent}")
         return Texts(tuple(_original(run, pairs, writer)), valid, test, by_model=False)
     replay, more = [], []
     for pair in pairs:
-        lines = _replayed(asked, pair, pairs, bundle, translator, listener)
+        lines = _replayed(named, pair, pairs, bundle, translator, listener)
         if not valid:
             cut = max(1, len(lines) // VALID_PART)
             more.append(writer.write("valid", pair, lines[:cut]))
@@ -119,26 +119,26 @@ def _original_run(bundle: Bundle) -> RunConfig | None:
         run = read_run_config(bundle.folder.absolute().parent)
     except ConfigError:
         return None
-    found = run.data.train and all(
+    is_there = run.data.train and all(
         file.is_file() for corpus in run.data.named_corpora.values() for file in corpus.files
     )
-    return run if found and run.project.all_pairs == bundle.config.project.all_pairs else None
+    return run if is_there and run.project.all_pairs == bundle.config.project.all_pairs else None
 
 
 def _held_out(
     name: str,
     run: RunConfig | None,
     bundle: Bundle,
-    given: CorpusConfig | None,
+    corpus: CorpusConfig | None,
     pairs: Sequence[PairConfig],
     writer: TextWriter,
     most: int,
 ) -> tuple[CorpusConfig, ...]:
-    """The held-out text of each pair: what was given, that of the run, or that of the embedded text; () if none."""
-    if given or run:
-        config = bundle.config if given or run is None else run
-        own = config.data.test_corpora if name == "test" else ()
-        texts = held_out_by_pair(config, (given,) if given else own or config.data.valid_corpora, most)
+    """The held-out text of each pair: `corpus`, that of the run, or that of the embedded text; () if none."""
+    if corpus or run:
+        config = bundle.config if corpus or run is None else run
+        tests = config.data.test_corpora if name == "test" else ()
+        texts = held_out_by_pair(config, (corpus,) if corpus else tests or config.data.valid_corpora, most)
         return tuple(
             writer.write(name, one.pair, zip(one.sources, one.references, strict=True)) for one in texts if one.sources
         )
@@ -163,13 +163,13 @@ def _original(run: RunConfig, pairs: Sequence[PairConfig], writer: TextWriter) -
     """A sample of each training corpus, whose weight makes up for what was not drawn."""
     wanted = [one for one in directions(run, run.data.train) if (one.pair or pairs[0]) in pairs]
     for number, one in enumerate(wanted):
-        seen = _Counted(one)
+        seen = _CountedPairs(one)
         lines = sample_evenly(seen, REPLAY_LINES, seed=1)
         weight = min(10_000.0, one.corpus.weight * seen.count / max(len(lines), 1))
         yield writer.write(f"replay-{number}", one.pair or pairs[0], lines, weight)
 
 
-class _Counted:
+class _CountedPairs:
     """The pairs of a direction, counted as they are read."""
 
     def __init__(self, direction: Direction) -> None:
@@ -182,7 +182,7 @@ class _Counted:
 
 
 def _replayed(
-    asked: TextRequest,
+    named: NamedTexts,
     pair: PairConfig,
     pairs: Sequence[PairConfig],
     bundle: Bundle,
@@ -190,7 +190,7 @@ def _replayed(
     listener: Listeners,
 ) -> list[tuple[str, str]]:
     """Pairs to replay: those of the user's file, or sentences with the model's own translations."""
-    path = asked.replay if len(pairs) == 1 or pair.name == asked.pair else None
+    path = named.replay if len(pairs) == 1 or pair.name == named.pair else None
     if path and path.name.removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".jsonl")):
         return sample_evenly(read_pairs(CorpusConfig(source=path)), REPLAY_LINES, seed=1)
     if path:

@@ -84,7 +84,7 @@ def _add_golden(bundle: Bundle, sentences: Sequence[Golden]) -> None:
     """Translate the golden sentences again, each with the language tokens of its pair, and keep them in the bundle."""
     engine = load_engine(bundle, engine="torch", device="cpu", precision="float32")
     found: list[Golden] = []
-    for name, group in groupby(sentences, key=lambda one: one.pair):
+    for name, group in groupby(sentences, key=lambda sentence: sentence.pair):
         pair = bundle.config.project.pair(name) or bundle.config.project.all_pairs[0]
         marked = with_marks(engine, Marks.of(pair, bundle.tokenizer))
         texts = [one.source for one in group]

@@ -162,14 +162,14 @@ def folder_next_to(target: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class _Text:
+class _VerificationText:
     """Text of one pair of languages to verify with; no source is blank."""
 
     pair: PairConfig
     lines: Sequence[tuple[str, str]]
 
 
-def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[_Text]:
+def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[_VerificationText]:
     """The corpus, or the validation text of the run that the bundle came from, by pair of languages."""
     config = bundle.config
     corpora = (corpus,) if corpus else _validation_corpora(bundle)
@@ -179,7 +179,7 @@ def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) 
     texts = []
     for text in held_out_by_pair(config, corpora, lines):
         pairs = [pair for pair in zip(text.sources, text.references, strict=True) if pair[0].strip()]
-        texts += [_Text(text.pair, pairs)] if pairs else []
+        texts += [_VerificationText(text.pair, pairs)] if pairs else []
     if not texts:
         raise ConfigError(f"{corpora[0].source}: no lines to verify the export with; name a file with text")
     return texts
@@ -203,7 +203,7 @@ def _verify_pairs(
     options: DecodeConfig,
     reference: Engine,
     folders: Mapping[str, Path],
-    texts: Sequence[_Text],
+    texts: Sequence[_VerificationText],
     candidates: Callable[[Ids], Ids] | None,
     listener: Listeners,
 ) -> dict[str, Verdict]:

@@ -1,4 +1,4 @@
-"""An adapter and its base model become a whole model: W₀ + α/r · B A. No torch before the weights are loaded."""
+"""An adapter and its base model become a whole model: W₀ + α/r · B A."""
 
 from os import PathLike
 from pathlib import Path

@@ -64,7 +64,7 @@ def verify_model(model: str | PathLike[str], *, base: str | PathLike[str] | None
 
 
 def verify_bundle(bundle: Bundle, fastest: bool = False) -> ModelCheck:
-    """As `verify_model`, of an opened bundle; if `fastest`, only with the engine that translates by default."""
+    """Verify an opened bundle as `verify_model` does; if `fastest`, only with the engine that translates by default."""
     golden = read_golden(bundle.folder, bundle.tokenizer)
     _check_tokenizer(bundle, golden)
     names = [folder.name for folder in bundle.exports]

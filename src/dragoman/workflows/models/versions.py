@@ -15,26 +15,26 @@ from dragoman.installed import models_folder
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class NewVersion:
     """Where a version is written, and what it is called."""
 
     folder: Path
     name: str
 
 
-def next_version(bundle: Bundle, output: Path | None = None) -> Version:
+def next_version(bundle: Bundle, output: Path | None = None) -> NewVersion:
     """The first version after that of `bundle` that does not exist, or `output`. Raises ConfigError if that exists."""
     own = str(bundle.config.project.name)
     if output is not None:
         if output.exists():
             raise ConfigError(f"{output}: already exists; choose another folder with -o")
-        return Version(output, output.name if is_name(output.name) else own)
+        return NewVersion(output, output.name if is_name(output.name) else own)
     folder = bundle.folder.absolute()
     parent = models_folder() if folder == bundled_folder(folder.name) else folder.parent
     stem, number = _parsed(folder.name)
     while (found := parent / f"{stem}-{number + 1}").exists():
         number += 1
-    return Version(found, f"{_parsed(own)[0]}-{number + 1}")
+    return NewVersion(found, f"{_parsed(own)[0]}-{number + 1}")
 
 
 def _parsed(name: str) -> tuple[str, int]:

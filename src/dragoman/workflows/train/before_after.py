@@ -16,7 +16,7 @@ from dragoman.evaluation import ComparedScore, paired_bootstrap
 from dragoman.text.terms.symbols import Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.evaluate.evaluate import translate_all
-from dragoman.workflows.evaluate.held_out import HeldOut, ScoredText, held_out_by_pair
+from dragoman.workflows.evaluate.held_out import HeldOutText, ScoredText, held_out_by_pair
 from dragoman.workflows.listener import Listeners
 from dragoman.workflows.train.finetune import open_base_model
 
@@ -82,7 +82,7 @@ class _Model(NamedTuple):
     engine: Engine
 
 
-def _translated(config: RunConfig, text: HeldOut, model: _Model, listener: Listeners) -> Sequence[str]:
+def _translated(config: RunConfig, text: HeldOutText, model: _Model, listener: Listeners) -> Sequence[str]:
     options = config.decode.model_copy(update={"confidence": False})
     symbols = Symbols.of(model.config, model.tokenizer.symbols)
     translator = text.translator(model.tokenizer, model.engine, options, config.data.max_length, symbols)
@@ -90,7 +90,7 @@ def _translated(config: RunConfig, text: HeldOut, model: _Model, listener: Liste
 
 
 def _rows(
-    on: str, before: Sequence[str], text: HeldOut, after: Sequence[str], listener: Listeners
+    on: str, before: Sequence[str], text: HeldOutText, after: Sequence[str], listener: Listeners
 ) -> list[ChangedScore]:
     tested = paired_bootstrap(before, after, text.references)
     rows = [ChangedScore(on, old.name, old.value, new.value, _p_value(new)) for old, new in tested]

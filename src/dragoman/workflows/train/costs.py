@@ -89,7 +89,7 @@ def with_choices(run: Run, workload: Workload | None) -> Run:
         per_epoch = workload.steps_per_epoch if workload else 1.0
         chosen = run.config.model_copy(
             update={
-                "model": chosen_model(run.config.model, run.given, round(pairs), gpu),
+                "model": chosen_model(run.config.model, run.user_keys, round(pairs), gpu),
                 "train": chosen_train(run.config.train, pairs, per_epoch),
             }
         )

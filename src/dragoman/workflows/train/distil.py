@@ -39,7 +39,7 @@ def distill(
     keep_original: bool = False,
     resume: bool = False,
     listeners: Iterable[Listener] = (),
-    given: Collection[str] | None = None,
+    user_keys: Collection[str] | None = None,
     where: str = "configuration",
     overrides: Sequence[str] = (),
 ) -> TrainResult:
@@ -47,19 +47,18 @@ def distill(
 
     `config` is the student's configuration or the path of one. With `keep_original` the student learns from the human
     reference translations too. With `resume` the work continues where it stopped. For a configuration that is not
-    read here, `given` are the dotted keys that the user set, `overrides` the KEY=VALUE
-    among them, and errors name it `where`. Raises as `train` does, and
-    ModelError if the teacher cannot be used.
+    read here, `user_keys` are the dotted keys that the user set, `overrides` the KEY=VALUE among them, and errors name
+    it `where`. Raises as `train` does, and ModelError if the teacher cannot be used.
     """
     if isinstance(config, RunConfig):
-        student_config, given = config, changed_keys(config) if given is None else given
+        student_config, user_keys = config, changed_keys(config) if user_keys is None else user_keys
     else:
         where = str(config)
-        student_config, given = read_config(config)
+        student_config, user_keys = read_config(config)
     require_text(student_config, where)
     bundle, listener = open_model(checked_path("teacher", teacher)), Listeners(listeners)
     _check_teacher(student_config, bundle, where)
-    distilled_config = student_of(student_config, given, bundle, where, keep_original)
+    distilled_config = student_of(student_config, user_keys, bundle, where, keep_original)
     folder = output_of(student_config)
     training = bool(checkpoint_steps(folder / "checkpoints"))
     if training and resume:
@@ -74,19 +73,19 @@ def distill(
         distilled_config,
         resume=training,
         listeners=listener.listeners,
-        given=given,
+        user_keys=user_keys,
         teacher=bundle,
         overrides=overrides,
     )
 
 
 def student_of(
-    student_config: RunConfig, given: Collection[str], teacher: Bundle, where: str, keep_original: bool
+    student_config: RunConfig, user_keys: Collection[str], teacher: Bundle, where: str, keep_original: bool
 ) -> RunConfig:
     """The run of the student: the teacher's tokenizer and translations. Raises ConfigError if a key contradicts."""
     tokenizer = teacher.config.tokenizer.model_copy(update={"sampling": student_config.tokenizer.sampling})
     changed = differences(tokenizer, student_config.tokenizer)
-    if different := [key for key in changed if f"tokenizer.{key}" in given]:
+    if different := [key for key in changed if f"tokenizer.{key}" in user_keys]:
         raise ConfigError(
             f"{where}: tokenizer.{different[0]}: differs from {teacher.folder}; "
             "leave [tokenizer] out, the tokenizer comes from the teacher"
@@ -96,7 +95,7 @@ def student_of(
         CorpusConfig(source=path, weight=one.corpus.weight, languages=one.pair.name if one.pair else "")
         for path, one in _texts(student_config)
     ]
-    protect = teacher.config.data.protect if "data.protect" not in given else student_config.data.protect
+    protect = teacher.config.data.protect if "data.protect" not in user_keys else student_config.data.protect
     if protect and not teacher.tokenizer.symbols:
         raise ConfigError(
             f"{where}: data.protect: the tokenizer comes from the teacher {teacher.folder}, which has no symbols for "

@@ -25,11 +25,11 @@ FREE = ("dropout", "sampling", "extend")
 
 
 def apply_base_model(
-    config: RunConfig, given: Collection[str] | None = None, resume: bool = False
+    config: RunConfig, user_keys: Collection[str] | None = None, resume: bool = False
 ) -> tuple[RunConfig, Bundle | None]:
     """The configuration with the shape and tokenizer of its base model, and that model; None without one.
 
-    `given` are the dotted keys that the user set, from `read_config`; without them, the keys that differ from the
+    `user_keys` are the dotted keys that the user set, from `read_config`; without them, the keys that differ from the
     defaults. On `resume` no model is opened, and these keys keep their values, to be compared with those the run
     started with. Raises ConfigError if such a key of [model] or [tokenizer] differs from the base model.
     """
@@ -37,10 +37,10 @@ def apply_base_model(
         return config, None
     start = None if resume else _opened(named)
     origin = start.config if start else original_config(output_of(config))
-    given = changed_keys(config) if given is None else given
+    user_keys = changed_keys(config) if user_keys is None else user_keys
     model, tokenizer = (
-        _explicit_fields(config.model, given, "model"),
-        _explicit_fields(config.tokenizer, given, "tokenizer"),
+        _explicit_fields(config.model, user_keys, "model"),
+        _explicit_fields(config.tokenizer, user_keys, "tokenizer"),
     )
     if start:
         _check_agreement(model, origin.model, "model", start.folder)
@@ -53,7 +53,7 @@ def apply_base_model(
         ),
     }
     config = config.model_copy(update=sections)
-    config = config.model_copy(update={"data": _with_protection(config.data, origin.data, given)})
+    config = config.model_copy(update={"data": _with_protection(config.data, origin.data, user_keys)})
     _check_frozen(config)
     if config.train.objective == "dual":
         try:
@@ -120,16 +120,16 @@ def _with_pairs(project: ProjectConfig, origin: ProjectConfig) -> ProjectConfig:
     return project.model_copy(update={"pairs": (own, *(pair for pair in origin.pairs if pair != own))})
 
 
-def _with_protection(data: DataConfig, origin: DataConfig, given: Collection[str]) -> DataConfig:
+def _with_protection(data: DataConfig, origin: DataConfig, user_keys: Collection[str]) -> DataConfig:
     """`data` with the placeholders of the base model, unless the user set `protect`."""
-    return data if "data.protect" in given else data.model_copy(update={"protect": origin.protect})
+    return data if "data.protect" in user_keys else data.model_copy(update={"protect": origin.protect})
 
 
 def _explicit_fields(
-    section: AnyModel | TokenizerConfig, given: Collection[str], name: str
+    section: AnyModel | TokenizerConfig, user_keys: Collection[str], name: str
 ) -> dict[str, tuple[str, object]]:
     """The fields that the user gave, each with the key that set it (`layers`, `preset` set several) and its value."""
-    keys = {field: field for field in type(section).model_fields if f"{name}.{field}" in given}
+    keys = {field: field for field in type(section).model_fields if f"{name}.{field}" in user_keys}
     if "layers" in keys:
         keys = {"encoder_layers": "layers", "decoder_layers": "layers"} | keys
     if "preset" in keys:
@@ -139,10 +139,10 @@ def _explicit_fields(
 
 
 def _check_agreement(
-    explicit: dict[str, tuple[str, object]], kept: AnyModel | TokenizerConfig, name: str, folder: Path
+    explicit: dict[str, tuple[str, object]], base: AnyModel | TokenizerConfig, name: str, folder: Path
 ) -> None:
     for field, (key, value) in explicit.items():
-        if field not in FREE and value != getattr(kept, field):
+        if field not in FREE and value != getattr(base, field):
             raise ConfigError(
                 f"{name}.{key}: differs from the base model {folder} (train.start_from); "
                 f"leave it out, it comes with the model"

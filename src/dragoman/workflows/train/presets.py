@@ -50,13 +50,13 @@ class PresetEstimate:
 
 
 def estimate_presets(
-    config: RunConfig, reports: Sequence[CorpusReport], given: Collection[str] | None = None
+    config: RunConfig, reports: Sequence[CorpusReport], user_keys: Collection[str] | None = None
 ) -> list[PresetEstimate]:
     """The cost of every preset for the text of a run, which `check_data` has reported on; of its own shape too.
 
-    `given` are the dotted keys that the user set. Raises DataError if no pair is short enough to train on.
+    `user_keys` are the dotted keys that the user set. Raises DataError if no pair is short enough to train on.
     """
-    given = changed_keys(config) if given is None else given
+    user_keys = changed_keys(config) if user_keys is None else user_keys
     device, pairs = pick_device(config.train.device), training_pairs(config.data, reports)
     prepare_process(config.train.threads, d_model=1024)  # the widest of the presets
     tokenizer, vocab = _tokenizer(config, pairs)
@@ -64,7 +64,7 @@ def estimate_presets(
     if workload is None:
         raise DataError("the training text has no pair within data.max_length; raise it or add text")
     config = config.model_copy(update={"train": chosen_train(config.train, pairs, workload.steps_per_epoch)})
-    own = chosen_model(config.model, given, round(pairs), device.type == "cuda")
+    own = chosen_model(config.model, user_keys, round(pairs), device.type == "cuda")
     shapes: dict[str, AnyModel] = {
         name: type(own).model_validate({"architecture": own.architecture, "preset": name, "dropout": own.dropout})
         for name in PRESETS
@@ -100,10 +100,10 @@ def _learned(sample: Sequence[tuple[str, str]], config: RunConfig, size: int | N
     return learn_from(sample, config.model_copy(update={"tokenizer": keys}))
 
 
-def _same_shape(one: AnyModel, other: AnyModel) -> bool:
-    own = ("heads", "feed_forward", "hidden", "experts", "active", "every")
-    fields = ("architecture", "encoder_layers", "decoder_layers", "d_model", "d_ff", *own)
-    return all(getattr(one, field, None) == getattr(other, field, None) for field in fields)
+def _same_shape(first: AnyModel, second: AnyModel) -> bool:
+    special = ("heads", "feed_forward", "hidden", "experts", "active", "every")
+    fields = ("architecture", "encoder_layers", "decoder_layers", "d_model", "d_ff", *special)
+    return all(getattr(first, field, None) == getattr(second, field, None) for field in fields)
 
 
 def _trials(

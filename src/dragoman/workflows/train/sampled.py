@@ -32,7 +32,7 @@ def limit_for(reference_length: int) -> int:
     return reference_length * 3 // 2 + 10
 
 
-class Sampler:
+class RiskSampler:
     """Completes the batches of a run with `train.objective = "risk"`."""
 
     def __init__(self, risk: RiskConfig, tokenizer: Tokenizer, seed: int, device: torch.device) -> None:

@@ -85,32 +85,32 @@ def train(
     resume: bool = False,
     listeners: Iterable[Listener] = (),
     *,
-    given: Collection[str] | None = None,
+    user_keys: Collection[str] | None = None,
     teacher: Bundle | None = None,
     tokenizer: Tokenizer | None = None,
     overrides: Sequence[str] = (),
 ) -> TrainResult:
     """Check the text, learn the tokenizer, train, score and write the model bundle.
 
-    `config` is a configuration or the path of one. With `resume` the run continues from its last checkpoint. `given`
-    are the dotted keys that the user set, if `config` comes from `read_config`; otherwise those that are not the
-    defaults count; `overrides` are the KEY=VALUE among them, which the run's folder keeps for its resumption. With a
-    `teacher`, whose translations are the training text, its tokenizer is used and none is learned; so is a `tokenizer`
-    that is given, to a language model. When torchrun starts several processes, all of them train and the main one does
-    the rest.
+    `config` is a configuration or the path of one. With `resume` the run continues from its last checkpoint.
+    `user_keys` are the dotted keys that the user set, if `config` comes from `read_config`; otherwise those that are
+    not the defaults count; `overrides` are the KEY=VALUE among them, which the run's folder keeps for its resumption.
+    With a `teacher`, whose translations are the training text, its tokenizer is used and none is learned; so is a
+    `tokenizer` that is given, to a language model. When torchrun starts several processes, all of them train and the
+    main one does the rest.
 
     Raises ConfigError, ResumeError, DataError, DivergenceError, and Interrupted after a signal, with everything saved.
     """
     if not isinstance(config, RunConfig):
-        config, given = read_config(config)
+        config, user_keys = read_config(config)
     require_text(config)
     if isinstance(config.model, LanguageModelConfig) and not config.model.language:
         raise ConfigError("model.architecture: a language model is trained by `dragoman train --language-model`")
-    given = changed_keys(config) if given is None else given
+    user_keys = changed_keys(config) if user_keys is None else user_keys
     folder = output_of(config)
     if config.train.start_from and config.model.preset == "auto":
-        given = set(given) - {"model.preset"}  # the shape comes with the base model
-    config, base = apply_base_model(config, given, resume)
+        user_keys = set(user_keys) - {"model.preset"}  # the shape comes with the base model
+    config, base = apply_base_model(config, user_keys, resume)
     prepare_process(config.train.threads, config.model.d_model)
     group, device = join_process_group(pick_device(config.train.device), config.train.peer_timeout)
     listener = Listeners(listeners if group.is_main else ())
@@ -121,7 +121,7 @@ def train(
                 config = with_original_choices(folder, config)
             reports = _check_data(config, folder, resume, listener) if group.is_main else ()
             with lock_run(folder) if group.is_main else nullcontext():
-                run = Run(config, given, folder, device, group, listener, reports, base, teacher, resume, overrides)
+                run = Run(config, user_keys, folder, device, group, listener, reports, base, teacher, resume, overrides)
                 return _train(replace(run, tokenizer=tokenizer))
     finally:
         leave_process_group()
@@ -255,11 +255,11 @@ def _describe(run: Run, tokenizer: Tokenizer, trainer: Trainer) -> None:
         + (f" in each of {group.size} processes ({config.train.parallel})" if group.size > 1 else "")
         + f", seed {config.train.seed}"
     )
-    for warning in _ignored_keys(config, run.given, group):
+    for warning in _ignored_keys(config, run.user_keys, group):
         run.listener.on_warning(warning)
 
 
-def _ignored_keys(config: RunConfig, given: Collection[str], group: ProcessGroup) -> list[str]:
+def _ignored_keys(config: RunConfig, user_keys: Collection[str], group: ProcessGroup) -> list[str]:
     """Warnings about keys that the user gave and that have no effect with the others."""
     train = config.train
     warnings = {
@@ -267,13 +267,13 @@ def _ignored_keys(config: RunConfig, given: Collection[str], group: ProcessGroup
             train.parallel == "fsdp" and group.size == 1
         ),
         'train.accumulate: has no effect with train.batch_tokens = "auto"; set train.update_tokens instead': (
-            train.batch_tokens == "auto" and "train.accumulate" in given
+            train.batch_tokens == "auto" and "train.accumulate" in user_keys
         ),
         "train.r_drop: with model.dropout = 0 both passes are the same, so it only doubles the time": (
             train.r_drop > 0 and config.model.dropout == 0
         ),
         'model.dropout: has no effect with train.objective = "risk", which trains without': (
-            train.objective == "risk" and "model.dropout" in given
+            train.objective == "risk" and "model.dropout" in user_keys
         ),
         f'train.objective: "{train.objective}" is meant for a trained model; set train.start_from': (
             train.objective != "likelihood" and not train.start_from

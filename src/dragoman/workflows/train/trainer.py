@@ -35,7 +35,7 @@ from dragoman.workflows.evaluate.held_out import held_out_by_pair
 from dragoman.workflows.listener import Listeners
 from dragoman.workflows.train.both_directions import BothDirections
 from dragoman.workflows.train.replay import replay_weight, with_replay
-from dragoman.workflows.train.sampled import Sampler
+from dragoman.workflows.train.sampled import RiskSampler
 
 Completion = Callable[[EncoderDecoder, Batch, int], Batch]
 
@@ -45,7 +45,7 @@ class Run:
     """What one run, or one process of it, is made of."""
 
     config: RunConfig
-    given: Collection[str]
+    user_keys: Collection[str]
     """The dotted keys that the user set."""
     folder: Path
     device: torch.device
@@ -127,7 +127,7 @@ def completion(run: Run, tokenizer: Tokenizer) -> tuple[Completion | None, Calla
     """What adds to a batch what its objective needs, and the terms of the loss that a pair has; None for likelihood."""
     train = run.config.train
     if train.objective == "risk":
-        return Sampler(train.risk, tokenizer, train.seed, run.device), lambda example: 1
+        return RiskSampler(train.risk, tokenizer, train.seed, run.device), lambda example: 1
     if train.objective == "dual":
         return BothDirections(
             run.config, tokenizer, run.device

@@ -203,7 +203,7 @@ def test_what_changes_nothing_keeps_everything_and_what_loses_all_keeps_nothing(
     answers = {"Save the file.": "Speichern!", "open it now": "Jetzt öffnen", "The End.": "Das Ende."}
     test_set = TestSet(tuple(answers), tuple(answers.values()))
     found = measure_robustness(Echo(answers), test_set, listener=Listeners())  # type: ignore[arg-type]
-    kept = {row.kind: row.kept for row in found.rows}
+    kept = {row.kind: row.share_kept for row in found.rows}
     assert (kept["upper"], kept["title"]) == (1, 1)
     assert (kept["typos"], kept["whole"]) == (0, 0)
     assert all(row.plain == 100 for row in found.rows)

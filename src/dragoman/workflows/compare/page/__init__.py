@@ -74,35 +74,35 @@ def _wide(body: str, label: str = "table") -> str:
 
 def _quality(comparison: RunComparison) -> list[Column]:
     def score(index: int) -> Callable[[ComparedRun], str]:
-        def cell(one: ComparedRun) -> str:
-            found = one.scores[index]
-            return f"{found.value:.1f} <small>[{found.low:.1f}–{found.high:.1f}]</small>"
+        def cell(run: ComparedRun) -> str:
+            score = run.scores[index]
+            return f"{score.value:.1f} <small>[{score.low:.1f}–{score.high:.1f}]</small>"
 
         return cell
 
     def p_value(index: int) -> Callable[[ComparedRun], str]:
-        def cell(one: ComparedRun) -> str:
-            found = comparison.tests.systems[one.name][index].p_bootstrap
-            return _both("baseline") if found is None else f"{found:.4f}"
+        def cell(run: ComparedRun) -> str:
+            value = comparison.tests.systems[run.name][index].p_bootstrap
+            return _both("baseline") if value is None else f"{value:.4f}"
 
         return cell
 
-    ter: Column = ("ter", lambda one: f"{one.scores[2].value:.1f}")
+    ter: Column = ("ter", lambda run: f"{run.scores[2].value:.1f}")
     return [("bleu", score(0)), ("p", p_value(0)), ("chrf", score(1)), ("p", p_value(1)), ter]
 
 
 def _cost() -> list[Column]:
     return [
-        ("architecture", lambda one: html.escape(one.architecture)),
-        ("parameters", lambda one: f"{one.parameters / 1e6:.2f} M"),
-        ("steps", lambda one: f"{one.cost.steps:,}"),
-        ("minutes", lambda one: f"{one.cost.seconds / 60:.1f}"),
-        ("flops", lambda one: short(one.cost.flops)),
-        ("formula", lambda one: short(one.cost.formula_flops)),
-        ("rate", lambda one: short(one.cost.flops / max(one.cost.seconds, 1e-9) / 1e9)),
-        ("train_speed", lambda one: f"{one.cost.tokens_per_second:,.0f}"),
-        ("decode_speed", lambda one: f"{one.target_tokens_per_second:,.0f}"),
-        ("memory", lambda one: f"{one.cost.peak_bytes / 2**20:,.1f}"),
+        ("architecture", lambda run: html.escape(run.architecture)),
+        ("parameters", lambda run: f"{run.parameters / 1e6:.2f} M"),
+        ("steps", lambda run: f"{run.cost.steps:,}"),
+        ("minutes", lambda run: f"{run.cost.seconds / 60:.1f}"),
+        ("flops", lambda run: short(run.cost.flops)),
+        ("formula", lambda run: short(run.cost.formula_flops)),
+        ("rate", lambda run: short(run.cost.flops / max(run.cost.seconds, 1e-9) / 1e9)),
+        ("train_speed", lambda run: f"{run.cost.tokens_per_second:,.0f}"),
+        ("decode_speed", lambda run: f"{run.target_tokens_per_second:,.0f}"),
+        ("memory", lambda run: f"{run.cost.peak_bytes / 2**20:,.1f}"),
     ]
 
 

@@ -82,9 +82,9 @@ def _text(text: ChangedText) -> str:
     return f"<section>{heading}<dl>{facts}</dl>{table}{_sentences(text)}</section>"
 
 
-def _metric(one: ChangedMetric) -> str:
-    interval = "" if one.low is None else f"{one.low:.1f}–{one.high:.1f}"
-    cells = (one.metric, f"{one.before:.1f}", interval, f"{one.after:.1f}", f"{one.p_value:.3f}")
+def _metric(metric: ChangedMetric) -> str:
+    interval = "" if metric.low is None else f"{metric.low:.1f}–{metric.high:.1f}"
+    cells = (metric.metric, f"{metric.before:.1f}", interval, f"{metric.after:.1f}", f"{metric.p_value:.3f}")
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
