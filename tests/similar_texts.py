@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from dragoman.data.corpus.near import NGRAM
+from dragoman.data.corpus.near_duplicates import NGRAM
 
 
 def letters(text: str) -> str:

@@ -12,9 +12,9 @@ import pytest
 
 from dragoman.config import CleanConfig, CorpusConfig, DataConfig
 from dragoman.data.check.check import check_data, looks_tokenised
-from dragoman.data.corpus.block import BLOCK_LINES
-from dragoman.data.corpus.blocks import BlockReader
-from dragoman.data.corpus.report import CorpusReport, Finding, problems, require_usable, summary
+from dragoman.data.corpus.block_reader import BlockReader
+from dragoman.data.corpus.pair_block import BLOCK_LINES
+from dragoman.data.corpus.report import CorpusFinding, CorpusReport, problems, require_usable, summary
 from dragoman.errors import DataError
 
 WORDS = "haus hund katze baum strasse wasser licht buch tisch fenster".split()
@@ -284,7 +284,7 @@ def test_sizes_hashes_and_the_longest_side_are_reported(tmp_path: Path) -> None:
 
 
 def test_what_stops_training_comes_first_then_the_most_frequent() -> None:
-    found = {"numbers": Finding(1, "a:1"), "urls": Finding(9, "a:2"), "empty": Finding(1, "a:3")}
+    found = {"numbers": CorpusFinding(1, "a:1"), "urls": CorpusFinding(9, "a:2"), "empty": CorpusFinding(1, "a:3")}
     report = CorpusReport("train[0]", (), (), findings=found)
     assert [kind for _, kind, _ in problems([report])] == ["empty", "urls", "numbers"]
 

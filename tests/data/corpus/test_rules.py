@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.config import CleanConfig
-from dragoman.data.corpus.block import Block
-from dragoman.data.corpus.pairs import addresses_differ, has_mojibake, placeholders_differ
+from dragoman.data.corpus.pair_block import PairBlock
 from dragoman.data.corpus.rules import RULES, Context, active_rules, usual_ratio
+from dragoman.data.corpus.side_differences import addresses_differ, has_mojibake, placeholders_differ
 from dragoman.text.words.numbers import numbers_differ
 from dragoman.text.words.script import script_of, scripts_of_language
 
@@ -74,7 +74,7 @@ SLOW: dict[str, Callable[[str, str], bool]] = {
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=12))
 @example([("한" * 3, "x" * 25), ("", ""), ("a", "a")])
 def test_a_rule_on_a_block_is_the_rule_on_each_pair(pairs: list[tuple[str, str]]) -> None:
-    block = Block([source for source, _ in pairs], [target for _, target in pairs])
+    block = PairBlock([source for source, _ in pairs], [target for _, target in pairs])
     assert RULES.keys() == SLOW.keys()
     for kind, rule in RULES.items():
         assert rule(block, CONTEXT).tolist() == [SLOW[kind](*pair) for pair in pairs], kind
@@ -131,20 +131,20 @@ def test_text_with_rare_characters_is_no_mojibake(text: str) -> None:
 def test_utf_8_read_with_another_encoding_is_mojibake(text: str, encoding: str) -> None:
     damaged = text.encode().decode(encoding, "replace")
     assert has_mojibake(damaged)
-    assert RULES["mojibake"](Block([damaged], ["fine"]), CONTEXT).all()
+    assert RULES["mojibake"](PairBlock([damaged], ["fine"]), CONTEXT).all()
 
 
 def test_entities_are_those_that_html_knows() -> None:
     known = [name for name in html.entities.html5 if name.endswith(";")]
-    block = Block([f"a &{name} b" for name in known], ["c"] * len(known))
+    block = PairBlock([f"a &{name} b" for name in known], ["c"] * len(known))
     assert RULES["entities"](block, CONTEXT).all()
-    assert not RULES["entities"](Block(["R&D;", "A & B;", "&nope;"], ["c"] * 3), CONTEXT).any()
+    assert not RULES["entities"](PairBlock(["R&D;", "A & B;", "&nope;"], ["c"] * 3), CONTEXT).any()
 
 
 def test_one_very_long_line_does_not_move_the_usual_ratio() -> None:
     lines = [("문장 하나" * (n % 7 + 2), "one sentence" * (n % 7 + 2)) for n in range(200)]
     lines[5] = ("문장", "wort " * 400_000)
-    block = Block(*map(list, zip(*lines, strict=True)))
+    block = PairBlock(*map(list, zip(*lines, strict=True)))
     ratio = usual_ratio([block])
     assert ratio == pytest.approx(median(len(target) / len(source) for source, target in lines))
     assert np.flatnonzero(RULES["length_ratio"](block, Context("ko", "en", ratio=ratio))).tolist() == [5]

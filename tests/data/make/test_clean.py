@@ -15,9 +15,9 @@ import pytest
 
 import dragoman
 from dragoman.data.check.check import check_data
-from dragoman.data.corpus import block as block_module
-from dragoman.data.corpus import blocks as blocks_module
-from dragoman.data.corpus.seen import SeenHashes
+from dragoman.data.corpus import block_reader as blocks_module
+from dragoman.data.corpus import pair_block as block_module
+from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.make import clean as clean_module
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.text.words.normalise import folded
@@ -216,11 +216,11 @@ def test_the_usual_ratio_is_that_of_the_beginning_and_no_block_is_lost() -> None
 
     draw = random.Random(1)
     sides = [["x" * draw.randrange(15, 200) for _ in range(RATIO_PAIRS // 12)] for _ in range(2)]
-    beginning, after = block_module.Block(*sides), block_module.Block(["x" * 90], ["x"])
+    beginning, after = block_module.PairBlock(*sides), block_module.PairBlock(["x" * 90], ["x"])
     found, blocks = with_usual_ratio(Context("de", "en"), iter([beginning] * 12 + [after] * 20))
     assert found.ratio == usual_ratio([beginning])
     assert list(blocks) == [beginning] * 12 + [after] * 20
-    long = block_module.Block(["x" * 3], ["x" * RATIO_TEXT])
+    long = block_module.PairBlock(["x" * 3], ["x" * RATIO_TEXT])
     found, blocks = with_usual_ratio(Context("de", "en"), iter([long, beginning]))
     assert found.ratio == usual_ratio([long]), "what stays in memory is bounded"
     assert list(blocks) == [long, beginning]
@@ -314,13 +314,13 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path) 
     script = tmp_path / "script.py"
     script.write_text(
         "import multiprocessing, time\n"
-        "from dragoman.data.corpus.block import Block\n"
+        "from dragoman.data.corpus.pair_block import PairBlock\n"
         "from dragoman.data.make.clean import Judge\n"
         "from dragoman.data.make.parallel import judged\n"
         "from dragoman.data.corpus.rules import Context\n"
         "def blocks():\n"
         "    while True:\n"
-        "        yield Block(['eins'], ['one'], 1)\n"
+        "        yield PairBlock(['eins'], ['one'], 1)\n"
         "if __name__ == '__main__':\n"
         "    found = judged(blocks(), Judge(Context('de', 'en')), 2)\n"
         "    next(found)\n"

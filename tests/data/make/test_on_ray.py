@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.data.corpus.block import BLOCK_LINES
 from dragoman.data.corpus.corpus import read_lines
+from dragoman.data.corpus.pair_block import BLOCK_LINES
 from dragoman.data.make import on_ray
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dragoman.data.make.robustness import NAMES, Variant, variants, without_final_mark
+from dragoman.data.make.robustness import NAMES, RobustnessCases, variants, without_final_mark
 
 SOURCES = [
     "Save the file.",
@@ -29,7 +29,7 @@ REFERENCES = [
 USED = [0, 1, 3, 4, 5, 6, 7]
 
 
-def suite(lines: int = 100, seed: int = 1) -> dict[str, Variant]:
+def suite(lines: int = 100, seed: int = 1) -> dict[str, RobustnessCases]:
     found, skipped = variants(SOURCES, REFERENCES, lines, seed)
     assert not skipped
     return {variant.kind: variant for variant in found}

@@ -13,7 +13,7 @@ import pytest
 import dragoman
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus.corpus import Pair, read_pairs
-from dragoman.data.corpus.near import letter_hashes
+from dragoman.data.corpus.hashing import letter_hashes
 from dragoman.data.make import split as split_module
 from dragoman.data.make.split import SplitOptions, corpus_name, usable_pairs, whole_pairs
 from dragoman.data.make.split import split_corpus as split_blocks

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Callable
 
 from dragoman.config import AugmentConfig
-from dragoman.data.batches.planting import plant
+from dragoman.data.batches.placeholders import plant
 from dragoman.text.words.characters import CLOSING_BRACKETS, CLOSING_QUOTES, clusters
 from dragoman.text.words.normalise import normalise
 
@@ -82,14 +82,14 @@ def mostly_cased(text: str) -> bool:
 
 def upper_case(text: str) -> str:
     """All letters as capitals, except in placeholders, addresses and the like."""
-    return "".join(part if kept else part.upper() for part, kept in _parts(text))
+    return "".join(part if fixed else part.upper() for part, fixed in _parts(text))
 
 
 def title_case(text: str) -> str:
     """The first letter of every word capitalised, the other letters unchanged."""
     written, begins = [], True
-    for part, kept in _parts(text):
-        if kept:
+    for part, fixed in _parts(text):
+        if fixed:
             written.append(part)
             begins = begins and part.startswith("<")  # a word may follow a tag; anything else is itself a word
             continue
@@ -136,9 +136,9 @@ def mistyped(text: str, rng: random.Random) -> str:
     """Two letters swapped, or one dropped or doubled, in up to three words and at most a quarter of all words."""
     letters: list[str] = []
     words = [range(0)]  # the letters of each
-    for part, kept in _parts(text):
-        for letter in [part] if kept else clusters(part):
-            if not kept and letter[0].isalpha():
+    for part, fixed in _parts(text):
+        for letter in [part] if fixed else clusters(part):
+            if not fixed and letter[0].isalpha():
                 word = words.pop() if words[-1].stop == len(letters) else range(len(letters), len(letters))
                 words.append(range(word.start, len(letters) + 1))
             letters.append(letter)
@@ -175,9 +175,9 @@ def _fragment(sides: Sides, rng: random.Random) -> Sides | None:
 
 def _sentences(text: str) -> list[str]:
     inside: set[int] = set()  # positions within parts that must stay unchanged
-    found, start = [], 0
-    for part, kept in _parts(text):
-        inside.update(range(start + 1, start + len(part)) if kept else ())
+    sentences, start = [], 0
+    for part, fixed in _parts(text):
+        inside.update(range(start + 1, start + len(part)) if fixed else ())
         start += len(part)
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -185,10 +185,10 @@ def _sentences(text: str) -> list[str]:
         initial = match[0] == "." and before[-1:].isupper() and not before[:-1].isalnum()
         continues = text[end : end + 2].lstrip()[:1].islower()
         if not (initial or continues or end in inside):
-            found.append(text[start:end].strip())
+            sentences.append(text[start:end].strip())
             start = end
     rest = text[start:].strip()
-    return [*found, rest] if rest else found
+    return [*sentences, rest] if rest else sentences
 
 
 def _balanced(text: str) -> bool:

@@ -61,12 +61,12 @@ class Batch:
         return int((self.tgt_out != PAD).sum())
 
     def to(self, device: torch.device) -> Self:
-        """The same batch on `device`."""
+        """The batch on `device`."""
         src, tgt_in, tgt_out, *more = (x.to(device, non_blocking=True) for x in self.tensors)
         return type(self)(src, tgt_in, tgt_out, self.locations, tuple(more))
 
     def pinned(self) -> Self:
-        """The same batch in pinned memory, from which copies to a GPU are asynchronous."""
+        """The batch in pinned memory, from which copies to a GPU are asynchronous."""
         src, tgt_in, tgt_out, *more = (x.pin_memory() for x in self.tensors)
         return type(self)(src, tgt_in, tgt_out, self.locations, tuple(more))
 
@@ -78,9 +78,9 @@ def collate(examples: Sequence[Example], rows: int = 0, width: int = 0) -> Batch
     """
     empty = range(len(examples), rows)
     return Batch(
-        src=pad([[*one.marks.source, *one.source, EOS] for one in examples] + [[EOS] for _ in empty], width),
-        tgt_in=pad([[BOS, *one.marks.target, *one.target] for one in examples] + [[BOS] for _ in empty], width),
-        tgt_out=pad([[*_not_in_loss(one), *one.target, EOS] for one in examples] + [[] for _ in empty], width),
+        src=pad([[*pair.marks.source, *pair.source, EOS] for pair in examples] + [[EOS] for _ in empty], width),
+        tgt_in=pad([[BOS, *pair.marks.target, *pair.target] for pair in examples] + [[BOS] for _ in empty], width),
+        tgt_out=pad([[*_not_in_loss(pair), *pair.target, EOS] for pair in examples] + [[] for _ in empty], width),
         locations=tuple(example.location for example in examples),
     )
 

@@ -180,7 +180,8 @@ class BatchStream:
         """The pairs of one epoch; pairs are drawn from the corpora in proportion to their sizes on disk."""
         rng = random.Random(f"{self.seed}/{epoch}")
         corpora = [_repeated(direction, self.tokenizer) for direction in self.directions]
-        sizes = [(1 + _size(one.corpus.source)) * math.ceil(one.corpus.weight) for one in self.directions]
+        read = [direction.corpus for direction in self.directions]
+        sizes = [(1 + _size(corpus.source)) * math.ceil(corpus.weight) for corpus in read]
         while corpora:
             index = rng.choices(range(len(corpora)), sizes)[0] if len(corpora) > 1 else 0
             pair, share = next(corpora[index], (None, 0.0))
@@ -249,8 +250,8 @@ def tokenise(
     seed: str = "",
 ) -> list[Example]:
     """The examples of `pairs`, in order, without those longer than `max_length`, which `skipped` counts."""
-    sources = tokenizer.encode([one.pair.source for one in pairs], "source", sampling=sampling, seed=seed)
-    targets = tokenizer.encode([one.pair.target for one in pairs], "target", sampling=sampling, seed=seed)
+    sources = tokenizer.encode([pair.source for _, pair, _ in pairs], "source", sampling=sampling, seed=seed)
+    targets = tokenizer.encode([pair.target for _, pair, _ in pairs], "target", sampling=sampling, seed=seed)
     examples = []
     for (path, pair, marks), source, target in zip(pairs, sources, targets, strict=True):
         location = f"{path}:{pair.line}"

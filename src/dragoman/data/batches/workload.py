@@ -1,4 +1,4 @@
-"""The work of an epoch: lengths of some pairs → updates, tokens and shapes of batches. Arithmetic, no torch."""
+"""The work of an epoch: lengths of some pairs → updates, tokens and shapes of batches. Arithmetic only."""
 
 import math
 import random
@@ -50,13 +50,13 @@ def workload_of(
     lengths: Sequence[tuple[int, int]], pairs: float, *, max_length: int, batch_tokens: int, batches_per_step: float
 ) -> Workload | None:
     """The workload of `pairs` whose lengths are distributed as `lengths`, with EOS; None if no pair is short enough."""
-    kept = [length for length in lengths if max(length) <= max_length + 1]
-    if not kept or pairs <= 0:
+    fitting = [length for length in lengths if max(length) <= max_length + 1]
+    if not fitting or pairs <= 0:
         return None
     # A few pairs of a large corpus would fill many a batch only in part, which the corpus fills.
     share = pairs / len(lengths)
-    repeats = max(1, min(math.ceil(share), math.ceil(SAMPLE / len(kept))))
-    many = kept * repeats
+    repeats = max(1, min(math.ceil(share), math.ceil(SAMPLE / len(fitting))))
+    many = fitting * repeats
     groups = pack(many, batch_tokens, random.Random(0))
     batches = tuple(tuple(many[index] for index in group) for group in groups)
-    return Workload(share * len(kept), batches, len(many), batches_per_step)
+    return Workload(share * len(fitting), batches, len(many), batches_per_step)

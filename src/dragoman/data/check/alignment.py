@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.corpus.block import Block, Side
+from dragoman.data.corpus.pair_block import PairBlock, TextSide
 
 MAX_SHIFT = 20
 WINDOW, OVERLAP = 1 << 16, 1 << 12
@@ -60,13 +60,13 @@ class Alignment:
     """Collects the features of blocks and finds the misaligned ranges."""
 
     def __init__(self) -> None:
-        self.found: list[Misaligned] = []
+        self.ranges: list[Misaligned] = []
         self.shuffled_windows = self.windows = 0
         self._waiting: list[tuple[_Features, _Features]] = []
         self._first = 1  # the line of the first pair that waits
         self._size = 0
 
-    def add(self, block: Block) -> None:
+    def add(self, block: PairBlock) -> None:
         """Look at the next pairs."""
         self._waiting.append((_features(block.source), _features(block.target)))
         self._size += len(block)
@@ -77,7 +77,7 @@ class Alignment:
         """The misaligned ranges of all pairs, in order."""
         if self._size >= FEWEST and (self._size > OVERLAP or not self.windows):
             self._look(final=True)
-        return sorted(self.found, key=lambda found: found.first)
+        return sorted(self.ranges, key=lambda lines: lines.first)
 
     def _look(self, final: bool) -> None:
         source, target = (_joined([pair[side] for pair in self._waiting]) for side in (0, 1))
@@ -94,13 +94,13 @@ class Alignment:
             self._waiting = [(_from(source, keep), _from(target, keep))]
             self._first, self._size = self._first + keep, OVERLAP
 
-    def _report(self, found: Misaligned) -> None:
+    def _report(self, lines: Misaligned) -> None:
         """Add a range, as one with an earlier range of the same kind that it overlaps or continues."""
-        for index, known in enumerate(self.found):
-            if known.shift == found.shift and found.first <= known.last + 1 and known.first <= found.last + 1:
-                self.found[index] = Misaligned(min(known.first, found.first), max(known.last, found.last), found.shift)
+        for index, known in enumerate(self.ranges):
+            if known.shift == lines.shift and lines.first <= known.last + 1 and known.first <= lines.last + 1:
+                self.ranges[index] = Misaligned(min(known.first, lines.first), max(known.last, lines.last), lines.shift)
                 return
-        self.found.append(found)
+        self.ranges.append(lines)
 
 
 class _Window:
@@ -206,9 +206,9 @@ class _Window:
 
 def best_runs(gain: Scores, least: float) -> list[tuple[float, int, int]]:
     """Runs of indices whose sums of `gain` are at least `least`: (sum, first, last), at most 50, none overlapping."""
-    found: list[tuple[float, int, int]] = []
+    runs: list[tuple[float, int, int]] = []
     spans = [(0, len(gain))]
-    while spans and len(found) < 50:
+    while spans and len(runs) < 50:
         begin, end = spans.pop()
         if end - begin < SHORTEST_RUN:
             continue
@@ -219,9 +219,9 @@ def best_runs(gain: Scores, least: float) -> list[tuple[float, int, int]]:
         if total < least:
             continue
         first = int(np.flatnonzero(sums[: last + 1] == lowest[last])[-1])
-        found.append((total, begin + first, begin + last - 1))
+        runs.append((total, begin + first, begin + last - 1))
         spans += [(begin, begin + first), (begin + last, end)]
-    return found
+    return runs
 
 
 def _information(ours: NDArray[np.intp], theirs: NDArray[np.intp]) -> Scores:
@@ -242,7 +242,7 @@ def _moved(ours: np.ndarray, theirs: np.ndarray, shift: int) -> tuple[np.ndarray
     return ours[max(-shift, 0) : size - max(shift, 0)], theirs[max(shift, 0) : size - max(-shift, 0)]
 
 
-def _features(side: Side) -> _Features:
+def _features(side: TextSide) -> _Features:
     hashes, line, is_ascii = side.words
     words = np.zeros(len(side.lines), np.uint64)
     hashes, line = hashes[is_ascii], line[is_ascii]

@@ -12,15 +12,16 @@ import numpy as np
 
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.check.alignment import Alignment, Misaligned
-from dragoman.data.corpus.block import Block, Lines
-from dragoman.data.corpus.blocks import BlockReader, Reading
+from dragoman.data.corpus.block_reader import BlockReader, Reading
 from dragoman.data.corpus.corpus import describe_unequal
-from dragoman.data.corpus.coverage import Coverage
-from dragoman.data.corpus.near import Hashes, NearIndex, letter_hashes, signatures, text_hashes
-from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusReport, Example, Finding
+from dragoman.data.corpus.coverage import VocabularyCoverage
+from dragoman.data.corpus.hashing import Hashes, letter_hashes, text_hashes
+from dragoman.data.corpus.near_duplicates import NearIndex, signatures
+from dragoman.data.corpus.pair_block import Lines, PairBlock
+from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusFinding, CorpusReport, FaultExample
 from dragoman.data.corpus.rules import Context, active_rules, with_usual_ratio
-from dragoman.data.corpus.seen import SeenHashes
-from dragoman.data.corpus.sides import are_swapped, in_other_language, languages_of
+from dragoman.data.corpus.seen_hashes import SeenHashes
+from dragoman.data.corpus.side_languages import are_swapped, in_other_language, languages_of
 from dragoman.text.words.normalise import is_text
 
 # Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
@@ -64,14 +65,14 @@ def looks_tokenised(texts: Sequence[str]) -> bool:
 
 
 @dataclass(slots=True)
-class _HeldOut:
+class _HeldOutReport:
     """The sources of a held-out corpus, and which of them training text has."""
 
     report: CorpusReport
     texts: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
     near: NearIndex = field(default_factory=NearIndex)
-    examples: dict[int, Example] = field(default_factory=dict)
-    found: set[int] = field(default_factory=set)
+    examples: dict[int, FaultExample] = field(default_factory=dict)
+    leaked: set[int] = field(default_factory=set)
     """Hashes of the sources that training text has."""
 
 
@@ -82,8 +83,8 @@ class _Check:
         self.data, self.contexts, self.progress, self.examples = data, contexts, progress, examples
         self.context = contexts["train[0]"]
         self.seen, self.seen_letters = SeenHashes(), SeenHashes()
-        self.held_out: list[_HeldOut] = []
-        self.coverage = Coverage()
+        self.held_out: list[_HeldOutReport] = []
+        self.coverage = VocabularyCoverage()
         self.pairs = 0
         self.reading = Reading([*data.named_corpora.values()])
 
@@ -104,22 +105,22 @@ class _Check:
             _report_leakage(part)
         return [*(part.report for part in self.held_out), *trained]
 
-    def _measure_ratio(self, name: str, blocks: Iterator[Block]) -> Iterator[Block]:
+    def _measure_ratio(self, name: str, blocks: Iterator[PairBlock]) -> Iterator[PairBlock]:
         """The usual ratio of lengths, from the first training corpus of a pair of languages, for all corpora of it."""
-        own = self.contexts[name]
-        same = [other for other, context in self.contexts.items() if _pair(context) == _pair(own)]
+        context = self.contexts[name]
+        same = [other for other, another in self.contexts.items() if _pair(another) == _pair(context)]
         read = [other for other in same if not other.startswith(HELD_OUT)]
         if min(read, key=lambda other: not other.startswith("train")) != name:
             return blocks
-        measured, blocks = with_usual_ratio(own, blocks)
+        measured, blocks = with_usual_ratio(context, blocks)
         self.contexts |= dict.fromkeys(same, measured)
         return blocks
 
-    def _corpus(self, name: str, reader: BlockReader, blocks: Iterable[Block]) -> CorpusReport:
+    def _corpus(self, name: str, reader: BlockReader, blocks: Iterable[PairBlock]) -> CorpusReport:
         self.context = self.contexts[name]
         report = CorpusReport(name, tuple(map(str, reader.corpus.files)), ratio=self.context.ratio)
         if name.startswith(HELD_OUT):
-            self.held_out.append(_HeldOut(report))
+            self.held_out.append(_HeldOutReport(report))
         alignment = Alignment()
         for block in blocks:
             _measure(report, block)
@@ -130,35 +131,35 @@ class _Check:
             self.progress(self.pairs, self.reading.expected(self.pairs))
         report.sha256, report.lines = reader.sha256, tuple(reader.lines)
         report.unequal = describe_unequal(reader.corpus) if reader.surplus else ""
-        for found in alignment.finish():
-            _report_misaligned(report, reader.corpus, found)
+        for misaligned in alignment.finish():
+            _report_misaligned(report, reader.corpus, misaligned)
         for finding in report.findings.values():
             finding.share = finding.count / report.pairs
         if TOKENISED in report.findings and 3 * report.findings[TOKENISED].count <= report.pairs:
             del report.findings[TOKENISED]
         return report
 
-    def _faults(self, name: str, block: Block) -> dict[str, Lines]:
+    def _faults(self, name: str, block: PairBlock) -> dict[str, Lines]:
         """The pairs of a block that have each kind of fault."""
         context, none = self.context, np.zeros(len(block), bool)
-        found = {kind: rule(block, context) for kind, rule in active_rules(context).items()}
+        faults = {kind: rule(block, context) for kind, rule in active_rules(context).items()}
         languages = languages_of(block, context)
-        found["language"] = in_other_language(languages, context) & ~found.get("script", none)
+        faults["language"] = in_other_language(languages, context) & ~faults.get("script", none)
         sources = text_hashes(block.source.lines)
         if name.startswith(HELD_OUT):
             self._hold_out(block, sources)
         else:
-            usable = ~(found.get("empty", none) | found.get("bad_bytes", none))
-            found |= self._leakage(block, sources, usable)
-            found |= self._repeats(block, sources, usable)
+            usable = ~(faults.get("empty", none) | faults.get("bad_bytes", none))
+            faults |= self._leakage(block, sources, usable)
+            faults |= self._repeats(block, sources, usable)
             self.coverage.add_training(block)
-        found["swapped"] = are_swapped(block, languages, context)
-        found[TOKENISED] = np.fromiter(
+        faults["swapped"] = are_swapped(block, languages, context)
+        faults[TOKENISED] = np.fromiter(
             (ours.endswith(" .") or theirs.endswith(" .") for ours, theirs in _texts(block)), bool, len(block)
         )
-        return found
+        return faults
 
-    def _hold_out(self, block: Block, sources: Hashes) -> None:
+    def _hold_out(self, block: PairBlock, sources: Hashes) -> None:
         part = self.held_out[-1]
         part.texts = np.union1d(part.texts, sources)
         part.near.add(signatures(block.source.lines), np.arange(block.first, block.first + len(block)))
@@ -167,7 +168,7 @@ class _Check:
             part.examples.setdefault(number, _example(location, block, index))
         self.coverage.add_held_out(part.report.name, block)
 
-    def _repeats(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+    def _repeats(self, block: PairBlock, sources: Hashes, usable: Lines) -> dict[str, Lines]:
         """Training pairs that occurred before, exactly or nearly."""
         if not self.context.clean.duplicate:
             return {}
@@ -176,7 +177,7 @@ class _Check:
         near = self.seen_letters.add(letters[0] * np.uint64(3) + letters[1]) & usable
         return {"duplicate": exact, "near_duplicate": near & ~exact}
 
-    def _leakage(self, block: Block, sources: Hashes, usable: Lines) -> dict[str, Lines]:
+    def _leakage(self, block: PairBlock, sources: Hashes, usable: Lines) -> dict[str, Lines]:
         """Training pairs whose source is held out, exactly or nearly."""
         if not self.context.clean.leakage:
             return {}
@@ -184,7 +185,7 @@ class _Check:
         exact, near = np.zeros(len(block), bool), np.zeros(len(block), bool)
         for part in self.held_out:
             hit = np.isin(sources, part.texts) & usable
-            part.found.update(sources[hit].tolist())
+            part.leaked.update(sources[hit].tolist())
             exact |= hit
             near |= (part.near.find(signed) >= 0) & usable
         return {"leakage": exact, "near_leakage": near & ~exact}
@@ -194,7 +195,7 @@ def _pair(context: Context) -> tuple[str, str]:
     return context.source, context.target
 
 
-def _measure(report: CorpusReport, block: Block) -> None:
+def _measure(report: CorpusReport, block: PairBlock) -> None:
     """Add the sizes of a block to the report."""
     source, target = block.source.lengths, block.target.lengths
     report.pairs += len(block)
@@ -212,12 +213,12 @@ def _measure(report: CorpusReport, block: Block) -> None:
         report.histograms[kind] = [a + b for a, b in zip(known, counts, strict=True)]
 
 
-def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: Block, lines: Lines, most: int) -> None:
+def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: PairBlock, lines: Lines, most: int) -> None:
     """Count the chosen lines of a block as faults of a kind."""
     chosen = np.flatnonzero(lines)
     if not len(chosen):
         return
-    finding = report.findings.setdefault(kind, Finding())
+    finding = report.findings.setdefault(kind, CorpusFinding())
     finding.count += len(chosen)
     for index in chosen[: most - len(finding.examples)].tolist():
         side = corpus.files[-1] if _is_of_target(kind, block, index) else corpus.files[0]
@@ -225,23 +226,23 @@ def _add(report: CorpusReport, kind: str, corpus: CorpusConfig, block: Block, li
         finding.first = finding.first or finding.examples[0].location
 
 
-def _is_of_target(kind: str, block: Block, index: int) -> bool:
+def _is_of_target(kind: str, block: PairBlock, index: int) -> bool:
     """Whether an empty line or bad bytes are on the side of the target."""
     if kind == "empty":
         return bool(block.source.lines[index].strip())
     return kind == "bad_bytes" and index not in block.malformed and is_text(block.source.lines[index])
 
 
-def _example(location: str, block: Block, index: int) -> Example:
+def _example(location: str, block: PairBlock, index: int) -> FaultExample:
     source, target = (_excerpt(side.lines[index]) for side in (block.source, block.target))
-    return Example(location, source, target, block.malformed.get(index, "") or _bad_byte(block, index))
+    return FaultExample(location, source, target, block.malformed.get(index, "") or _bad_byte(block, index))
 
 
-def _bad_byte(block: Block, index: int) -> str:
+def _bad_byte(block: PairBlock, index: int) -> str:
     """The first byte of a pair that is not UTF-8 (PEP 383), and what to do; "" if there is none."""
     for text in (block.source.lines[index], block.target.lines[index]):
-        if found := next((character for character in text if "\udc80" <= character <= "\udcff"), None):
-            return f"not UTF-8 (byte 0x{ord(found) & 0xFF:02x}); convert the file to UTF-8, with iconv for example"
+        if bad := next((character for character in text if "\udc80" <= character <= "\udcff"), None):
+            return f"not UTF-8 (byte 0x{ord(bad) & 0xFF:02x}); convert the file to UTF-8, with iconv for example"
     return ""
 
 
@@ -250,25 +251,25 @@ def _excerpt(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _texts(block: Block) -> Iterable[tuple[str, str]]:
+def _texts(block: PairBlock) -> Iterable[tuple[str, str]]:
     return zip(block.source.lines, block.target.lines, strict=True)
 
 
-def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, found: Misaligned) -> None:
-    location = f"{corpus.files[0]}:{found.first}–{found.last}"
-    count = found.last - found.first + 1
-    if found.shift is None:
+def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, lines: Misaligned) -> None:
+    location = f"{corpus.files[0]}:{lines.first}–{lines.last}"
+    count = lines.last - lines.first + 1
+    if lines.shift is None:
         detail = "the targets are not translations of these lines, nor are those near them"
-        report.found("shuffled", count, location, [Example(location, "", "", detail)])
+        report.add("shuffled", count, location, [FaultExample(location, "", "", detail)])
     else:
-        by = f"{abs(found.shift)} line{'s' * (abs(found.shift) > 1)} {'later' if found.shift > 0 else 'earlier'}"
+        by = f"{abs(lines.shift)} line{'s' * (abs(lines.shift) > 1)} {'later' if lines.shift > 0 else 'earlier'}"
         detail = f"the translations are {by} in {corpus.files[-1].name}"
-        report.found("shift", count, location, [Example(location, "", "", detail)])
+        report.add("shift", count, location, [FaultExample(location, "", "", detail)])
 
 
-def _report_leakage(part: _HeldOut) -> None:
+def _report_leakage(part: _HeldOutReport) -> None:
     """What of a held-out corpus is in the training text: the share that makes its scores worthless."""
-    if part.found:
-        examples = [part.examples[number] for number in part.examples if number in part.found]
-        part.report.found("leakage", len(part.found), examples[0].location, examples[:EXAMPLES])
-        part.report.findings["leakage"].share = len(part.found) / len(part.texts)
+    if part.leaked:
+        examples = [part.examples[number] for number in part.examples if number in part.leaked]
+        part.report.add("leakage", len(part.leaked), examples[0].location, examples[:EXAMPLES])
+        part.report.findings["leakage"].share = len(part.leaked) / len(part.texts)

@@ -66,16 +66,16 @@ def sample_pairs(corpora: Iterable[CorpusConfig], size: int, seed: int) -> list[
 def sample_evenly(pairs: Iterable[Pair], size: int, seed: int) -> list[tuple[str, str]]:
     """Up to `size` of the pairs, each as likely as any other (Vitter 1985, algorithm R), as normalised text."""
     rng = random.Random(f"{seed}/sample")
-    kept: list[tuple[str, str]] = []
+    sample: list[tuple[str, str]] = []
     for seen, pair in enumerate(pairs):
         index = seen if seen < size else rng.randrange(seen + 1)
         if index < size:
             text = (normalise(pair.source), normalise(pair.target))
-            if index == len(kept):
-                kept.append(text)
+            if index == len(sample):
+                sample.append(text)
             else:
-                kept[index] = text
-    return kept
+                sample[index] = text
+    return sample
 
 
 def read_lines(path: Path) -> Generator[str]:
@@ -182,18 +182,19 @@ def describe_unequal(corpus: CorpusConfig) -> str:
     """What is known about two files of unequal numbers of lines: the line from which they diverge only if it shows."""
     source_path, target_path = corpus.files
     source, target = (_line_lengths(path) for path in corpus.files)
-    found = f"{source_path}: {counted(len(source), 'line')}, but {target_path}: {len(target):,}; "
+    counts = f"{source_path}: {counted(len(source), 'line')}, but {target_path}: {len(target):,}; "
     shorter, longer = sorted((source, target), key=len)
     if not len(shorter):
-        return found + "one file is empty"
+        return counts + "one file is empty"
     line = first_suspicious_line(source, target)
     before, after = _confidence(shorter, longer, line)
     if after > SURE:
-        return found + f"the files appear to diverge near line {line:,}: look there for a line that one side lacks"
+        return counts + f"the files appear to diverge near line {line:,}: look there for a line that one side lacks"
     if before > SURE:
         name = (source_path if len(source) < len(target) else target_path).name
-        return found + f"they correspond up to about line {line - 1:,}: the end of {name} is missing, or a line near it"
-    return found + "where they diverge cannot be seen from the lengths of the lines"
+        known = f"they correspond up to about line {line - 1:,}"
+        return f"{counts}{known}: the end of {name} is missing, or a line near it"
+    return counts + "where they diverge cannot be seen from the lengths of the lines"
 
 
 def _line_lengths(path: Path) -> "array[int]":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.corpus.block import SPACE, Block, Side
+from dragoman.data.corpus.pair_block import SPACE, PairBlock, TextSide
 
 _UNSPACED = frozenset({"Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"})
 SIDES = ("source", "target")
@@ -21,24 +21,24 @@ class _Seen:
 
     characters: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0x110000, bool))
     wanted: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
-    found: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    occurs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
 
-class Coverage:
+class VocabularyCoverage:
     """Collects held-out text first, training text then."""
 
     def __init__(self) -> None:
         self._held_out: dict[str, list[tuple[list[NDArray[np.uint32]], list[NDArray[np.uint64]]]]] = {}
         self._seen = (_Seen(), _Seen())
 
-    def add_held_out(self, name: str, block: Block) -> None:
+    def add_held_out(self, name: str, block: PairBlock) -> None:
         """Keep the characters and words of a block of a held-out corpus."""
-        kept = self._held_out.setdefault(name, [([], []) for _ in SIDES])
-        for side, (characters, words) in zip((block.source, block.target), kept, strict=True):
+        sides = self._held_out.setdefault(name, [([], []) for _ in SIDES])
+        for side, (characters, words) in zip((block.source, block.target), sides, strict=True):
             characters.append(_characters(side))
             words.append(_words(side))
 
-    def add_training(self, block: Block) -> None:
+    def add_training(self, block: PairBlock) -> None:
         """Note which of them occur in a block of training text."""
         for number, side in enumerate((block.source, block.target)):
             seen = self._seen[number]
@@ -46,10 +46,10 @@ class Coverage:
             if not len(seen.wanted):
                 wanted = [words for held_out in self._held_out.values() for words in held_out[number][1]]
                 seen.wanted = np.unique(np.concatenate([np.zeros(1, np.uint64), *wanted]))
-                seen.found = np.zeros(len(seen.wanted), bool)
+                seen.occurs = np.zeros(len(seen.wanted), bool)
             words = _words(side)
             at = np.minimum(np.searchsorted(seen.wanted, words), len(seen.wanted) - 1)
-            seen.found[at[seen.wanted[at] == words]] = True
+            seen.occurs[at[seen.wanted[at] == words]] = True
 
     def unseen(self, name: str) -> dict[str, float]:
         """The share of characters and words of a held-out corpus that no training text has, for each side."""
@@ -59,18 +59,18 @@ class Coverage:
             if len(letters):
                 shares[f"{side}_characters"] = round(float(1 - seen.characters[letters].mean()), 6)
             if len(tokens) and len(seen.wanted):
-                shares[f"{side}_words"] = round(float(1 - seen.found[np.searchsorted(seen.wanted, tokens)].mean()), 6)
+                shares[f"{side}_words"] = round(float(1 - seen.occurs[np.searchsorted(seen.wanted, tokens)].mean()), 6)
         return shares
 
 
-def _characters(side: Side) -> NDArray[np.uint32]:
+def _characters(side: TextSide) -> NDArray[np.uint32]:
     classes = side.classes
     return side.codes[(classes != 0) & (classes & SPACE == 0)]
 
 
-def _words(side: Side) -> NDArray[np.uint64]:
+def _words(side: TextSide) -> NDArray[np.uint64]:
     return np.zeros(0, np.uint64) if 4 * _unspaced(side) > max(int(side.letters.sum()), 1) else side.words[0]
 
 
-def _unspaced(side: Side) -> int:
+def _unspaced(side: TextSide) -> int:
     return int(side.letters_in(_UNSPACED).sum())

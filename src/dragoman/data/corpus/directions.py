@@ -43,14 +43,14 @@ def directions(config: RunConfig, corpora: Iterable[CorpusConfig]) -> list[Direc
 
 def _of_language(config: RunConfig, corpora: Iterable[CorpusConfig], language: str) -> list[Direction]:
     """The side of each corpus that is in a language, without sources and language tokens."""
-    found = []
+    directions = []
     for corpus in corpora:
         pair = config.project.pair(corpus.languages)
         if pair and language in (pair.source, pair.target):
-            found.append(Direction(corpus, None, reverse=language == pair.source, alone=True))
-    return found
+            directions.append(Direction(corpus, None, reverse=language == pair.source, alone=True))
+    return directions
 
 
-def sample_directions(found: Iterable[Direction], size: int) -> list[tuple[str, str]]:
+def sample_directions(corpora: Iterable[Direction], size: int) -> list[tuple[str, str]]:
     """Up to `size` pairs of normalised text, drawn evenly; the same for every seed of a run."""
-    return sample_evenly((pair for direction in found for pair in direction.read()), size, seed=1)
+    return sample_evenly((pair for direction in corpora for pair in direction.read()), size, seed=1)

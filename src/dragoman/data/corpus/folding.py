@@ -60,17 +60,17 @@ def _folded(character: str) -> int:
     if character == "\n":
         return _END
     composed = unicodedata.normalize("NFC", character)
-    found = unicodedata.normalize("NFC", composed.casefold())
+    folded = unicodedata.normalize("NFC", composed.casefold())
     bound = (
         len(composed) != 1
-        or len(found) != 1
+        or len(folded) != 1
         or unicodedata.category(character)[0] == "M"
-        or unicodedata.category(found)[0] == "M"
+        or unicodedata.category(folded)[0] == "M"
         or "\u1100" <= character <= "\u11ff"
         or character > "\uffff"
     )
     if bound:
         return _BOUND
-    if found.isspace():
+    if folded.isspace():
         return _SPACE
-    return _DROPPED if INVISIBLE.match(found) else ord(found)
+    return _DROPPED if INVISIBLE.match(folded) else ord(folded)

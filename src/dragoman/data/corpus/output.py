@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus.block import Block
 from dragoman.data.corpus.corpus import compressed_writer
+from dragoman.data.corpus.pair_block import PairBlock
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.system.files import atomic_new_files, storage_error
 
@@ -121,17 +121,17 @@ def refuse_pipes(paths: Iterable[Path]) -> None:
             raise ConfigError(f"{name}: is read twice, which a pipe does not allow; write the text to a file first")
 
 
-def reject_line(block: Block, row: int, reasons: Sequence[str]) -> str:
+def reject_line(block: PairBlock, row: int, reasons: Sequence[str]) -> str:
     """A line of a rejects file, which is JSON Lines: the pair with its line number, and why it is not used."""
-    found = {
+    reject = {
         "line": block.first + row,
         "reasons": list(reasons),
         "source": block.source.lines[row],
         "target": block.target.lines[row],
     }
     if row in block.malformed:
-        found["problem"] = block.malformed[row]
-    return json.dumps(found, ensure_ascii=False)
+        reject["problem"] = block.malformed[row]
+    return json.dumps(reject, ensure_ascii=False)
 
 
 def _line_of_both(corpus: CorpusConfig, source: str, target: str) -> str:

@@ -28,7 +28,7 @@ ALARMING = {
 
 
 @dataclass(slots=True)
-class Example:
+class FaultExample:
     """A pair that shows a finding."""
 
     location: str
@@ -39,15 +39,15 @@ class Example:
 
 
 @dataclass(slots=True)
-class Finding:
+class CorpusFinding:
     """One kind of problem: its count, its share of the pairs, the location of its first occurrence, examples."""
 
     count: int = 0
     first: str = ""
     share: float = 0.0
-    examples: list[Example] = field(default_factory=list)
+    examples: list[FaultExample] = field(default_factory=list)
 
-    def add(self, count: int, first: str, examples: Iterable[Example] = ()) -> None:
+    def add(self, count: int, first: str, examples: Iterable[FaultExample] = ()) -> None:
         """Count occurrences, the first of which is at `first`."""
         self.count += count
         self.first = self.first or first
@@ -70,7 +70,7 @@ class CorpusReport:
     """Lines of each file."""
     ratio: float = 1.0
     """Usual number of target characters per source character: the median of the training text."""
-    findings: dict[str, Finding] = field(default_factory=dict)
+    findings: dict[str, CorpusFinding] = field(default_factory=dict)
     unseen: dict[str, float] = field(default_factory=dict)
     """Of held-out text the share of characters and words, on each side, that the training text lacks."""
     histograms: dict[str, list[int]] = field(default_factory=dict)
@@ -78,10 +78,10 @@ class CorpusReport:
     unequal: str = ""
     """What is known about files of unequal numbers of lines; empty if they are equal."""
 
-    def found(self, kind: str, count: int, first: str, examples: Iterable[Example] = ()) -> None:
+    def add(self, kind: str, count: int, first: str, examples: Iterable[FaultExample] = ()) -> None:
         """Count occurrences of this kind."""
         if count:
-            self.findings.setdefault(kind, Finding()).add(count, first, examples)
+            self.findings.setdefault(kind, CorpusFinding()).add(count, first, examples)
 
     @property
     def usable(self) -> bool:
@@ -89,11 +89,11 @@ class CorpusReport:
         return not (self.unequal or not self.pairs or UNUSABLE.keys() & self.findings.keys())
 
 
-def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, str, Finding]]:
+def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, str, CorpusFinding]]:
     """Every problem, in each corpus what stops training, then what is wrong as a whole, then the most frequent."""
     for report in reports:
 
-        def order(item: tuple[str, Finding]) -> tuple[bool, int, int]:
+        def order(item: tuple[str, CorpusFinding]) -> tuple[bool, int, int]:
             kind, finding = item
             alarms = list(ALARMING)
             return (
@@ -106,7 +106,7 @@ def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, st
             yield report, kind, finding
 
 
-def is_alarming(kind: str, finding: Finding) -> bool:
+def is_alarming(kind: str, finding: CorpusFinding) -> bool:
     """Whether the share of pairs with this problem means that something is wrong with the whole corpus."""
     return finding.share >= ALARMING.get(kind, 2.0)
 

@@ -1,7 +1,7 @@
-"""Faults of a pair that one look at it shows: one function per kind, `Block` → [L] whether each pair has the fault.
+"""Faults of a pair that one look at it shows: one function per kind, `PairBlock` → [L] whether each pair has the fault.
 
 `data check` counts what `data clean` removes: both go through `RULES`. Arrays find the few lines on which a regular
-expression has to be tried; `dragoman.data.corpus.pairs` says what differs on those.
+expression has to be tried; `dragoman.data.corpus.side_differences` says what differs on those.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dragoman.config import CleanConfig
-from dragoman.data.corpus.block import (
+from dragoman.data.corpus.pair_block import (
     ADDRESS,
     AMPERSAND,
     BAD_BYTE,
@@ -23,11 +23,11 @@ from dragoman.data.corpus.block import (
     SPACE,
     SUSPECT,
     ZERO_WIDTH,
-    Block,
     Lines,
-    Side,
+    PairBlock,
+    TextSide,
 )
-from dragoman.data.corpus.pairs import addresses_differ, has_entity, has_mojibake, placeholders_differ
+from dragoman.data.corpus.side_differences import addresses_differ, has_entity, has_mojibake, placeholders_differ
 from dragoman.text.words.numbers import numbers_differ
 from dragoman.text.words.script import scripts_of_language
 
@@ -51,35 +51,35 @@ class Context:
     """Median of target characters per source character (`usual_ratio`)."""
 
 
-Rule = Callable[[Block, Context], Lines]
+Rule = Callable[[PairBlock, Context], Lines]
 
 
-def bad_bytes(block: Block, context: Context) -> Lines:
+def bad_bytes(block: PairBlock, context: Context) -> Lines:
     """Bytes that are not UTF-8, or a line that holds no pair."""
-    found = block.source.has(BAD_BYTE) | block.target.has(BAD_BYTE)
-    found[list(block.malformed)] = True
-    return found
+    bad = block.source.has(BAD_BYTE) | block.target.has(BAD_BYTE)
+    bad[list(block.malformed)] = True
+    return bad
 
 
-def empty(block: Block, context: Context) -> Lines:
+def empty(block: PairBlock, context: Context) -> Lines:
     """A side without a character that is visible."""
-    found = _is_empty(block.source) | _is_empty(block.target)
-    found[list(block.malformed)] = False
-    return found
+    blank = _is_empty(block.source) | _is_empty(block.target)
+    blank[list(block.malformed)] = False
+    return blank
 
 
-def script(block: Block, context: Context) -> Lines:
+def script(block: PairBlock, context: Context) -> Lines:
     """A side whose letters are mostly in scripts that its language does not use."""
     return _other_script(block.source, context.source, context) | _other_script(block.target, context.target, context)
 
 
-def copies(block: Block, context: Context) -> Lines:
-    """The same text on both sides, with a letter in it."""
+def copies(block: PairBlock, context: Context) -> Lines:
+    """Equal texts on both sides, with a letter in them."""
     same = np.fromiter(map(str.__eq__, block.source.lines, block.target.lines), bool, len(block))
     return same & block.source.has(LETTER)
 
 
-def length_ratio(block: Block, context: Context) -> Lines:
+def length_ratio(block: PairBlock, context: Context) -> Lines:
     """A ratio of the lengths that is far from the usual one."""
     source, target = block.source.lengths, block.target.lengths
     factor = context.clean.length_ratio
@@ -88,48 +88,48 @@ def length_ratio(block: Block, context: Context) -> Lines:
     return far & (source + target > RATIO_CHARACTERS) & (source > 0) & (target > 0)
 
 
-def too_long(block: Block, context: Context) -> Lines:
+def too_long(block: PairBlock, context: Context) -> Lines:
     """A side of more characters than allowed."""
     return np.maximum(block.source.lengths, block.target.lengths) > context.clean.too_long
 
 
-def numbers(block: Block, context: Context) -> Lines:
+def numbers(block: PairBlock, context: Context) -> Lines:
     """Numbers that the other side lacks."""
     chosen = _have(block, DIGIT) & (block.source.digits != block.target.digits)
     return _try_on(block, chosen, numbers_differ)
 
 
-def urls(block: Block, context: Context) -> Lines:
+def urls(block: PairBlock, context: Context) -> Lines:
     """Addresses that the other side lacks."""
     chosen = block.source.has(ADDRESS) | block.target.has(ADDRESS) | _has_www(block.source) | _has_www(block.target)
     return _try_on(block, chosen, addresses_differ)
 
 
-def placeholders(block: Block, context: Context) -> Lines:
+def placeholders(block: PairBlock, context: Context) -> Lines:
     """Placeholders and tags that the other side lacks."""
     return _try_on(block, _have(block, PLACEHOLDER), placeholders_differ)
 
 
-def entities(block: Block, context: Context) -> Lines:
+def entities(block: PairBlock, context: Context) -> Lines:
     """HTML entities on a side."""
     return _try_on(block, _have(block, AMPERSAND), lambda source, target: has_entity(source) or has_entity(target))
 
 
-def mojibake(block: Block, context: Context) -> Lines:
+def mojibake(block: PairBlock, context: Context) -> Lines:
     """Text decoded with a wrong encoding on a side."""
-    found = np.zeros(len(block), bool)
+    damaged = np.zeros(len(block), bool)
     for side in (block.source, block.target):
         for index in np.flatnonzero(side.has(SUSPECT)).tolist():
-            found[index] |= has_mojibake(side.lines[index])
-    return found
+            damaged[index] |= has_mojibake(side.lines[index])
+    return damaged
 
 
-def control(block: Block, context: Context) -> Lines:
+def control(block: PairBlock, context: Context) -> Lines:
     """Control characters or line breaks on a side."""
     return block.source.has(CONTROL) | block.target.has(CONTROL)
 
 
-def zero_width(block: Block, context: Context) -> Lines:
+def zero_width(block: PairBlock, context: Context) -> Lines:
     """Invisible characters without width on a side."""
     return block.source.has(ZERO_WIDTH) | block.target.has(ZERO_WIDTH)
 
@@ -156,25 +156,25 @@ def active_rules(context: Context) -> dict[str, Rule]:
     return {kind: rule for kind, rule in RULES.items() if getattr(context.clean, kind)}
 
 
-def log_ratios(block: Block) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def log_ratios(block: PairBlock) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The logarithm of target characters per source character, of the pairs whose lengths say something."""
     source, target = block.source.lengths, block.target.lengths
     chosen = (source + target > RATIO_CHARACTERS) & (source > 0) & (target > 0)
     return np.log(target[chosen] / source[chosen])
 
 
-def usual_ratio(blocks: Iterable[Block]) -> float:
+def usual_ratio(blocks: Iterable[PairBlock]) -> float:
     """The median of target characters per source character: a few absurd lines do not move it."""
     ratios = np.concatenate([np.zeros(0), *map(log_ratios, blocks)])
     return float(np.exp(np.median(ratios))) if ratios.size else 1.0
 
 
-def with_usual_ratio(context: Context, blocks: Iterator[Block]) -> tuple[Context, Iterator[Block]]:
+def with_usual_ratio(context: Context, blocks: Iterator[PairBlock]) -> tuple[Context, Iterator[PairBlock]]:
     """`context` with the usual ratio of the beginning of these blocks, and all of them again.
 
     The beginning has RATIO_PAIRS pairs, fewer if they are long: it stays in memory until it is known.
     """
-    beginning: deque[Block] = deque()
+    beginning: deque[PairBlock] = deque()
     pairs = characters = 0
     while pairs < RATIO_PAIRS and characters < RATIO_TEXT and (block := next(blocks, None)):
         beginning.append(block)
@@ -182,7 +182,7 @@ def with_usual_ratio(context: Context, blocks: Iterator[Block]) -> tuple[Context
         characters += int(block.source.lengths.sum() + block.target.lengths.sum())
     context = replace(context, ratio=usual_ratio(beginning))
 
-    def everything() -> Iterator[Block]:
+    def everything() -> Iterator[PairBlock]:
         while beginning:  # whose arrays are not kept
             yield beginning.popleft()
         yield from blocks
@@ -190,20 +190,20 @@ def with_usual_ratio(context: Context, blocks: Iterator[Block]) -> tuple[Context
     return context, everything()
 
 
-def _is_empty(side: Side) -> Lines:
+def _is_empty(side: TextSide) -> Lines:
     """Lines of which only spaces and invisible characters are there."""
     blank = (side.classes & (SPACE | CONTROL | ZERO_WIDTH)) != 0
     return side.count(blank) == side.lengths
 
 
-def _other_script(side: Side, language: str, context: Context) -> Lines:
+def _other_script(side: TextSide, language: str, context: Context) -> Lines:
     scripts = scripts_of_language(language)
     if not scripts:
         return np.zeros(len(side.lines), bool)
     return (side.letters >= SCRIPT_LETTERS) & (side.letters_in(scripts) < context.clean.script * side.letters)
 
 
-def _has_www(side: Side) -> Lines:
+def _has_www(side: TextSide) -> Lines:
     """Lines with "www", in letters of any case."""
     w = (side.codes | 32) == ord("w")
     w[2:] &= w[1:-1] & w[:-2]
@@ -211,14 +211,14 @@ def _has_www(side: Side) -> Lines:
     return side.count(w) > 0
 
 
-def _have(block: Block, flag: int) -> Lines:
+def _have(block: PairBlock, flag: int) -> Lines:
     return block.source.has(flag) | block.target.has(flag)
 
 
-def _try_on(block: Block, chosen: Lines, differ: Callable[[str, str], bool]) -> Lines:
+def _try_on(block: PairBlock, chosen: Lines, differ: Callable[[str, str], bool]) -> Lines:
     """`differ` on the chosen pairs; False for the others."""
-    found = np.zeros(len(block), bool)
+    faults = np.zeros(len(block), bool)
     source, target = block.source.lines, block.target.lines
     for index in np.flatnonzero(chosen).tolist():
-        found[index] = differ(source[index], target[index])
-    return found
+        faults[index] = differ(source[index], target[index])
+    return faults

@@ -17,8 +17,8 @@ _NATIVE = frozenset(("bpt", "ept", "ph", "it", "ut"))
 _BLOCK = 1 << 16
 
 
-class _Handler:
-    """What expat found so far: the variants of the current unit, and the pairs that are complete."""
+class _TmxParser:
+    """What expat has read so far: the variants of the current unit, and the pairs that are complete."""
 
     def __init__(self, path: Path, source: str, target: str) -> None:
         self.path, self.languages = path, (source, target)
@@ -77,18 +77,18 @@ def read_tmx(path: Path, source: str, target: str) -> Iterator[Pair]:
 
     Raises DataError with the line if the file is not well-formed, or declares entities.
     """
-    yield from _read(_Handler(path, source, target))
+    yield from _read(_TmxParser(path, source, target))
 
 
 def tmx_languages(path: Path) -> list[str]:
     """The languages of the variants of a memory. Raises DataError as `read_tmx`."""
-    handler = _Handler(path, "", "")
+    handler = _TmxParser(path, "", "")
     for _ in _read(handler):
         pass
     return sorted(handler.seen - {""})
 
 
-def _read(handler: _Handler) -> Iterator[Pair]:
+def _read(handler: _TmxParser) -> Iterator[Pair]:
     path = handler.path
     try:
         with path.open("rb") as raw, decompressed(path, raw) as file:

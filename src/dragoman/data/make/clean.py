@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.corpus.block import Block
-from dragoman.data.corpus.near import Hashes, NearIndex, letter_hashes, mixed, signatures, text_hashes
+from dragoman.data.corpus.hashing import Hashes, letter_hashes, mixed, text_hashes
+from dragoman.data.corpus.near_duplicates import NearIndex, signatures
+from dragoman.data.corpus.pair_block import PairBlock
 from dragoman.data.corpus.rules import RULES, Context, active_rules
-from dragoman.data.corpus.seen import SeenHashes
-from dragoman.data.corpus.sides import in_other_language, languages_of
+from dragoman.data.corpus.seen_hashes import SeenHashes
+from dragoman.data.corpus.side_languages import in_other_language, languages_of
 
 DUPLICATE, NEAR_DUPLICATE, LANGUAGE = "duplicate", "near_duplicate", "language"
 LEAKAGE, NEAR_LEAKAGE = "leakage", "near_leakage"
@@ -26,7 +27,7 @@ Lines = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """What `Judge` finds on a block of L pairs: a row of `faults` [K, L] for each of the K `rules`."""
 
     rules: tuple[str, ...]
@@ -36,7 +37,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutSources:
     """The source sentences of validation and test, which training text must not hold."""
 
     texts: Hashes
@@ -48,14 +49,14 @@ class HeldOut:
         return {LEAKAGE: exact, NEAR_LEAKAGE: (self.near.find(signatures(sources)) >= 0) & ~exact}
 
 
-def held_out(blocks: Iterable[Block]) -> HeldOut:
+def held_out(blocks: Iterable[PairBlock]) -> HeldOutSources:
     """The source sentences of these blocks."""
-    found, near = [np.zeros(0, np.uint64)], NearIndex()
+    hashes, near = [np.zeros(0, np.uint64)], NearIndex()
     for block in blocks:
         sources = block.source.lines
-        found.append(text_hashes(sources))
+        hashes.append(text_hashes(sources))
         near.add(signatures(sources), np.arange(len(near), len(near) + len(sources)))
-    return HeldOut(np.unique(np.concatenate(found)), near)
+    return HeldOutSources(np.unique(np.concatenate(hashes)), near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,9 @@ class Judge:
     """The rules for one block."""
 
     context: Context
-    held_out: HeldOut | None = None
+    held_out: HeldOutSources | None = None
 
-    def __call__(self, block: Block) -> Verdict:
+    def __call__(self, block: PairBlock) -> Judgement:
         """The faults of every pair of `block`."""
         rules = {UNWRITABLE: RULES[UNWRITABLE], **active_rules(self.context)}
         faults = {name: rule(block, self.context) for name, rule in rules.items()}
@@ -75,25 +76,26 @@ class Judge:
             faults[LANGUAGE] = other & ~faults["script"] if "script" in faults else other
         if self.held_out and clean.leakage:
             unusable = np.any([faults[name] for name in (UNWRITABLE, "empty") if name in faults], axis=0)
-            faults |= {name: found & ~unusable for name, found in self.held_out.faults(block.source.lines).items()}
+            leaks = self.held_out.faults(block.source.lines)
+            faults |= {name: lines & ~unusable for name, lines in leaks.items()}
         hashes = {}
         if clean.duplicate:
             hashes[DUPLICATE] = _pair_hashes(block, text_hashes)
         if clean.near_duplicate:
             hashes[NEAR_DUPLICATE] = _pair_hashes(block, letter_hashes)
-        return Verdict(tuple(faults), np.stack(list(faults.values())), hashes)
+        return Judgement(tuple(faults), np.stack(list(faults.values())), hashes)
 
 
-def _pair_hashes(block: Block, side: Callable[[Sequence[str]], Hashes]) -> Hashes:
+def _pair_hashes(block: PairBlock, side: Callable[[Sequence[str]], Hashes]) -> Hashes:
     return mixed(side(block.source.lines) * np.uint64(3) + side(block.target.lines))
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What becomes of a block: `kept` [L], and the reasons for each pair that is removed, by its index."""
+class CleanedBlock:
+    """What becomes of a block: which pairs stay [L], and the reasons for each pair that is removed, by its index."""
 
-    block: Block
-    kept: Lines
+    block: PairBlock
+    stays: Lines
     reasons: dict[int, list[str]]
 
 
@@ -103,25 +105,25 @@ class Cleaner:
 
     seen: dict[str, SeenHashes] = field(default_factory=dict)
     pairs: int = 0
-    kept: int = 0
+    remaining: int = 0
     removed: Counter[str] = field(default_factory=Counter)
     """Pairs by the reason for removing them; a pair may have several."""
 
-    def decide(self, block: Block, verdict: Verdict) -> Kept:
+    def decide(self, block: PairBlock, judgement: Judgement) -> CleanedBlock:
         """Which pairs of the next block are kept."""
-        kept: Lines = np.logical_not(np.any(verdict.faults, axis=0))
+        stays: Lines = np.logical_not(np.any(judgement.faults, axis=0))
         reasons: dict[int, list[str]] = {}
-        for rule, row in zip(*np.nonzero(verdict.faults), strict=True):
-            reasons.setdefault(int(row), []).append(verdict.rules[rule])
-        for kind, hashes in verdict.hashes.items():
-            candidates = np.flatnonzero(kept)
+        for rule, row in zip(*np.nonzero(judgement.faults), strict=True):
+            reasons.setdefault(int(row), []).append(judgement.rules[rule])
+        for kind, hashes in judgement.hashes.items():
+            candidates = np.flatnonzero(stays)
             repeated = candidates[self.seen.setdefault(kind, SeenHashes()).add(hashes[candidates])]
-            kept[repeated] = False
+            stays[repeated] = False
             reasons |= {int(row): [kind] for row in repeated}
         self.pairs += len(block)
-        self.kept += int(kept.sum())
-        self.removed.update(reason for found in reasons.values() for reason in found)
-        return Kept(block, kept, dict(sorted(reasons.items())))
+        self.remaining += int(stays.sum())
+        self.removed.update(reason for of_pair in reasons.values() for reason in of_pair)
+        return CleanedBlock(block, stays, dict(sorted(reasons.items())))
 
     def close(self) -> None:
         """Remove temporary files."""

@@ -41,11 +41,11 @@ def sizes(counts: Sequence[int], config: MixConfig) -> list[int]:
     if not total:
         raise ConfigError("data.mix: the weights ask for no pair at all; raise them, or give data.mix.size")
     exact = [total * weight / sum(weights) for weight in weights]
-    found = [int(share) for share in exact]
-    order = sorted(range(len(exact)), key=lambda index: (found[index] - exact[index], index))
-    for index in order[: total - sum(found)]:
-        found[index] += 1
-    return found
+    pairs = [int(share) for share in exact]
+    order = sorted(range(len(exact)), key=lambda index: (pairs[index] - exact[index], index))
+    for index in order[: total - sum(pairs)]:
+        pairs[index] += 1
+    return pairs
 
 
 def count_pairs(corpus: MixedCorpus) -> int:
@@ -105,9 +105,9 @@ def _scatter(
 
 def _sorted(bucket: IO[bytes]) -> Iterator[MixedPair]:
     bucket.seek(0)
-    found: list[tuple[bytes, bytes]] = []
+    keyed: list[tuple[bytes, bytes]] = []
     while head := bucket.read(16):
-        found.append((head[:8], bucket.read(int.from_bytes(head[8:]))))
-    for _, line in sorted(found):
+        keyed.append((head[:8], bucket.read(int.from_bytes(head[8:]))))
+    for _, line in sorted(keyed):
         index, length, text = line.decode().removesuffix("\n").split("\t", 2)
         yield MixedPair(text[: int(length)], text[int(length) :], int(index))

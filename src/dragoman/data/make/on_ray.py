@@ -1,4 +1,4 @@
-"""The rules of `data clean` under Ray Data: byte ranges of the files → verdicts, on any number of machines, in order.
+"""The rules of `data clean` under Ray Data: byte ranges of the files → judgements, on any number of machines, in order.
 
 Tasks read their own part of the text, so the files must be on storage that every machine
 has, uncompressed. Duplicates are found where the results are collected, as without Ray: the output is the same.
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus.block import BLOCK_LINES, Block
-from dragoman.data.corpus.blocks import block_of, decode
+from dragoman.data.corpus.block_reader import block_of, decode
 from dragoman.data.corpus.corpus import describe_unequal
-from dragoman.data.make.clean import Judge, Verdict
+from dragoman.data.corpus.pair_block import BLOCK_LINES, PairBlock
+from dragoman.data.make.clean import Judge, Judgement
 from dragoman.errors import ConfigError, DataError
 from dragoman.system.cluster import cluster, ordered_data
 
@@ -32,13 +32,13 @@ def refuse_without_ray(corpus: CorpusConfig) -> None:
     import ray  # noqa: F401
 
 
-def judged_by_ray(corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, Verdict]]:
-    """Each block with its verdict, in order, from the cluster at RAY_ADDRESS, or else one of this machine."""
+def judged_by_ray(corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[PairBlock, Judgement]]:
+    """Each block with its judgement, in order, from the cluster at RAY_ADDRESS, or else one of this machine."""
     with cluster() as ray:
         yield from _results(ray, corpus, judge)
 
 
-def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Block, Verdict]]:
+def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[PairBlock, Judgement]]:
     target = corpus.target and corpus.target.absolute()
     corpus = corpus.model_copy(update={"source": corpus.source.absolute(), "target": target})
     ranges = [{"block": number, "bytes": np.array(sides)} for number, sides in enumerate(_byte_ranges(corpus))]
@@ -51,34 +51,34 @@ def _results(ray: Any, corpus: CorpusConfig, judge: Judge) -> Iterator[tuple[Blo
         return _packed(judge(_block(corpus, row)))
 
     tasks = ordered_data().from_items(ranges, override_num_blocks=max(len(ranges) // BLOCKS_PER_TASK, 1))
-    for given, found in zip(ranges, tasks.map(work).iter_rows(), strict=True):
-        block = _block(corpus, given)
-        yield block, _unpacked(found, len(block))
+    for row, packed in zip(ranges, tasks.map(work).iter_rows(), strict=True):
+        block = _block(corpus, row)
+        yield block, _unpacked(packed, len(block))
 
 
-def _block(corpus: CorpusConfig, row: dict[str, Any]) -> Block:
-    """Read a block; a task and the parent each do, so that only verdicts travel."""
+def _block(corpus: CorpusConfig, row: dict[str, Any]) -> PairBlock:
+    """Read a block; a task and the parent each do, so that only judgements travel."""
     number, sides = row["block"], row["bytes"].tolist()
     lines = [_read(path, start, end, not number) for path, (start, end) in zip(corpus.files, sides, strict=True)]
     return block_of(corpus, lines, number * BLOCK_LINES + 1)
 
 
-def _packed(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as columns of a table."""
-    hashes = [np.zeros(0, np.uint64), *verdict.hashes.values()]
+def _packed(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as columns of a table."""
+    hashes = [np.zeros(0, np.uint64), *judgement.hashes.values()]
     return {
-        "rules": " ".join(verdict.rules),
-        "kinds": " ".join(verdict.hashes),
-        "faults": verdict.faults.tobytes(),
+        "rules": " ".join(judgement.rules),
+        "kinds": " ".join(judgement.hashes),
+        "faults": judgement.faults.tobytes(),
         "hashes": np.concatenate(hashes).tobytes(),
     }
 
 
-def _unpacked(row: dict[str, Any], pairs: int) -> Verdict:
+def _unpacked(row: dict[str, Any], pairs: int) -> Judgement:
     rules, kinds = row["rules"].split(), row["kinds"].split()
     faults = np.frombuffer(row["faults"], bool).reshape(len(rules), pairs)
     hashes = np.frombuffer(row["hashes"], np.uint64).reshape(len(kinds), pairs)
-    return Verdict(tuple(rules), faults, dict(zip(kinds, hashes, strict=True)))
+    return Judgement(tuple(rules), faults, dict(zip(kinds, hashes, strict=True)))
 
 
 def _read(path: Path, start: int, end: int, first: bool) -> list[str]:
@@ -98,7 +98,7 @@ def _byte_ranges(corpus: CorpusConfig) -> Iterator[list[tuple[int, int]]]:
 
 
 def _ranges_of(path: Path) -> Iterator[tuple[int, int]]:
-    """The same of one file."""
+    """Where each block begins and ends in a file."""
     start, offset, lines = 0, 0, 0
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):

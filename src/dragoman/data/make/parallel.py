@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
-from dragoman.data.corpus.block import Block
-from dragoman.data.make.clean import Judge, Verdict
+from dragoman.data.corpus.pair_block import PairBlock
+from dragoman.data.make.clean import Judge, Judgement
 from dragoman.errors import ResourceError
 
 # Blocks that wait or are worked on, per process.
@@ -19,8 +19,8 @@ ON_THE_WAY = 3
 _judge: Judge
 
 
-def judged(blocks: Iterable[Block], judge: Judge, workers: int) -> Iterator[tuple[Block, Verdict]]:
-    """Each block with its verdict, in order, from `workers` processes, or from this one if they are 1.
+def judged(blocks: Iterable[PairBlock], judge: Judge, workers: int) -> Iterator[tuple[PairBlock, Judgement]]:
+    """Each block with its judgement, in order, from `workers` processes, or from this one if they are 1.
 
     Raises ResourceError if a process is killed, as the operating system does when memory is short.
     """
@@ -38,17 +38,19 @@ def judged(blocks: Iterable[Block], judge: Judge, workers: int) -> Iterator[tupl
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _in_order(blocks: Iterable[Block], pool: ProcessPoolExecutor, on_the_way: int) -> Iterator[tuple[Block, Verdict]]:
-    waiting: deque[tuple[Block, Future[Verdict]]] = deque()
+def _in_order(
+    blocks: Iterable[PairBlock], pool: ProcessPoolExecutor, on_the_way: int
+) -> Iterator[tuple[PairBlock, Judgement]]:
+    waiting: deque[tuple[PairBlock, Future[Judgement]]] = deque()
     for block in blocks:
-        task: Callable[..., Verdict] = _work
+        task: Callable[..., Judgement] = _work
         texts = list(block.source.lines), list(block.target.lines)
         waiting.append((block, pool.submit(task, *texts, block.first, dict(block.malformed))))
         if len(waiting) >= on_the_way:
-            first, verdict = waiting.popleft()
-            yield first, verdict.result()
-    for block, verdict in waiting:
-        yield block, verdict.result()
+            first, judgement = waiting.popleft()
+            yield first, judgement.result()
+    for block, judgement in waiting:
+        yield block, judgement.result()
 
 
 def _begin(judge: Judge) -> None:
@@ -65,5 +67,5 @@ def _end_with_parent() -> None:
         os._exit(1)  # it waits for work that nobody sends
 
 
-def _work(source: list[str], target: list[str], first: int, malformed: dict[int, str]) -> Verdict:
-    return _judge(Block(source, target, first, malformed))
+def _work(source: list[str], target: list[str], first: int, malformed: dict[int, str]) -> Judgement:
+    return _judge(PairBlock(source, target, first, malformed))

@@ -21,7 +21,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dragoman.data.batches.augment import final_mark, mistyped, mostly_cased, title_case, upper_case
 from dragoman.text.words.characters import clusters
@@ -50,7 +50,7 @@ OWN_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class RobustnessCases:
     """The cases of one kind of change, in parallel sequences."""
 
     kind: str
@@ -70,17 +70,17 @@ class NoLinesError(Exception):
     """No line of the text can be changed in this way; the text says why."""
 
 
-def variants(sources: Lines, references: Lines, lines: int, seed: int) -> tuple[list[Variant], dict[str, str]]:
+def variants(sources: Lines, references: Lines, lines: int, seed: int) -> tuple[list[RobustnessCases], dict[str, str]]:
     """Every kind with at most `lines` cases, and for the kinds without any the reason."""
     usable = [index for index, both in enumerate(zip(sources, references, strict=True)) if all(map(str.strip, both))]
     suite = _Suite(sources, references, usable, lines, seed)
-    found, skipped = list[Variant](), dict[str, str]()
+    suites, skipped = list[RobustnessCases](), dict[str, str]()
     for kind, make in suite.kinds.items():
         try:
-            found.append(make(kind))
+            suites.append(make(kind))
         except NoLinesError as why:
             skipped[kind] = str(why)
-    return found, skipped
+    return suites, skipped
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Suite:
     seed: int
 
     @property
-    def kinds(self) -> dict[str, Callable[[str], Variant]]:
+    def kinds(self) -> dict[str, Callable[[str], RobustnessCases]]:
         """The function that makes each kind."""
         return {
             "upper": lambda kind: self._case(kind, upper_case),
@@ -108,24 +108,24 @@ class _Suite:
 
     def _chosen(self, fits: Callable[[int], object] = lambda _: True) -> list[int]:
         """At most `lines` of the lines that fit, evenly spread over the text."""
-        found = [index for index in self.usable if fits(index)]
-        count = min(self.lines, len(found))
-        return [found[index * len(found) // count] for index in range(count)]
+        fitting = [index for index in self.usable if fits(index)]
+        count = min(self.lines, len(fitting))
+        return [fitting[index * len(fitting) // count] for index in range(count)]
 
     def _variant(
         self, kind: str, cases: Sequence[tuple[int, str, str]], why: str, comparable: Callable[[str], str] = str
-    ) -> Variant:
+    ) -> RobustnessCases:
         """A variant of single lines: index, changed source, changed reference. Raises NoLinesError without cases."""
         if not cases:
             raise NoLinesError(why)
         indices, sources, references = zip(*cases, strict=True)
         plain = tuple(self.references[index] for index in indices)
-        return Variant(kind, sources, references, tuple((index,) for index in indices), plain, comparable)
+        return RobustnessCases(kind, sources, references, tuple((index,) for index in indices), plain, comparable)
 
     def _rng(self, kind: str) -> random.Random:
         return random.Random(f"{self.seed} {kind}")
 
-    def _case(self, kind: str, change: Callable[[str], str]) -> Variant:
+    def _case(self, kind: str, change: Callable[[str], str]) -> RobustnessCases:
         def changes(index: int) -> bool:
             source = self.sources[index]
             return mostly_cased(source) and change(source) != source
@@ -133,25 +133,25 @@ class _Suite:
         cases = [(index, change(self.sources[index]), self.references[index]) for index in self._chosen(changes)]
         return self._variant(kind, cases, "no line whose letters have case and would change", str.casefold)
 
-    def _unpunctuated(self, kind: str) -> Variant:
+    def _unpunctuated(self, kind: str) -> RobustnessCases:
         chosen = self._chosen(lambda index: without_final_mark(self.sources[index]) != self.sources[index])
         cases = [(index, without_final_mark(self.sources[index]), self.references[index]) for index in chosen]
         return self._variant(kind, cases, "no line ends with a punctuation mark", without_final_mark)
 
-    def _typos(self, kind: str) -> Variant:
+    def _typos(self, kind: str) -> RobustnessCases:
         rng = self._rng(kind)
         cases = [(index, mistyped(self.sources[index], rng), self.references[index]) for index in self._chosen()]
         changed = [case for case in cases if case[1] != self.sources[case[0]]]
         return self._variant(kind, changed, "no line has a word of at least three letters")
 
-    def _word(self, kind: str) -> Variant:
+    def _word(self, kind: str) -> RobustnessCases:
         rng = self._rng(kind)
         chosen = self._chosen(lambda index: len(self.sources[index].split()) > 1 and _words(self.sources[index]))
         cases = [(index, rng.choice(_words(self.sources[index])), self.references[index]) for index in chosen]
-        found = self._variant(kind, cases, "no line has several words separated by spaces")
-        return Variant(kind, found.sources, found.references, found.origins, found.plain_references, str, True)
+        words = self._variant(kind, cases, "no line has several words separated by spaces")
+        return replace(words, precision_only=True)
 
-    def _number(self, kind: str) -> Variant:
+    def _number(self, kind: str) -> RobustnessCases:
         rng = self._rng(kind)
         cases = []
         for index in self._chosen():
@@ -159,18 +159,18 @@ class _Suite:
             cases.append((index, *_renumbered(sides, rng)))
         return self._variant(kind, cases, "no lines with text on both sides")
 
-    def _script(self, kind: str) -> Variant:
+    def _script(self, kind: str) -> RobustnessCases:
         rng, chosen = self._rng(kind), self._chosen()
         text = "".join(side[index] for index in chosen for side in (self.sources, self.references))
-        own = _scripts(text)
-        names = [name for script, name in NAMES.items() if script not in own]
+        scripts = _scripts(text)
+        names = [name for script, name in NAMES.items() if script not in scripts]
         cases = []
         for index in chosen:
             added = f" ({rng.choice(names)})"
             cases.append((index, _before_mark(self.sources[index], added), _before_mark(self.references[index], added)))
         return self._variant(kind, cases, "no lines with text on both sides")
 
-    def _sentences(self, kind: str) -> Variant:
+    def _sentences(self, kind: str) -> RobustnessCases:
         rng, groups, start = self._rng(kind), list[tuple[int, ...]](), 0
         usable = self.usable[: self.lines]
         while len(usable) - start >= JOINED[0]:
@@ -179,17 +179,17 @@ class _Suite:
             start += size
         return self._joined(kind, groups)
 
-    def _whole(self, kind: str) -> Variant:
+    def _whole(self, kind: str) -> RobustnessCases:
         return self._joined(kind, [tuple(self.usable[: self.lines])] if len(self.usable) > 1 else [])
 
-    def _joined(self, kind: str, groups: Sequence[tuple[int, ...]]) -> Variant:
+    def _joined(self, kind: str, groups: Sequence[tuple[int, ...]]) -> RobustnessCases:
         if not groups:
             raise NoLinesError("too few lines to join")
         sources, references = (
             tuple(" ".join(side[index] for index in group) for group in groups)
             for side in (self.sources, self.references)
         )
-        return Variant(kind, sources, references, tuple(groups), references)
+        return RobustnessCases(kind, sources, references, tuple(groups), references)
 
 
 def without_final_mark(text: str) -> str:

@@ -1,9 +1,9 @@
 """One corpus → training, validation and test files: exact numbers of pairs, and no sentence in two of them.
 
-Repeats of a source sentence and its near-duplicates (`dragoman.data.corpus.near`) stay together. The parts depend only
-on the text and the seed. The corpus is read three times and not kept in memory: once to draw candidates, the sentences
-with the smallest hashes; once to find all lines that are near-duplicates of a candidate; once to write. A candidate
-with near-duplicates outside the drawn sentences is drawn together with them or not at all.
+Repeats of a source sentence and its near-duplicates (`dragoman.data.corpus.near_duplicates`) stay together. The parts
+depend only on the text and the seed. The corpus is read three times and not kept in memory: once to draw candidates,
+the sentences with the smallest hashes; once to find all lines that are near-duplicates of a candidate; once to write. A
+candidate with near-duplicates outside the drawn sentences is drawn together with them or not at all.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus.blocks import BlockReader
+from dragoman.data.corpus.block_reader import BlockReader
 from dragoman.data.corpus.corpus import describe_unequal, read_pairs
-from dragoman.data.corpus.near import Hashes, NearIndex, letter_hashes, mixed, signatures, text_hashes
+from dragoman.data.corpus.hashing import Hashes, letter_hashes, mixed, text_hashes
+from dragoman.data.corpus.near_duplicates import NearIndex, signatures
 from dragoman.data.corpus.output import new_text_files, refuse_existing, refuse_pipes, refuse_same, reject_line
 from dragoman.data.corpus.rules import RULES, Context
 from dragoman.errors import ConfigError, DataError
@@ -115,10 +116,10 @@ def _pairs(count: int) -> str:
 
 
 def _impossible(name: str, part: str, possible: int, size: int, options: SplitOptions) -> str:
-    kept = "repeats and near-duplicates of a sentence stay together" if options.near else "repeats stay together"
+    why = "repeats and near-duplicates of a sentence stay together" if options.near else "repeats stay together"
     remedy = f"ask for {possible:,} with --held-out" if possible else "give more text"
     relax = ", or keep only repeats together with --no-near" if options.near else ""
-    return f"{name}: only {_pairs(possible)} of {size:,} can be held out for {part}, because {kept}; {remedy}{relax}"
+    return f"{name}: only {_pairs(possible)} of {size:,} can be held out for {part}, because {why}; {remedy}{relax}"
 
 
 def _two_files(part: CorpusConfig) -> tuple[Path, Path]:
@@ -177,8 +178,8 @@ class _Groups:
             self.parents[index] = index = self.parents[self.parents[index]]
         return index
 
-    def join(self, one: int, other: int) -> None:
-        first, second = sorted((self.root(one), self.root(other)))
+    def join(self, index: int, other: int) -> None:
+        first, second = sorted((self.root(index), self.root(other)))
         self.parents[second] = first
 
     def complete(self) -> list[list[int]]:
@@ -214,20 +215,23 @@ def _group(blocks: Blocks, sentences: Mapping[int, str], options: SplitOptions) 
         for start in range(0, len(texts), BLOCK):
             index.add(signatures(texts[start : start + BLOCK]), np.arange(start, min(start + BLOCK, len(texts))))
     for sources, _, _ in blocks():
-        found = _keys(sources, options)
-        at = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
-        own = np.where(keys[at] == found, at, -1)
-        groups.lines += np.bincount(own[own >= 0], minlength=len(keys))
+        of_lines = _keys(sources, options)
+        at = np.minimum(np.searchsorted(keys, of_lines), len(keys) - 1)
+        members = np.where(keys[at] == of_lines, at, -1)
+        groups.lines += np.bincount(members[members >= 0], minlength=len(keys))
         if options.near:
-            _join_near(groups, index, sources, found, own)
+            _join_near(groups, index, sources, of_lines, members)
     return groups
 
 
-def _join_near(groups: _Groups, index: NearIndex, sources: list[str], keys: Hashes, own: NDArray[np.int64]) -> None:
-    """Note the lines of a block that are near-duplicates of candidates with other letters."""
+def _join_near(groups: _Groups, index: NearIndex, sources: list[str], keys: Hashes, members: NDArray[np.int64]) -> None:
+    """Note the lines of a block that are near-duplicates of candidates with other letters.
+
+    `members` are the candidates that the lines are, −1 for lines that are none.
+    """
     for row, candidate in index.all_near(signatures(sources)):
-        if own[row] >= 0:
-            groups.join(int(own[row]), candidate)
+        if members[row] >= 0:
+            groups.join(int(members[row]), candidate)
             continue
         groups.tied.add(candidate)
         if len(groups.outside) < MOST:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.config import CorpusConfig, RunConfig
 from dragoman.config.file import load_config
-from dragoman.data.corpus.blocks import BlockReader, Reading
+from dragoman.data.corpus.block_reader import BlockReader, Reading
 from dragoman.data.corpus.corpus import describe_unequal
 from dragoman.data.corpus.output import (
     TextFiles,
@@ -21,7 +21,7 @@ from dragoman.data.corpus.output import (
     reject_line,
 )
 from dragoman.data.corpus.rules import Context, with_usual_ratio
-from dragoman.data.make.clean import Cleaner, HeldOut, Judge, Kept, held_out
+from dragoman.data.make.clean import CleanedBlock, Cleaner, HeldOutSources, Judge, held_out
 from dragoman.data.make.on_ray import judged_by_ray, refuse_without_ray
 from dragoman.data.make.parallel import judged
 from dragoman.errors import ConfigError, DataError, check_count, checked_path
@@ -80,15 +80,15 @@ def clean_data(
         cleaner = Cleaner()
         stack.callback(cleaner.close)
         out = stack.enter_context(new_text_files([*files, folder / REJECTS]))
-        for block, verdict in judged_by_ray(corpus, judge) if ray else judged(blocks, judge, workers):
-            _write(cleaner.decide(block, verdict), out, corpus)
+        for block, judgement in judged_by_ray(corpus, judge) if ray else judged(blocks, judge, workers):
+            _write(cleaner.decide(block, judgement), out, corpus)
             listener.on_progress(Progress("cleaning", cleaner.pairs, reading.expected(cleaner.pairs), "pairs"))
         if reader.surplus:
             raise DataError(describe_unequal(corpus))
         if not cleaner.pairs:
             raise DataError(f"{corpus.source}: no lines; there is nothing to clean")
-    removed = dict(cleaner.removed.most_common())
-    return CleanResult(cleaner.pairs, cleaner.kept, removed, files, folder / REJECTS, round(judge.context.ratio, 4))
+    removed, ratio = dict(cleaner.removed.most_common()), round(judge.context.ratio, 4)
+    return CleanResult(cleaner.pairs, cleaner.remaining, removed, files, folder / REJECTS, ratio)
 
 
 def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path, ...]:
@@ -104,7 +104,7 @@ def _output_files(corpus: CorpusConfig, folder: Path, force: bool) -> tuple[Path
     return files
 
 
-def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> HeldOut | None:
+def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> HeldOutSources | None:
     """The validation and test text, if it exists and is not what is cleaned."""
     if not config.data.clean.leakage:
         return None
@@ -122,9 +122,9 @@ def _held_out(config: RunConfig, corpus: CorpusConfig, listener: Listeners) -> H
     return held_out(block for part in compared for block in BlockReader(part))
 
 
-def _write(decision: Kept, out: TextFiles, corpus: CorpusConfig) -> None:
-    """Append what is kept of a block to the files, and the rest to the rejects."""
-    block = decision.block
-    source, target = (compress(side.lines, decision.kept.tolist()) for side in (block.source, block.target))
+def _write(cleaned: CleanedBlock, out: TextFiles, corpus: CorpusConfig) -> None:
+    """Append the pairs of a block that stay to the files, and the rest to the rejects."""
+    block, stays = cleaned.block, cleaned.stays.tolist()
+    source, target = (compress(side.lines, stays) for side in (block.source, block.target))
     out.write_pairs(corpus, zip(source, target, strict=True))
-    out.write(len(corpus.files), (reject_line(block, row, why) for row, why in decision.reasons.items()))
+    out.write(len(corpus.files), (reject_line(block, row, why) for row, why in cleaned.reasons.items()))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from dragoman.control.confidence.confidence import is_flagged
-from dragoman.data.make.robustness import Variant, variants
+from dragoman.data.make.robustness import RobustnessCases, variants
 from dragoman.errors import ConfigError, DataError, checked_path
 from dragoman.text.words.lines import WINDOW
 from dragoman.translation import Translation
@@ -106,7 +106,7 @@ def measure_robustness(
     return Robustness(tuple(rows), skipped, seed)
 
 
-def _row(variant: Variant, plain: Mapping[int, str], changed: Sequence[Translation]) -> RobustnessRow:
+def _row(variant: RobustnessCases, plain: Mapping[int, str], changed: Sequence[Translation]) -> RobustnessRow:
     as_they_are = [" ".join(plain[index] for index in origin) for origin in variant.origins]
     before = _score(variant, as_they_are, variant.plain_references)
     after = _score(variant, [one.text for one in changed], variant.references)
@@ -114,7 +114,7 @@ def _row(variant: Variant, plain: Mapping[int, str], changed: Sequence[Translati
     return RobustnessRow(variant.kind, len(changed), before, after, share_kept, sum(map(is_flagged, changed)))
 
 
-def _score(variant: Variant, translations: Sequence[str], references: Sequence[str]) -> float:
+def _score(variant: RobustnessCases, translations: Sequence[str], references: Sequence[str]) -> float:
     """chrF, or with β = 0 the precision of its character n-grams."""
     from sacrebleu.metrics.chrf import CHRF
 

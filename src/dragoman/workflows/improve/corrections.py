@@ -14,10 +14,10 @@ import numpy as np
 
 from dragoman.config import CleanConfig, PairConfig, ProjectConfig
 from dragoman.config.sections.project import pair_name
-from dragoman.data.corpus.block import Block, Lines
-from dragoman.data.corpus.blocks import BlockReader
+from dragoman.data.corpus.block_reader import BlockReader
+from dragoman.data.corpus.pair_block import Lines, PairBlock
 from dragoman.data.corpus.rules import Context, active_rules
-from dragoman.data.corpus.sides import in_other_language, languages_of
+from dragoman.data.corpus.side_languages import in_other_language, languages_of
 from dragoman.errors import ConfigError, DataError
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.normalise import normalise
@@ -181,7 +181,7 @@ def _checked(path: Path, corrections: Sequence[Correction], project: ProjectConf
 def _faults(corrections: Sequence[Correction], pair: PairConfig) -> list[str]:
     """The first fault of each correction; "" for none."""
     context = Context(pair.source, pair.target, CleanConfig())
-    block = Block([one.source for one in corrections], [one.target for one in corrections])
+    block = PairBlock([one.source for one in corrections], [one.target for one in corrections])
     rules = active_rules(context)
     found: dict[str, Lines] = {kind: rules[kind](block, context) for kind in FAULTS}
     found["language"] = in_other_language(languages_of(block, context), context)

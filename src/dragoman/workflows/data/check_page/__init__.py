@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.corpus.report import CorpusReport, Example, Finding, is_alarming, problems
+from dragoman.data.corpus.report import CorpusFinding, CorpusReport, FaultExample, is_alarming, problems
 from dragoman.errors import ConfigError
 from dragoman.system.files import write_text_atomically
 from dragoman.system.pages import fill, in_languages, labels, static, visible
@@ -75,7 +75,7 @@ def _corpus(report: CorpusReport) -> str:
     )
 
 
-def _finding(kind: str, finding: Finding) -> str:
+def _finding(kind: str, finding: CorpusFinding) -> str:
     alarm = f"<strong class=alarm>{_label('alarming')}</strong>" if is_alarming(kind, finding) else ""
     examples = "".join(map(_example, finding.examples))
     return (
@@ -85,7 +85,7 @@ def _finding(kind: str, finding: Finding) -> str:
     )
 
 
-def _example(example: Example) -> str:
+def _example(example: FaultExample) -> str:
     """One row; every text is escaped, and characters that cannot be seen are written out."""
     texts = "".join(f"<td dir=auto>{visible(text)}</td>" for text in (example.source, example.target) if text)
     detail = f"<td>{visible(example.detail)}</td>" if example.detail else ""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dragoman.data.corpus.seen import SeenHashes
+from dragoman.data.corpus.seen_hashes import SeenHashes
 
 
 @pytest.mark.parametrize("in_memory", [10, 300, 1 << 20], ids=["in files", "in both", "in memory"])

@@ -1,9 +1,9 @@
 """A few thousand pairs of lines with their code points in one array, so that rules look at all of them at once.
 
-Input: lists of lines. Output: `Block`, whose arrays are computed when a rule first asks: `codes` [C] code points of all
-lines, each line ended by one newline; `starts` [L] the index of each line's first character; `classes` [C] what each
-character is; `flags` [L] the OR of a line's classes. A class is the script's number in the low byte and one bit each
-for the properties below; it is looked up in a table that learns a character when it first occurs.
+Input: lists of lines. Output: `PairBlock`, whose arrays are computed when a rule first asks: `codes` [C] code points of
+all lines, each line ended by one newline; `starts` [L] the index of each line's first character; `classes` [C] what
+each character is; `flags` [L] the OR of a line's classes. A class is the script's number in the low byte and one bit
+each for the properties below; it is looked up in a table that learns a character when it first occurs.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.corpus.near import mixed
+from dragoman.data.corpus.hashing import mixed
 from dragoman.text.words.script import script_of
 
 BLOCK_LINES = 4096
@@ -32,7 +32,7 @@ _FOLDED: Classes = np.arange(0x110000, dtype=np.uint32)
 _SCRIPT_NUMBERS: dict[str, int] = {"": 0}
 
 
-class Side:
+class TextSide:
     """One side of a block."""
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -58,14 +58,14 @@ class Side:
     @cached_property
     def classes(self) -> Classes:
         """[C] The class of each character; 0 for the newlines that end the lines."""
-        found = _TABLE[self.codes]
-        if not found.all():
-            for code in np.unique(self.codes[found == 0]).tolist():
+        classes = _TABLE[self.codes]
+        if not classes.all():
+            for code in np.unique(self.codes[classes == 0]).tolist():
                 _TABLE[code] = _class_of(chr(code))
                 _FOLDED[code] = ord(lower) if len(lower := chr(code).lower()) == 1 else code
-            found = _TABLE[self.codes]
-        found[self.starts + self.lengths] = 0
-        return found
+            classes = _TABLE[self.codes]
+        classes[self.starts + self.lengths] = 0
+        return classes
 
     @cached_property
     def flags(self) -> Classes:
@@ -110,10 +110,10 @@ class Side:
     @cached_property
     def digits(self) -> NDArray[np.uint64]:
         """[L] A hash of the digits and of what is between them: equal for the same numbers in the same order."""
-        found = np.zeros(len(self.lines), np.uint64)
+        hashes = np.zeros(len(self.lines), np.uint64)
         at = np.flatnonzero(self.classes & DIGIT)
         if not len(at):
-            return found
+            return hashes
         line = np.searchsorted(self.starts, at, "right") - 1
         begins = np.ones(len(at), bool)
         begins[1:] = line[1:] != line[:-1]
@@ -123,15 +123,15 @@ class Side:
         between = np.where(gap == 2, self.codes[at - 1], np.where(gap == 1, 0, 1))  # one character, none, several
         between[first] = 1
         sequence = position.astype(np.uint64) << np.uint64(42) | between.astype(np.uint64) << np.uint64(21)
-        found[line[first]] = np.add.reduceat(mixed(sequence | self.codes[at]), first)
-        return found
+        hashes[line[first]] = np.add.reduceat(mixed(sequence | self.codes[at]), first)
+        return hashes
 
     def has(self, flag: int) -> Lines:
         """[L] Whether a character of each line has this property."""
         return (self.flags & flag) != 0
 
 
-class Block:
+class PairBlock:
     """Lines of source and target, which are lines `first`, `first` + 1, … of their files.
 
     `malformed` names the lines that hold no pair, with the reason; their texts are empty.
@@ -142,7 +142,7 @@ class Block:
     ) -> None:
         if len(source) != len(target):
             raise ValueError(f"{len(source)} source lines, but {len(target)} target lines")
-        self.source, self.target = Side(source), Side(target)
+        self.source, self.target = TextSide(source), TextSide(target)
         self.first, self.malformed = first, malformed or {}
 
     def __len__(self) -> int:

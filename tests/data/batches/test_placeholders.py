@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batches.planting import MOST, NAMES, corresponding, plant
+from dragoman.data.batches.placeholders import MOST, NAMES, corresponding, plant
 from dragoman.text.terms.protect import find_placeholders
 
 SIDES = st.lists(

@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-Hashes = NDArray[np.uint64]
+from dragoman.data.corpus.hashing import Hashes
 
 # 256 MiB of hashes, and as much again while two runs are merged.
 IN_MEMORY = 32 << 20
@@ -39,12 +39,12 @@ class SeenHashes:
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Whether each of these hashes was added before."""
-        found = np.zeros(len(hashes), bool)
+        seen = np.zeros(len(hashes), bool)
         for run in (*self._stored, *self._runs):
             at = np.searchsorted(run, hashes)
             inside = at < len(run)
-            found[inside] |= run[at[inside]] == hashes[inside]
-        return found
+            seen[inside] |= run[at[inside]] == hashes[inside]
+        return seen
 
     def close(self) -> None:
         """Remove the temporary files."""

