@@ -39,13 +39,13 @@ class Element:
 
     def child(self, name: str) -> "Element | None":
         """The first child of a name in the same namespace."""
-        return next((each for each in self.children if (each.name, each.space) == (name, self.space)), None)
+        return next((child for child in self.children if (child.name, child.space) == (name, self.space)), None)
 
     def walk(self) -> "Iterator[Element]":
         """This element and all below it, in the order of the file."""
         yield self
-        for each in self.children:
-            yield from each.walk()
+        for child in self.children:
+            yield from child.walk()
 
 
 def read_elements(

@@ -32,7 +32,7 @@ class Concept:
     terms: dict[str, list[str]] = field(default_factory=dict)
 
 
-class _Handler:
+class _TermHandler:
     """What expat found so far."""
 
     def __init__(self, path: Path) -> None:
@@ -102,8 +102,8 @@ class TermBase:
 
     @classmethod
     def parse(cls, file: BinaryIO, path: Path) -> "TermBase":
-        """The same for an open file, of which errors say `path`. Raises DataError."""
-        handler = _Handler(path)
+        """The terms in an open file, which errors call `path`. Raises DataError as `read` does."""
+        handler = _TermHandler(path)
         try:
             while block := file.read(_BLOCK):
                 handler.parser.Parse(block, False)
@@ -120,7 +120,7 @@ class TermBase:
         spelled: dict[str, str] = {}  # concepts with terms that differ in case only become one term
         for term, translations in self._rows(primary_language(source), primary_language(target)):
             term = spelled.setdefault(term if is_abbreviation(term) else term.casefold(), term)
-            terms.setdefault(term, []).extend(one for one in translations if one not in terms[term])
+            terms.setdefault(term, []).extend(form for form in translations if form not in terms[term])
         if not terms:
             known = ", ".join(sorted({language for concept in self.concepts for language in concept.terms}))
             raise DataError(f"{self.path}: no term from {source} into {target}; its languages are {known or 'none'}")
@@ -128,7 +128,7 @@ class TermBase:
 
     def _rows(self, source: str, target: str) -> Iterator[tuple[str, list[str]]]:
         for concept in self.concepts:
-            translations = [listed(one) for one in concept.terms.get(target, ())]
+            translations = [listed(translation) for translation in concept.terms.get(target, ())]
             for term in concept.terms.get(source, ()) if translations else ():
                 yield listed(term), translations
 

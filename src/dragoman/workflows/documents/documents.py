@@ -22,7 +22,7 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.search.request import merge_glossaries
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import read_document
 from dragoman.errors import ConfigError, DragomanError, check_count, check_type, checked_path
 from dragoman.system.files import sha256
@@ -196,9 +196,9 @@ def run_documents(
     )
 
 
-def _decided(task: DocumentTask, choose: Choose, sources: Sequence[Source]) -> tuple[Translator, Request]:
+def _decided(task: DocumentTask, choose: Choose, sources: Sequence[Source]) -> tuple[Translator, DocumentOptions]:
     """The translator for these documents, and what their readers and writers are asked for."""
-    request = Request("und", "und", task.update, task.columns, task.mark)
+    request = DocumentOptions("und", "und", task.update, task.columns, task.mark)
     translator = choose(_first_texts(sources, request))
     pair = translator.pair
     if pair is None:
@@ -206,7 +206,7 @@ def _decided(task: DocumentTask, choose: Choose, sources: Sequence[Source]) -> t
     return translator, replace(request, source=pair.source, target=pair.target or "und")
 
 
-def _first_texts(sources: Sequence[Source], request: Request) -> list[str]:
+def _first_texts(sources: Sequence[Source], request: DocumentOptions) -> list[str]:
     """The first texts of the first document that has any; those that cannot be read are reported later."""
     for source in sources:
         with suppress(DragomanError, OSError):
