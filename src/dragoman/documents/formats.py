@@ -45,7 +45,7 @@ KINDS = (
     Kind("OpenDocument text", (".odt", ".ott"), "office.odt", "tree", needs=True, zipped=True, checked=True),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "office.pptx", "tree", needs=True, zipped=True, checked=True),
     Kind("Java properties", (".properties",), "catalogues.properties", "bytes", keyed=True),
-    Kind("Apple strings", (".strings",), "catalogues.strings", "bytes", keyed=True),
+    Kind("Apple strings", (".strings",), "catalogues.apple_strings", "bytes", keyed=True),
     Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True),
     Kind("XLIFF", (".xlf", ".xliff"), "exchange.xliff", "bytes"),
     Kind("Android strings", ("strings.xml", "plurals.xml", "arrays.xml"), "catalogues.android", "bytes", keyed=True,

@@ -12,11 +12,11 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import Item, UnitSpan
+from dragoman.documents.core.spans import Item, UnitSpan
 from dragoman.documents.core.splice import Decoded
 from dragoman.documents.xml.check import write_checked
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, unescaped
-from dragoman.documents.xml.runs import Role, source_of, xml_pieces
+from dragoman.documents.xml.spans import Role, source_of, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.catalogues import messages
+from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.catalogues.json import encoder
 from dragoman.documents.catalogues.json_text import JsonString, Scanner
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
@@ -55,8 +55,8 @@ def _message(text: str, quotes: bool) -> Message:
     if UNFIT.search(text):
         raise ValueError("unpaired surrogate, NUL or private character")
     if quotes:
-        return messages.parse(text)
+        return icu_messages.parse(text)
     try:
-        return messages.parse(text, quotes=False)
+        return icu_messages.parse(text, quotes=False)
     except ValueError:
-        return messages.parse(text)
+        return icu_messages.parse(text)

@@ -2,7 +2,7 @@
 
 - In an object with `defaultMessage`, and in one with `message` and a `description` or `placeholders`, only the message
   is text; the description is its context.
-- A catalogue with an ICU message (`{count, plural, …}`) is read as ICU messages (`documents.catalogues.messages`), any
+- A catalogue with an ICU message (`{count, plural, …}`) is read as ICU messages (`icu_messages`), any
   other as plain text with placeholders, in which ` | ` separates the plural forms of vue-i18n: each is a unit.
 - Plural keys (`key_one`, `key_other`) are keys like others: each is translated, none is added, none removed.
 """
@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.catalogues import messages
+from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.catalogues.json_text import JsonString, Keys, Scanner
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.passage import ENTITY, UNFIT, Message, plain
@@ -45,7 +45,7 @@ def document(
 ) -> Document:
     """The document of the strings `chosen`, each with its context."""
     chosen = list(chosen)
-    icu = any(messages.is_complex(text.text) for text, _ in chosen)
+    icu = any(icu_messages.is_complex(text.text) for text, _ in chosen)
     notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in scanner.repeated]
     values = []
     for text, context in chosen:
@@ -65,9 +65,9 @@ def _message(text: str, icu: bool) -> Message:
         raise ValueError("unpaired surrogate, NUL or private character")
     try:
         if icu:
-            return messages.parse(text)
+            return icu_messages.parse(text)
     except ValueError:
-        if messages.is_complex(text) or "{{" not in text:
+        if icu_messages.is_complex(text) or "{{" not in text:
             raise
     parts = _BAR.split(text)
     if len(parts) == 1:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.catalogues import messages
+from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.escapes import Escaped, unescape
 from dragoman.documents.core.labels import with_mark, without_mark
@@ -60,7 +60,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     for string in strings:
         try:
             if _BRANCHES.search(string.escaped.text):
-                message = messages.parse(string.escaped.text)
+                message = icu_messages.parse(string.escaped.text)
                 whole.add(string.begin)
             else:
                 message = _message(string.escaped, doubled, ascii_only)

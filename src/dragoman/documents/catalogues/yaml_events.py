@@ -41,7 +41,7 @@ class Scalar:
 
 
 @dataclass(slots=True)
-class _Collection:
+class _YamlCollection:
     in_flow: bool
     key: str | int | None
     """The key of the value that comes next, or the index; None if a key comes next."""
@@ -53,7 +53,7 @@ class _Collection:
 
 def scalars(path: Path, text: str, repeated: list[tuple[int, str]]) -> Iterator[Scalar]:
     """The scalars of a file that may be text. `repeated` gets the keys that a mapping has twice, with their lines."""
-    stack: list[_Collection] = []
+    stack: list[_YamlCollection] = []
     for event in _events(path, text):
         if isinstance(event, DocumentStartEvent):
             stack = []
@@ -82,7 +82,7 @@ def _events(path: Path, text: str) -> Iterator[Any]:
         raise DataError(f"{path}:{line}: not YAML: has a character that is not allowed") from None
 
 
-def _opened(path: Path, event: Any, stack: list[_Collection]) -> _Collection:
+def _opened(path: Path, event: Any, stack: list[_YamlCollection]) -> _YamlCollection:
     if len(stack) == MAX_DEPTH:
         raise DataError(
             f"{path}:{event.start_mark.line + 1}: nested more than {MAX_DEPTH} deep; "
@@ -90,7 +90,7 @@ def _opened(path: Path, event: Any, stack: list[_Collection]) -> _Collection:
         )
     is_mapping = isinstance(event, MappingStartEvent)
     inside_key = bool(stack) and stack[-1].key is None
-    return _Collection(
+    return _YamlCollection(
         in_flow=bool(event.flow_style),
         key=None if is_mapping else 0,
         skipped=inside_key or event.tag is not None or (bool(stack) and stack[-1].skipped),
@@ -99,7 +99,7 @@ def _opened(path: Path, event: Any, stack: list[_Collection]) -> _Collection:
 
 
 def _scalar(
-    event: ScalarEvent, text: str, stack: list[_Collection], repeated: list[tuple[int, str]]
+    event: ScalarEvent, text: str, stack: list[_YamlCollection], repeated: list[tuple[int, str]]
 ) -> Iterator[Scalar]:
     inner = stack[-1] if stack else None
     is_key = inner is not None and inner.key is None
@@ -117,7 +117,7 @@ def _scalar(
     yield Scalar(keys, event.value, event.style or "", begin, event.end_mark.index, in_flow, is_key, tagged)
 
 
-def _count(stack: list[_Collection], value: str) -> None:
+def _count(stack: list[_YamlCollection], value: str) -> None:
     """Continue the innermost container after a node of it."""
     if stack:
         inner = stack[-1]

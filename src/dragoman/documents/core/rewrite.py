@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.documents.core.document import Translations
-from dragoman.documents.core.runs import UnitSpan
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Splice
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText

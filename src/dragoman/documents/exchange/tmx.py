@@ -11,11 +11,11 @@ from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import UnitSpan
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import begins_before_ends, role
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.runs import applied, source_of, translated_piece, xml_pieces
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText

@@ -14,12 +14,12 @@ from dragoman.documents.core.document import Document, DocumentOptions, Translat
 from dragoman.documents.core.labels import with_mark, without_mark
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import UnitSpan
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
 from dragoman.documents.exchange.xliff_similar import UnitMatches, alternatives, candidates, segment_id
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml.runs import applied, source_of, translated_piece, xml_pieces
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.memory import MemoryMatch

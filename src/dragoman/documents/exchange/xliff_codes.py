@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dragoman.documents.core.runs import UnitSpan
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.xml.elements import Element
-from dragoman.documents.xml.runs import Role
+from dragoman.documents.xml.spans import Role
 from dragoman.text.words.inline import InlineText
 
 _SIZE = "urn:oasis:names:tc:xliff:sizerestriction:2.0 sizeRestriction"

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from dragoman.documents.core.runs import Item, UnitSpan, has_words
+from dragoman.documents.core.spans import Item, UnitSpan, has_words
 from dragoman.text.words.inline import InlineText
 
 _FENCED = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\r?\n(?P<lines>(?:.*(?:\n|$))*?)(?P=fence)[ \t]*(?:\r?\n|$)")

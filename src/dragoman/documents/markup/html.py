@@ -12,7 +12,7 @@ from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.runs import LineNumbers, UnitSpan
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
 from dragoman.errors import DataError

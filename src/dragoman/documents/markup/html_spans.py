@@ -12,7 +12,7 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from dragoman.documents.core.runs import Item, UnitSpan, has_words, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, has_words, pieces
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 

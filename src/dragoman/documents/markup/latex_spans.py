@@ -12,7 +12,7 @@ from typing import Any
 from pylatexenc.latex2text import LatexNodes2Text
 from pylatexenc.latexwalker import LatexWalker
 
-from dragoman.documents.core.runs import Item, UnitSpan, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, pieces
 
 # Macros whose last argument is text of the sentence, and those whose last argument is a unit by itself.
 _STYLES = frozenset(

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.runs import LineNumbers, UnitSpan, pieces
+from dragoman.documents.core.spans import LineNumbers, UnitSpan, pieces
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.documents.markup.front_matter import front_matter, quoted
 from dragoman.documents.markup.html import written_html

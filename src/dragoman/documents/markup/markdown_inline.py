@@ -12,7 +12,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from dragoman.documents.core.runs import Item, UnitSpan, has_words
+from dragoman.documents.core.spans import Item, UnitSpan, has_words
 from dragoman.documents.markup.html_spans import OPAQUE, SHOWN, attribute_pieces, tokens
 from dragoman.text.words.inline import InlineText
 

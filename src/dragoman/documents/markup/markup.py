@@ -14,11 +14,11 @@ from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.runs import Item, LineNumbers, pieces
+from dragoman.documents.core.spans import Item, LineNumbers, pieces
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html_spans import INLINE
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.runs import text_items
+from dragoman.documents.xml.spans import text_items
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 

@@ -16,7 +16,7 @@ from docutils.core import publish_doctree
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.runs import Item, LineNumbers, UnitSpan, pieces
+from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
 from dragoman.documents.core.splice import Splice, decode, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.runs import LineNumbers, UnitSpan
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, spliced
 from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
 from dragoman.documents.office.parts import local, present, put_all, text_slot

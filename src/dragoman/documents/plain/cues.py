@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from dragoman.documents.core.runs import Item, UnitSpan, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, pieces
 from dragoman.documents.plain.cue_lines import ends_sentence
 
 _LINE = re.compile(r"[^\r\n]*")

@@ -10,7 +10,7 @@ from typing import IO
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_letters, written
-from dragoman.documents.core.runs import LineNumbers, UnitSpan
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Splice, decode, spliced
 from dragoman.documents.plain.cue_lines import ReadingLimits, divided, limits_of, width, wrapped
 from dragoman.documents.plain.cues import Cue, cues, sentences

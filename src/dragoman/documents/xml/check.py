@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from dragoman.documents.core.document import Document, Translations
-from dragoman.documents.core.runs import UnitSpan
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, spliced
 from dragoman.documents.xml.elements import Element, read_elements
 from dragoman.errors import DataError

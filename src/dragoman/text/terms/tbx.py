@@ -13,6 +13,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from dragoman.errors import DataError, checked_path
+from dragoman.system.parsing import new_xml_parser
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.words import is_abbreviation, listed
@@ -37,19 +38,13 @@ class _TermHandler:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        self.parser.EntityDeclHandler = self._refuse
+        self.parser = new_xml_parser(str(path))
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
         self.concepts: list[Concept] = []
         self.root = self.language = self.term = self.status = ""
         self.reads: list[str] | None = None
-
-    def _refuse(self, name: str, *_: object) -> None:
-        raise DataError(f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {name!r}, which is refused")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]

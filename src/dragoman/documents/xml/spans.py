@@ -1,4 +1,4 @@
-"""What is in an XML element that holds text → items for `documents.core.runs`, by what its inline elements mean."""
+"""What is in an XML element that holds text → items for `documents.core.spans`, by what its inline elements mean."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from dragoman.documents.core.runs import Item, UnitSpan, pieces, whole_piece
+from dragoman.documents.core.spans import Item, UnitSpan, pieces, whole_piece
 from dragoman.documents.core.splice import Splice
 from dragoman.documents.xml.elements import Element, plain_text, unescaped
 from dragoman.text.terms.protect import find_placeholders
