@@ -7,7 +7,7 @@ from pathlib import Path
 
 from documents.real import real
 from documents.splicing import REQUEST, louder, opened, texts, written
-from dragoman.documents import Document, Request
+from dragoman.documents import Document, DocumentOptions
 from dragoman.text.words.inline import Code, InlineText
 
 
@@ -46,7 +46,7 @@ def part(file: bytes, name: str) -> str:
         return opened_file.read(name).decode()
 
 
-def check_laws(path: Path, folder: Path, request: Request = REQUEST) -> Document:
+def check_laws(path: Path, folder: Path, request: DocumentOptions = REQUEST) -> Document:
     """Identity part by part; what is written is read again, and parts without text stay as they are."""
     document = opened(path, request=request)
     same = members(path)
@@ -98,6 +98,6 @@ def inline(text: str) -> InlineText:
     return InlineText(plain, tuple(codes))
 
 
-def put(document: Document, new: dict[str, str], request: Request = REQUEST) -> bytes:
+def put(document: Document, new: dict[str, str], request: DocumentOptions = REQUEST) -> bytes:
     """The document with translations by source, both with their codes as `shown`."""
     return written(document, lambda source: inline(new[shown(source)]) if shown(source) in new else None, request)

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from dragoman.documents import Document, Request, load, read_document
+from dragoman.documents import Document, DocumentOptions, load, read_document
 from dragoman.documents.formats import kind_of
 from dragoman.text.words.inline import InlineText
 
-REQUEST = Request("en", "ko")
+REQUEST = DocumentOptions("en", "ko")
 
 
-def opened(path: Path, content: bytes | str | None = None, request: Request = REQUEST) -> Document:
+def opened(path: Path, content: bytes | str | None = None, request: DocumentOptions = REQUEST) -> Document:
     """The document of a file, with this content if it is given."""
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -23,7 +23,9 @@ def texts(document: Document) -> list[str]:
     return [unit.source.text for unit in document.units]
 
 
-def written(document: Document, change: Callable[[InlineText], InlineText | None], request: Request = REQUEST) -> bytes:
+def written(
+    document: Document, change: Callable[[InlineText], InlineText | None], request: DocumentOptions = REQUEST
+) -> bytes:
     """The bytes of the document in which each unit is changed."""
     file = io.BytesIO()
     load(kind_of(document.path)).write(document, [change(unit.source) for unit in document.units], request, file)
@@ -56,7 +58,7 @@ def louder(source: InlineText) -> InlineText:
     return replace(source, text=text)
 
 
-def check_laws(path: Path, request: Request = REQUEST) -> Document:
+def check_laws(path: Path, request: DocumentOptions = REQUEST) -> Document:
     """Identity in bytes, and that what is written is read again; returns the document."""
     document = opened(path, request=request)
     content = path.read_bytes()

@@ -16,7 +16,7 @@ from dragoman.config import TokenizerConfig
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError
 from dragoman.importing.files.origin import Origin
-from dragoman.importing.trial import Trial, check_pieces, try_pairs
+from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.text.tokens.tokenizer import Tokenizer, Vocabulary, learn
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.importing import import_model as module
@@ -291,7 +291,7 @@ def test_a_model_that_does_not_read_its_source_is_refused() -> None:
     assert found is not None
     assert found.t == 0
     with pytest.raises(QualityError, match="the source vocabulary does not belong to these weights"):
-        Trial(20, -2.0, -6.7, found.t, 0.0).require()
+        ImportTrial(20, -2.0, -6.7, found.t, 0.0).require()
     few = try_pairs(WithoutSource(), tokenizer, pairs[:3])  # type: ignore[arg-type]
     assert few is not None
     assert few.t is None
@@ -312,8 +312,8 @@ def test_a_token_that_is_never_generated_does_not_decide_alone() -> None:
     assert found.log_prob > float("-inf")
 
 
-def trial(**changed: Any) -> Trial:
-    return Trial(**{"pairs": 32, "log_prob": -1.0, "limit": -6.7, "t": 20.0, "unknown": 0.0, **changed})
+def trial(**changed: Any) -> ImportTrial:
+    return ImportTrial(**{"pairs": 32, "log_prob": -1.0, "limit": -6.7, "t": 20.0, "unknown": 0.0, **changed})
 
 
 @pytest.mark.parametrize("changed", [{"log_prob": float("nan")}, {"t": float("nan")}, {"t": 2.4}, {"log_prob": -6.8}])

@@ -17,7 +17,7 @@ import pytest
 from documents.packages import office
 from documents.real import DATA
 from dragoman.control.languages.pairs import LanguagePair
-from dragoman.documents import Request, kind_of, load, read_document
+from dragoman.documents import DocumentOptions, kind_of, load, read_document
 from dragoman.errors import DataError
 from dragoman.translator import Translator
 from dragoman.workflows.documents.documents import DocumentTask, run_documents
@@ -89,7 +89,7 @@ def trees(content: bytes) -> dict[str, bytes]:
 
 def hold_identity(path: Path) -> None:
     kind, pair = kind_of(path), pair_of(path)
-    request = Request(pair.source, pair.target or "und")
+    request = DocumentOptions(pair.source, pair.target or "und")
     document = read_document(path, kind, request)
     file = io.BytesIO()
     load(kind).write(document, (None for _ in document.units), request, file)

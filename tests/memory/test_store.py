@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.memory import Memory, Unit, contents
+from dragoman.memory import Memory, MemoryUnit, contents
 from dragoman.memory.keys import similarity, tokens_of
 
 
@@ -18,7 +18,7 @@ def memory(tmp_path: Path) -> Memory:
     """A memory of a few units."""
     made = Memory.open(tmp_path / "m.db", "en", "ko", create=True)
     units = {"Open the file.": "파일을 엽니다.", "Page 1 of 2": "2쪽 중 1쪽", "Close the large window": "큰 창을 닫기"}
-    assert made.add(Unit(*pair, "test") for pair in units.items()) == 3
+    assert made.add(MemoryUnit(*pair, "test") for pair in units.items()) == 3
     return made
 
 
@@ -27,9 +27,9 @@ def test_an_equal_source_is_found_and_the_newest_translation_counts(memory: Memo
     assert found
     assert (found.score, found.target, found.origin) == (100, "파일을 엽니다.", "test")
     assert memory.find("open the file.") is None
-    assert memory.add([Unit("Open the file.", "파일 열기")]) == 1
+    assert memory.add([MemoryUnit("Open the file.", "파일 열기")]) == 1
     assert memory.find("Open the file.").target == "파일 열기"  # type: ignore[union-attr]
-    assert memory.add([Unit("Open the file.", "파일을 엽니다.")]) == 0  # known, and newer now
+    assert memory.add([MemoryUnit("Open the file.", "파일을 엽니다.")]) == 0  # known, and newer now
     assert memory.find("Open the file.").target == "파일을 엽니다."  # type: ignore[union-attr]
     assert len(memory) == 4
 
@@ -44,7 +44,7 @@ def test_similar_sources_are_those_that_a_scan_of_all_finds(memory: Memory) -> N
     sentences = [
         f"{verb} the {size} {noun}" for verb in ("Open", "Shut") for size in ("big", "tiny") for noun in "ABCDEF"
     ]
-    memory.add(Unit(sentence, sentence.upper()) for sentence in sentences)
+    memory.add(MemoryUnit(sentence, sentence.upper()) for sentence in sentences)
     for text in ("Close the large windows", "Open the big X", "Shut the tiny, tiny A"):
         every = {unit.source: similarity(tokens_of(text), tokens_of(unit.source)) for unit in memory.units()}
         expected = sorted((int(100 * value) for value in every.values() if value >= 0.6), reverse=True)[:3]
@@ -60,7 +60,7 @@ def test_an_equal_source_is_not_similar(memory: Memory) -> None:
 def test_languages_do_not_meet(tmp_path: Path, memory: Memory) -> None:
     other = Memory.open(tmp_path / "m.db", "en-US", "de", create=True)
     assert other.find("Open the file.") is None
-    assert other.add([Unit("Open the file.", "Datei öffnen")]) == 1
+    assert other.add([MemoryUnit("Open the file.", "Datei öffnen")]) == 1
     assert [(one.source, one.target, one.units) for one in contents(tmp_path / "m.db")] == [
         ("en", "ko", 3),
         ("en", "de", 1),
@@ -70,20 +70,20 @@ def test_languages_do_not_meet(tmp_path: Path, memory: Memory) -> None:
 
 def test_an_error_within_a_call_adds_nothing(memory: Memory) -> None:
     def units() -> object:
-        yield Unit("one", "하나")
+        yield MemoryUnit("one", "하나")
         raise DataError("a.tsv:2: bad")
 
     with pytest.raises(DataError):
         memory.add(units())  # type: ignore[arg-type]
     assert memory.find("one") is None
-    assert memory.add([Unit("one", "하나"), Unit(" ", "x"), Unit("x", "\n")]) == 1
+    assert memory.add([MemoryUnit("one", "하나"), MemoryUnit(" ", "x"), MemoryUnit("x", "\n")]) == 1
 
 
 def test_writers_take_turns(tmp_path: Path, memory: Memory) -> None:
     def write(number: int) -> None:
         own = Memory.open(tmp_path / "m.db", "en", "ko")
         for each in range(20):
-            own.add([Unit(f"text {'abcd'[number]} {'x' * each}", "글")])
+            own.add([MemoryUnit(f"text {'abcd'[number]} {'x' * each}", "글")])
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -123,15 +123,15 @@ def test_a_missing_file_and_a_missing_folder_are_named(tmp_path: Path) -> None:
 
 def test_a_temporary_memory_leaves_no_file(tmp_path: Path) -> None:
     made = Memory.temporary(tmp_path / "a.tmx", "en", "ko")
-    made.add([Unit("one", "하나")])
+    made.add([MemoryUnit("one", "하나")])
     assert made.find("one").target == "하나"  # type: ignore[union-attr]
     made.close()
     assert not list(tmp_path.iterdir())
 
 
 def test_an_equal_source_comes_before_one_with_other_numbers(memory: Memory) -> None:
-    memory.add([Unit("Page 5 of 6", "다섯 쪽")])
-    memory.add([Unit("Page 7 of 8", "8쪽 중 7쪽")])
+    memory.add([MemoryUnit("Page 5 of 6", "다섯 쪽")])
+    memory.add([MemoryUnit("Page 7 of 8", "8쪽 중 7쪽")])
     assert memory.find("Page 5 of 6").target == "다섯 쪽"  # type: ignore[union-attr]
     assert memory.find("Page 3 of 4").target == "4쪽 중 3쪽"  # type: ignore[union-attr]
     assert memory.find("Page three") is None
@@ -154,17 +154,17 @@ def test_a_locked_memory_is_named_and_still_read(
     with sqlite3.connect(tmp_path / "m.db", isolation_level=None) as writer:
         writer.execute("begin immediate")
         with pytest.raises(ConfigError, match=r"m\.db: another process is writing it; wait for it"):
-            waiting.add([Unit("one", "하나")])
+            waiting.add([MemoryUnit("one", "하나")])
         assert waiting.find("Open the file.")
         writer.execute("rollback")
-    assert waiting.add([Unit("one", "하나")]) == 1
+    assert waiting.add([MemoryUnit("one", "하나")]) == 1
 
 
 def test_a_full_disk_adds_nothing(memory: Memory) -> None:
     pages = memory._database.execute("pragma page_count").fetchone()[0]
     memory._database.execute(f"pragma max_page_count = {pages}")
     with pytest.raises(DragomanError, match=r"m\.db: no space is left on the disk, nothing was added"):
-        memory.add(Unit(f"text {number} {'x' * 500}", "글") for number in range(200))
+        memory.add(MemoryUnit(f"text {number} {'x' * 500}", "글") for number in range(200))
     assert [unit.source for unit in memory.units()] == ["Open the file.", "Page 1 of 2", "Close the large window"]
     assert memory.similar("Close the large windows", 60)
 
@@ -172,13 +172,13 @@ def test_a_full_disk_adds_nothing(memory: Memory) -> None:
 def test_a_memory_that_may_not_be_written_is_read(memory: Memory) -> None:
     memory._database.execute("pragma query_only = on")
     with pytest.raises(DragomanError, match=r"m\.db: may not be written; check the rights"):
-        memory.add([Unit("one", "하나")])
+        memory.add([MemoryUnit("one", "하나")])
     assert memory.find("Open the file.")
 
 
 def test_a_file_is_opened_again_in_another_process_and_a_temporary_memory_is_not(tmp_path: Path) -> None:
     with_file = Memory.open(tmp_path / "m.db", "en", "ko", create=True)
-    with_file.add([Unit("The server is down.", "서버가 멈췄습니다.")])
+    with_file.add([MemoryUnit("The server is down.", "서버가 멈췄습니다.")])
     again = pickle.loads(pickle.dumps(with_file))
     assert again.find("The server is down.") == with_file.find("The server is down.")
     with pytest.raises(ConfigError, match="memory is in this process alone"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from dragoman.documents.core.document import Document, Format, Request
+from dragoman.documents.core.document import Document, DocumentOptions, Format
 from dragoman.errors import DataError, ResourceError
 
 
@@ -47,7 +47,7 @@ KINDS = (
     Kind("OpenDocument text", (".odt", ".ott"), "office.odt", "tree", needs=True, zipped=True, checked=True),
     Kind("PowerPoint", (".pptx", ".pptm", ".ppsx"), "office.pptx", "tree", needs=True, zipped=True, checked=True),
     Kind("Java properties", (".properties",), "catalogues.properties", "bytes", keyed=True),
-    Kind("Apple strings", (".strings",), "catalogues.strings", "bytes", keyed=True),
+    Kind("Apple strings", (".strings",), "catalogues.apple_strings", "bytes", keyed=True),
     Kind("Flutter ARB", (".arb",), "catalogues.arb", "bytes", needs=True, keyed=True, checked=True,
          by_language=True),
     Kind("XLIFF", (".xlf", ".xliff"), "exchange.xliff", "bytes"),
@@ -80,10 +80,10 @@ def kind_of(path: Path, name: str | None = None) -> Kind:
     """The format of a file, by its name or by the one asked for. Raises DataError for an unknown one."""
     name = (name or path.name).lower()
     # The longest suffix decides: `.strings.xml` is more than `.xml`.
-    found = [(suffix, kind) for kind in KINDS for suffix in kind.suffixes if name.endswith(suffix)]
-    if not found:
+    kinds = [(suffix, kind) for kind in KINDS for suffix in kind.suffixes if name.endswith(suffix)]
+    if not kinds:
         raise DataError(f"{path}: not a document that can be translated; give one of {' '.join(SUFFIXES)}")
-    return max(found, key=lambda each: len(each[0]))[1]
+    return max(kinds, key=lambda pair: len(pair[0]))[1]
 
 
 def load(kind: Kind) -> Format:
@@ -97,12 +97,12 @@ def load(kind: Kind) -> Format:
     return module
 
 
-def read_document(path: Path, kind: Kind, request: Request) -> Document:
+def read_document(path: Path, kind: Kind, options: DocumentOptions) -> Document:
     """The document of a file. Raises DataError for what is not of this format, OSError if it cannot be read."""
     refuse_other_content(path, kind)
     module = load(kind)
     try:
-        return module.read(path, request)
+        return module.read(path, options)
     except RecursionError:
         raise DataError(f"{path}: nested too deeply; it is damaged or made to do harm") from None
 

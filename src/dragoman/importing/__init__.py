@@ -1,13 +1,14 @@
 """Importing: the model of another toolkit → our names and shapes, from which `workflows.importing` makes a bundle.
 
-    kinds.py     which kind a path is, by its files, and the refusal of what cannot be imported
-    foreign.py   what a reader returns, and the configuration of a model that no run of Dragoman made
-    origin.py    licence, names, addresses and hashes of what was read
-    layers.py    tensors → weights by our names: rows renumbered, the axis of d_model permuted
-    settings.py  config.json of Hugging Face → keys of [model]
-    yaml.py      what Marian writes as YAML
-    m2m.py       M2M-100 and NLLB;  npz.py, npz_files.py  Marian's own files
+    files/kinds      which kind a path is, by its files, and the refusal of what cannot be imported
+    files/foreign    what a reader returns, and the configuration of a model that no run of Dragoman made
+    files/origin     licence, names, addresses and hashes of what was read
+    files/settings   config.json of Hugging Face → keys of [model];  files/yaml  what Marian writes as YAML
+    marian/layers    tensors → weights by our names: rows renumbered, the axis of d_model permuted
+    marian/marian    Marian at Hugging Face;  marian/npz  its own files;  marian/m2m  M2M-100 and NLLB
+    opennmt/         CTranslate2's folders and the packages of Argos Translate
+    trial            some pairs scored: whether vocabulary and weights belong together
 
-Every other module reads one kind: `read_KIND(path, *, pair, scratch)`. A reader checks that every tensor is used, has
+A module for a kind has `read_KIND(path, *, pair, scratch)`. A reader checks that every tensor is used, has
 the expected shape and is finite, and raises ModelError otherwise. Nothing here executes what a file holds.
 """

@@ -42,7 +42,7 @@ PIECES, KEPT = 1000, 0.95
 
 
 @dataclass(frozen=True)
-class Trial:
+class ImportTrial:
     """What was measured."""
 
     pairs: int
@@ -62,14 +62,14 @@ class Trial:
     @property
     def summary(self) -> str:
         """One line."""
-        own = (
+        measured = (
             ""
             if self.t is None
             else f"; under other sources they are less likely, t = {self.t:.1f} (refused below {LEAST})"
         )
         return (
             f"{counted(self.pairs, 'reference')}: mean log P {self.log_prob:.2f} per token (refused below "
-            f"{self.limit:.2f}){own}"
+            f"{self.limit:.2f}){measured}"
         )
 
     def require(self) -> None:
@@ -90,15 +90,16 @@ class Trial:
     @property
     def warnings(self) -> list[str]:
         """What is suspicious and not wrong for certain."""
-        found = []
+        warnings = []
         if self.log_prob < self.limit * STRANGE / CHANCE:
-            found.append(f"mean log P {self.log_prob:.2f} per token: the model knows little of this text")
+            warnings.append(f"mean log P {self.log_prob:.2f} per token: the model knows little of this text")
         if self.unknown >= UNKNOWN:
-            found.append(f"{100 * self.unknown:.0f} % of the source pieces are unknown to the model: is --pair right?")
-        return found
+            share = f"{100 * self.unknown:.0f} %"
+            warnings.append(f"{share} of the source pieces are unknown to the model: is --pair right?")
+        return warnings
 
 
-def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Trial | None:
+def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> ImportTrial | None:
     """Score up to 32 of the pairs; None if no pair has text on both sides that is short enough."""
     encoded = zip(
         tokenizer.encode([source for source, _ in pairs], "source"),
@@ -111,24 +112,24 @@ def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, s
         return None
     sources, targets = [pair[0] for pair in some], [pair[1] for pair in some]
     chance = math.log(len(tokenizer.target))
-    own = _means(_scores(engine, sources, targets), chance)
+    means = _means(_scores(engine, sources, targets), chance)
     tokens = [token for source in sources for token in source]
-    return Trial(
+    return ImportTrial(
         pairs=len(some),
-        log_prob=fmean(own),
+        log_prob=fmean(means),
         limit=-CHANCE * chance,
-        t=_t_statistic(engine, sources, targets, own, chance) if len(some) >= FEW else None,
+        t=_t_statistic(engine, sources, targets, means, chance) if len(some) >= FEW else None,
         unknown=tokens.count(UNK) / len(tokens),
     )
 
 
 def _t_statistic(
-    engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], own: Sequence[float], chance: float
+    engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], means: Sequence[float], chance: float
 ) -> float:
     """Of the differences between each reference's mean log P under its own source and under its neighbours'."""
     shifted = [[sources[(index + by) % len(sources)] for index in range(len(sources))] for by in NEIGHBOURS]
     others = [_means(_scores(engine, some, targets), chance) for some in shifted]
-    gaps = [mine - fmean(theirs) for mine, *theirs in zip(own, *others, strict=True)]
+    gaps = [mine - fmean(theirs) for mine, *theirs in zip(means, *others, strict=True)]
     return fmean(gaps) / max(stdev(gaps) / math.sqrt(len(gaps)), 1e-9)
 
 
@@ -175,10 +176,10 @@ def _check_side(tokenizer: Tokenizer, side: Side, where: str) -> None:
     ]
     texts = tokenizer.decode([[token] for token in plain], side)
     again = tokenizer.decode(tokenizer.encode(texts, side), side)
-    changed = [(text, found) for text, found in zip(texts, again, strict=True) if text.split() != found.split()]
+    changed = [(text, other) for text, other in zip(texts, again, strict=True) if text.split() != other.split()]
     if len(changed) > (1 - KEPT) * len(plain):
-        text, found = changed[0]
+        text, other = changed[0]
         raise ModelError(
             f"{where}: {len(changed):,} of {counted(len(plain), f'{side} piece')} change when they are encoded again "
-            f"({text!r} becomes {found!r}); fetch the tokenizer again"
+            f"({text!r} becomes {other!r}); fetch the tokenizer again"
         )

@@ -1,4 +1,4 @@
-"""Translation memories: sentences that a person has translated, found again by their source. No torch.
+"""Translation memories: sentences that a person has translated, found again by their source.
 
 Input: units of a source and a target text. Output: for a new source the translation of an equal one, of one that
 differs in its numbers alone, or the most similar ones.
@@ -7,6 +7,6 @@ differs in its numbers alone, or the most similar ones.
     store        units in a database of SQLite; `Memory` is one pair of languages of it
 """
 
-from dragoman.memory.store import Contents, Match, Memory, Unit, contents
+from dragoman.memory.store import Contents, Memory, MemoryMatch, MemoryUnit, contents
 
-__all__ = ["Contents", "Match", "Memory", "Unit", "contents"]
+__all__ = ["Contents", "Memory", "MemoryMatch", "MemoryUnit", "contents"]

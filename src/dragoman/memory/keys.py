@@ -35,9 +35,9 @@ def with_numbers_of(new: str, source: str, target: str) -> str | None:
     None unless each number that differs is once in the source and once in the target.
     """
     old, wanted = NUMBER.findall(source), NUMBER.findall(new)
-    changes = {one: other for one, other in zip(old, wanted, strict=True) if one != other}
-    found = NUMBER.findall(target)
-    if any(old.count(one) != 1 or found.count(one) != 1 for one in changes):
+    changes = {number: other for number, other in zip(old, wanted, strict=True) if number != other}
+    numbers = NUMBER.findall(target)
+    if any(old.count(number) != 1 or numbers.count(number) != 1 for number in changes):
         return None
     return NUMBER.sub(lambda match: changes.get(match[0], match[0]), target)
 
@@ -47,10 +47,10 @@ def tokens_of(key: str) -> list[str]:
     return _TOKEN.findall(key.casefold())
 
 
-def similarity(one: list[str], other: list[str], least: float = 0.0) -> float:
+def similarity(tokens: list[str], others: list[str], least: float = 0.0) -> float:
     """How similar two texts are by their tokens, from 0 to 1; 0 if it is below `least`."""
     try:
         from rapidfuzz.distance import Levenshtein
     except ImportError:
         raise ResourceError("sources similar to a text: need rapidfuzz; pip install 'dragoman[documents]'") from None
-    return float(Levenshtein.normalized_similarity(one, other, score_cutoff=least))
+    return float(Levenshtein.normalized_similarity(tokens, others, score_cutoff=least))

@@ -46,7 +46,7 @@ BUSY_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class MemoryUnit:
     """A source and its translation, and where the two are from."""
 
     source: str
@@ -55,7 +55,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MemoryMatch:
     """A unit that was found for a text, and how equal its source is, in percent."""
 
     score: int
@@ -113,10 +113,10 @@ class Memory:
     def __len__(self) -> int:
         where = "source_language = ? and target_language = ?"
         with explained(self.path), self._lock:
-            found = self._database.execute(f"select count(*) from units where {where}", self._languages).fetchone()
-        return int(found[0])
+            row = self._database.execute(f"select count(*) from units where {where}", self._languages).fetchone()
+        return int(row[0])
 
-    def add(self, units: Iterable[Unit]) -> int:
+    def add(self, units: Iterable[MemoryUnit]) -> int:
         """Add units, all of them or after an error none; the number of those that are new."""
         now, new = datetime.now(UTC).isoformat(timespec="microseconds"), 0
         with explained(self.path), self._lock, self._database:
@@ -127,7 +127,7 @@ class Memory:
                 self._database.execute("insert into trigrams (trigrams) values ('optimize')")
         return new
 
-    def _add(self, unit: Unit, now: str) -> bool:
+    def _add(self, unit: MemoryUnit, now: str) -> bool:
         key, target = key_of(unit.source), unit.target.strip()
         if not key or not target:
             return False
@@ -145,44 +145,44 @@ class Memory:
         database.execute("insert into trigrams (rowid, key) values (?, ?)", (added.lastrowid, key.casefold()))
         return True
 
-    def find(self, text: str) -> Match | None:
+    def find(self, text: str) -> MemoryMatch | None:
         """The translation of an equal source, or of one whose numbers alone differ; the newest of several."""
         key = key_of(text)
         for _, source, target, origin, _ in self._rows("key = ? order by added desc, id desc limit 1", key):
-            return Match(100, source, target, origin)
+            return MemoryMatch(100, source, target, origin)
         newest = "numberless = ? order by added desc, id desc limit ?"
         rows = self._rows(newest, without_numbers(key), ADAPTED) if NUMBER.search(key) else []
         for _, source, target, origin, known in rows:
             if (adapted := with_numbers_of(key, known, target)) is not None:
-                return Match(99, source, adapted, origin)
+                return MemoryMatch(99, source, adapted, origin)
         return None
 
-    def similar(self, text: str, threshold: int = 75, count: int = 3) -> list[Match]:
+    def similar(self, text: str, threshold: int = 75, count: int = 3) -> list[MemoryMatch]:
         """Up to `count` units whose sources are similar by `threshold` percent or more, but not equal; best first."""
         key = key_of(text)
         tokens, scored = tokens_of(key), []
         for _, source, target, origin, known in self._candidates(key):
-            if known != key and (found := similarity(tokens, tokens_of(known), threshold / 100)):
-                scored.append(Match(min(99, int(100 * found)), source, target, origin))
+            if known != key and (score := similarity(tokens, tokens_of(known), threshold / 100)):
+                scored.append(MemoryMatch(min(99, int(100 * score)), source, target, origin))
         return sorted(scored, key=lambda match: -match.score)[:count]
 
     def _candidates(self, key: str) -> list[tuple[int, str, str, str, str]]:
         """The units that share most of the rarest trigrams of a text."""
         folded = key.casefold()
         trigrams = list(dict.fromkeys(folded[at : at + 3] for at in range(len(folded) - 2)))
-        asked = trigrams[:: 1 + len(trigrams) // LOOKED_UP]
-        if not asked:
+        looked_up = trigrams[:: 1 + len(trigrams) // LOOKED_UP]
+        if not looked_up:
             return []
         shared: Counter[int] = Counter()
         with explained(self.path), self._lock:
-            one = "select doc, term from frequency where term = ?"
-            counts = sorted(row for each in asked for row in self._database.execute(one, (each,)))
+            query = "select doc, term from frequency where term = ?"
+            counts = sorted(row for trigram in looked_up for row in self._database.execute(query, (trigram,)))
             for number, (count, trigram) in enumerate(counts[:ASKED]):
                 if number >= LEAST_ASKED and shared.total() + count > POSTINGS:
                     break
                 quoted = '"' + trigram.replace('"', '""') + '"'
-                found = self._database.execute("select rowid from trigrams where trigrams match ?", (quoted,))
-                shared.update(chain.from_iterable(found))
+                rows = self._database.execute("select rowid from trigrams where trigrams match ?", (quoted,))
+                shared.update(chain.from_iterable(rows))
         best = [number for number, _ in shared.most_common(CANDIDATES)]
         return self._rows(f"id in ({', '.join('?' * len(best))}) order by id desc", *best)
 
@@ -192,11 +192,11 @@ class Memory:
         with explained(self.path), self._lock:
             return self._database.execute(query, (*self._languages, *values)).fetchall()
 
-    def units(self) -> Iterator[Unit]:
+    def units(self) -> Iterator[MemoryUnit]:
         """All units, in the order in which they were added."""
         last = 0
         while rows := self._rows("id > ? order by id limit 1000", last):
-            yield from (Unit(source, target, origin) for _, source, target, origin, _ in rows)
+            yield from (MemoryUnit(source, target, origin) for _, source, target, origin, _ in rows)
             last = rows[-1][0]
 
 

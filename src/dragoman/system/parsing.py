@@ -1,4 +1,4 @@
-"""JSON and TOML that others wrote, or that a disk changed: parsed, or refused with one clear sentence.
+"""JSON, TOML and XML that others wrote, or that a disk changed: parsed, or refused with one clear sentence.
 
 Input: text or bytes. Output: the value, or `Malformed`, a ValueError whose message a reader can use, whatever is wrong:
 encoding, syntax, depth, numbers that no float and no int of Python holds.
@@ -9,6 +9,9 @@ import math
 import re
 import tomllib
 from typing import Any, NoReturn
+from xml.parsers import expat
+
+from dragoman.errors import DataError
 
 # A line of text shown in a message is cut to this many characters.
 SHOWN = 60
@@ -54,6 +57,26 @@ def parse_toml(content: str | bytes) -> dict[str, Any]:
         raise Malformed("not TOML: its brackets are nested too deeply") from None
     except ValueError:  # tomllib passes on what int() raises
         raise Malformed("not TOML: a number has thousands of digits") from None
+
+
+def new_xml_parser(where: str, encoding: str | None = None, separator: str | None = None) -> expat.XMLParserType:
+    """An XML parser that reads nothing but what it is given. A declared entity raises DataError.
+
+    `encoding` overrides the one that the XML declares; `separator` is put between a namespace and a name.
+    """
+    parser = expat.ParserCreate(encoding, separator)
+    parser.buffer_text = True
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+
+    def refuse(name: str, *_: object) -> NoReturn:
+        # A kilobyte of entities can stand for gigabytes of text, or for a file of this machine.
+        raise DataError(
+            f"{where}:{parser.CurrentLineNumber}: declares the entity {name!r}, which is refused: entities can read "
+            "files and fill the memory; write its text in its place"
+        )
+
+    parser.EntityDeclHandler = refuse
+    return parser
 
 
 def plain_cause(message: str) -> str:

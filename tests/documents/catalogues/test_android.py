@@ -7,7 +7,7 @@ import pytest
 
 from documents.real import needs_data, real
 from dragoman.documents.catalogues import android
-from dragoman.documents.core.document import Document, Request
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -26,7 +26,7 @@ SAMPLE = r"""<?xml version="1.0" encoding="utf-8"?>
   <plurals name="files"><item quantity="one">a file</item><item quantity="other">%d files</item></plurals>
 </resources>
 """
-EN_KO = Request("en", "ko")
+EN_KO = DocumentOptions("en", "ko")
 
 
 def opened(tmp_path: Path, content: str) -> Document:

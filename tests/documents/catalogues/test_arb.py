@@ -6,7 +6,7 @@ import pytest
 
 from documents.laws import hold_identity, hold_reading_again, opened, texts, translated, written
 from documents.real import needs_data, real
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.text.words.inline import InlineText
 
 pytest.importorskip("pyicumessageformat")
@@ -40,7 +40,7 @@ def test_messages_are_text_and_metadata_stays(tmp_path: Path) -> None:
     assert [notice.split(":")[0] for notice in document.notices] == ["line 6, broken"]
     assert hold_identity(path) == 5
     hold_reading_again(path, tmp_path)
-    request = Request("en", "zh-Hant")
+    request = DocumentOptions("en", "zh-Hant")
     new = translated(path, ["'{name}' isn't", None, None, None, "文件 #"], request)
     expected = FILE.replace('"en"', '"zh_Hant"').replace("Hello '{name}', it's late", "'{name}' isn't")
     assert new == expected.replace("# files", "文件 #")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from documents.laws import hold_identity, hold_reading_again, opened, texts, translated
 from documents.real import needs_data, real
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.documents.catalogues.json_text import Scanner
 from dragoman.errors import DataError
 
@@ -155,7 +155,7 @@ def test_real_files_keep_their_bytes(tmp_path: Path) -> None:
     for path in paths:
         assert hold_identity(path)
         hold_reading_again(path, tmp_path)
-        hold_identity(path, Request("ko", "en"))
+        hold_identity(path, DocumentOptions("ko", "en"))
 
 
 @needs_data

@@ -11,7 +11,7 @@ import pytest
 from documents.real import needs_data, real
 from dragoman.documents.catalogues import po
 from dragoman.documents.catalogues.po_plurals import is_known, plurals
-from dragoman.documents.core.document import Document, Request
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.limits import length_limit
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -48,16 +48,16 @@ msgstr ""
 #~ msgid "old"
 #~ msgstr "옛것"
 """
-EN_KO = Request("en", "ko")
+EN_KO = DocumentOptions("en", "ko")
 
 
-def opened(tmp_path: Path, content: str | bytes, request: Request = EN_KO) -> Document:
+def opened(tmp_path: Path, content: str | bytes, request: DocumentOptions = EN_KO) -> Document:
     path = tmp_path / "a.po"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return po.read(path, request)
 
 
-def written(document: Document, texts: list[InlineText | None], request: Request = EN_KO) -> str:
+def written(document: Document, texts: list[InlineText | None], request: DocumentOptions = EN_KO) -> str:
     file = BytesIO()
     po.write(document, texts, request, file)
     return file.getvalue().decode()
@@ -120,7 +120,7 @@ def test_a_translation_changes_its_own_lines_alone(tmp_path: Path) -> None:
 
 def test_the_forms_of_the_target_not_those_of_the_file(tmp_path: Path) -> None:
     for target, forms in (("ru", 3), ("en", 2), ("ar", 6), ("ja", 1), ("fr", 2), ("x-own", 2)):
-        request = Request("en", target)
+        request = DocumentOptions("en", target)
         document = opened(tmp_path, SAMPLE, request)
         result = written(document, [unit.source for unit in document.units], request)
         entry = polib.pofile(result)[1]
@@ -132,14 +132,14 @@ def test_the_forms_of_the_target_not_those_of_the_file(tmp_path: Path) -> None:
 def test_a_singular_without_the_number_is_not_used_for_several_numbers(tmp_path: Path) -> None:
     content = 'msgid "one file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
     sources = {
-        target: [unit.source.text for unit in opened(tmp_path, content, Request("de", target)).units]
+        target: [unit.source.text for unit in opened(tmp_path, content, DocumentOptions("de", target)).units]
         for target in ("en", "ru", "ko")
     }
     assert sources == {"en": ["one file", "%d files"], "ru": ["%d files"], "ko": ["%d files"]}
 
 
 def test_update_reads_what_is_empty_or_fuzzy_and_clears_the_flag(tmp_path: Path) -> None:
-    request = Request("en", "ko", update=True)
+    request = DocumentOptions("en", "ko", update=True)
     document = opened(tmp_path, SAMPLE, request)
     assert [unit.source.text[:4] for unit in document.units] == ["Open", "%d f"]
     result = written(document, [InlineText('"%s" 열기'), InlineText("%d개")], request)
@@ -151,7 +151,7 @@ def test_update_reads_what_is_empty_or_fuzzy_and_clears_the_flag(tmp_path: Path)
 
 
 def test_marked_translations_are_fuzzy(tmp_path: Path) -> None:
-    request = Request("en", "ko", mark=True)
+    request = DocumentOptions("en", "ko", mark=True)
     document = opened(tmp_path, SAMPLE, request)
     result = written(document, [InlineText("하나 %s"), None, InlineText("셋\n넷")], request)
     assert [entry.flags for entry in polib.pofile(result)] == [
@@ -307,7 +307,7 @@ def test_directives_of_c_may_change_places(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", real("po"), ids=lambda path: path.name)
 def test_real_files(path: Path, tmp_path: Path) -> None:
     name = path.name.split(".")
-    request = Request("en", name[1] if len(name) == 3 else "ko")
+    request = DocumentOptions("en", name[1] if len(name) == 3 else "ko")
     document = po.read(path, request)
     units = list(document.units)
     content = path.read_text(encoding="utf-8", newline="") if b"\r" in path.read_bytes() else path.read_text("utf-8")
@@ -324,11 +324,11 @@ def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> No
     path.write_text(
         'msgid ""\nmsgstr ""\n\nmsgid "_File"\nmsgstr "서류(_F)"\n\nmsgid "Save &as..."\nmsgstr ""\n', "utf-8"
     )
-    document = po.read(path, Request("en", "ko"))
+    document = po.read(path, DocumentOptions("en", "ko"))
     assert [unit.source.text for unit in document.units] == ["File", "Save as..."]
     assert [unit.existing and unit.existing.text for unit in document.units] == ["서류", None]
     with (tmp_path / "ko.po").open("wb") as file:
-        po.write(document, [InlineText("파일"), InlineText("다른 이름으로 저장...")], Request("en", "ko"), file)
+        po.write(document, [InlineText("파일"), InlineText("다른 이름으로 저장...")], DocumentOptions("en", "ko"), file)
     written = (tmp_path / "ko.po").read_text("utf-8")
     assert 'msgstr "파일(_F)"' in written
     assert 'msgstr "다른 이름으로 저장(&A)..."' in written
@@ -344,7 +344,7 @@ def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> No
 def test_the_language_of_the_header_stays_if_it_is_the_one_asked_for(
     language: str, target: str, header: str, tmp_path: Path
 ) -> None:
-    request = Request("en", target, update=True)
+    request = DocumentOptions("en", target, update=True)
     document = opened(tmp_path, SAMPLE.replace('"Language: ', f'"Language: {language}'), request)
     result = written(document, [InlineText("x") for _ in document.units], request)
     assert polib.pofile(result).metadata["Language"] == header
@@ -358,7 +358,7 @@ def test_the_language_of_the_header_stays_if_it_is_the_one_asked_for(
 def test_another_language_or_script_of_the_header_is_replaced(
     language: str, target: str, header: str, tmp_path: Path
 ) -> None:
-    request = Request("en", target, update=True)
+    request = DocumentOptions("en", target, update=True)
     document = opened(tmp_path, SAMPLE.replace('"Language: ', f'"Language: {language}'), request)
     assert any(f"names the language {language}" in notice for notice in document.notices)
     result = written(document, [InlineText("x") for _ in document.units], request)

@@ -8,7 +8,7 @@ import pytest
 
 from documents.real import needs_data, real
 from dragoman.documents.catalogues import stringsdict
-from dragoman.documents.core.document import Document, Request
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -29,7 +29,7 @@ SAMPLE = """<?xml version="1.0" encoding="UTF-8"?>
  <key>only</key><dict><key>NSStringLocalizedFormatKey</key><string>%#@files@</string></dict>
 </dict></plist>
 """
-EN_KO = Request("en", "ko")
+EN_KO = DocumentOptions("en", "ko")
 
 
 def opened(tmp_path: Path, content: str) -> Document:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from documents.laws import hold_identity, hold_reading_again, opened, texts, translated
 from documents.real import needs_data, real
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.errors import DataError
 
 YAML = pytest.importorskip("ruamel.yaml").YAML
@@ -195,7 +195,7 @@ def test_a_setting_names_the_language(tmp_path: Path) -> None:
     assert texts(path) == ["Hello", "the value"]
     assert translated(path, ["안녕", None]).startswith('language: "ko"\ntitle: 안녕\n? [a complex, key]')
     path = saved(tmp_path, "en:\n  a: b c\n")
-    assert translated(path, ["x"], Request("en", "no")) == '"no":\n  a: x\n'
+    assert translated(path, ["x"], DocumentOptions("en", "no")) == '"no":\n  a: x\n'
 
 
 @needs_data
@@ -203,7 +203,7 @@ def test_real_files_keep_their_bytes(tmp_path: Path) -> None:
     for path in real("yaml"):
         assert hold_identity(path)
         hold_reading_again(path, tmp_path)
-        hold_reading_again(path, tmp_path, Request("ko", "en"))
+        hold_reading_again(path, tmp_path, DocumentOptions("ko", "en"))
 
 
 @needs_data

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from documents.real import needs_data, real
-from dragoman.documents.core.document import Document, Request
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.exchange import tmx
 from dragoman.documents.xml.elements import plain_text, read_elements
 from dragoman.errors import DataError
@@ -26,16 +26,16 @@ SAMPLE = """<?xml version="1.0" encoding="UTF-8"?>
   <tu><tuv xml:lang="de"><seg>Nein</seg></tuv></tu>
 </body></tmx>
 """
-EN_KO = Request("en", "ko")
+EN_KO = DocumentOptions("en", "ko")
 
 
-def opened(tmp_path: Path, content: str | bytes, request: Request = EN_KO) -> Document:
+def opened(tmp_path: Path, content: str | bytes, request: DocumentOptions = EN_KO) -> Document:
     path = tmp_path / "a.tmx"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return tmx.read(path, request)
 
 
-def written(document: Document, texts: list[InlineText | None], request: Request = EN_KO) -> bytes:
+def written(document: Document, texts: list[InlineText | None], request: DocumentOptions = EN_KO) -> bytes:
     file = BytesIO()
     tmx.write(document, texts, request, file)
     return file.getvalue()
@@ -60,12 +60,12 @@ def test_variants_are_added_and_replaced(tmp_path: Path) -> None:
 
 
 def test_update_fills_what_is_missing(tmp_path: Path) -> None:
-    request = Request("en", "ko", update=True)
+    request = DocumentOptions("en", "ko", update=True)
     assert [unit.source.text for unit in opened(tmp_path, SAMPLE, request).units] == ["Press OK & wait"]
 
 
 def test_a_memory_without_the_language_says_so(tmp_path: Path) -> None:
-    assert opened(tmp_path, SAMPLE, Request("ja", "ko")).notices == ("it has no text in ja",)
+    assert opened(tmp_path, SAMPLE, DocumentOptions("ja", "ko")).notices == ("it has no text in ja",)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_a_language_is_found_by_each_of_its_tags(tag: str, language: str, tmp_pa
     content = f"""<tmx version="1.4"><body><tu>
 <tuv xml:lang="{tag}"><seg>Ja</seg></tuv><tuv xml:lang="en"><seg>Yes</seg></tuv>
 </tu></body></tmx>"""
-    document = opened(tmp_path, content, Request(language, "en"))
+    document = opened(tmp_path, content, DocumentOptions(language, "en"))
     assert [(unit.source.text, unit.existing) for unit in document.units] == [("Ja", InlineText("Yes"))]
     assert not document.notices
-    backwards = Request("en", language, update=True)
+    backwards = DocumentOptions("en", language, update=True)
     assert not opened(tmp_path, content, backwards).units
     document = opened(tmp_path, content, replace(backwards, update=False))
     assert f'<tuv xml:lang="{tag}"><seg>Nei</seg>' in written(document, [InlineText("Nei")], backwards).decode()
@@ -97,14 +97,14 @@ def test_the_nearest_of_several_variants_is_the_translation(target: str, existin
     variants = {"zh-CN": "简", "zh-TW": "繁", "pt-PT": "pt", "pt-BR": "br", "nn": "n", "nb-NO": "b", "sr-Cyrl": "с"}
     tuvs = "".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in variants.items())
     content = f'<tmx version="1.4"><body><tu><tuv xml:lang="en"><seg>x</seg></tuv>{tuvs}</tu></body></tmx>'
-    document = opened(tmp_path, content, Request("en", target))
+    document = opened(tmp_path, content, DocumentOptions("en", target))
     assert [unit.existing for unit in document.units] == [existing and InlineText(existing)]
 
 
 def test_a_variant_in_another_script_stays(tmp_path: Path) -> None:
     content = """<tmx version="1.4"><body><tu><tuv xml:lang="en"><seg>x</seg></tuv>
 <tuv xml:lang="zh-CN"><seg>简</seg></tuv></tu></body></tmx>"""
-    request = Request("en", "zh-TW", update=True)
+    request = DocumentOptions("en", "zh-TW", update=True)
     result = written(opened(tmp_path, content, request), [InlineText("繁")], request).decode()
     assert '<tuv xml:lang="zh-CN"><seg>简</seg></tuv>' in result
     assert '<tuv xml:lang="zh-TW"><seg>繁</seg></tuv>' in result
@@ -120,7 +120,7 @@ def test_refused(tmp_path: Path) -> None:
 @needs_data
 @pytest.mark.parametrize("path", real("tmx"), ids=lambda path: path.name)
 def test_real_files(path: Path, tmp_path: Path) -> None:
-    request = Request("en", "fr" if "memory" in path.name else "ko")
+    request = DocumentOptions("en", "fr" if "memory" in path.name else "ko")
     document = tmx.read(path, request)
     units = list(document.units)
     assert written(document, [None] * len(units), request) == path.read_bytes()

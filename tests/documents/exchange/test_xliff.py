@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from documents.real import needs_data, real
-from dragoman.documents.core.document import Document, Request
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.exchange import xliff
 from dragoman.documents.xml.elements import plain_text, read_elements
 from dragoman.errors import DataError
@@ -42,7 +42,7 @@ NEW = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcL
  </unit><unit id="v"><segment><source>No</source></segment></unit></file>
 </xliff>
 """
-EN_KO = Request("en", "ko")
+EN_KO = DocumentOptions("en", "ko")
 # A tag of a file, one that was asked for, and whether they name one language.
 TAGS = [
     ("nb", "no", True), ("no", "nn", True), ("zh-TW", "zh-Hant", True), ("zh-CN", "zh-TW", False),
@@ -51,13 +51,13 @@ TAGS = [
 ]  # fmt: skip
 
 
-def opened(tmp_path: Path, content: str, request: Request = EN_KO) -> Document:
+def opened(tmp_path: Path, content: str, request: DocumentOptions = EN_KO) -> Document:
     path = tmp_path / "a.xlf"
     path.write_bytes(content.encode())
     return xliff.read(path, request)
 
 
-def written(document: Document, texts: list[InlineText | None], request: Request = EN_KO) -> str:
+def written(document: Document, texts: list[InlineText | None], request: DocumentOptions = EN_KO) -> str:
     file = BytesIO()
     xliff.write(document, texts, request, file)
     return file.getvalue().decode()
@@ -121,14 +121,14 @@ def test_an_approval_ends_with_what_was_approved(tmp_path: Path) -> None:
     document = opened(tmp_path, OLD)
     texts = [InlineText("열어") if unit.source.text == "Open" else None for unit in document.units]
     assert 'approved="no"><source>Open</source><target state="translated">열어</target>' in written(document, texts)
-    request = Request("en", "ko", mark=True)
+    request = DocumentOptions("en", "ko", mark=True)
     assert 'state="needs-review-translation">열어<' in written(document, texts, request)
 
 
 def test_targets_of_2(tmp_path: Path) -> None:
     document = opened(tmp_path, NEW)
     units = list(document.units)
-    result = written(document, [units[0].source, InlineText("다 됨")], Request("en", "de"))
+    result = written(document, [units[0].source, InlineText("다 됨")], DocumentOptions("en", "de"))
     _, root = read_elements("a", result.encode())
     assert root.attributes["trgLang"] == "de"
     segments = [each for each in root.walk() if each.name == "segment"]
@@ -141,7 +141,7 @@ def test_targets_of_2(tmp_path: Path) -> None:
 
 
 def test_update_reads_what_has_no_translation(tmp_path: Path) -> None:
-    request = Request("en", "ko", update=True)
+    request = DocumentOptions("en", "ko", update=True)
     document = opened(tmp_path, OLD, request)
     assert "Open" not in [unit.source.text for unit in document.units]
     texts = [None if unit.existing else unit.source for unit in document.units]
@@ -258,7 +258,7 @@ def test_accelerator_keys_are_not_translated_but_set_again(tmp_path: Path) -> No
 def test_the_language_of_the_targets_stays_if_it_is_the_one_asked_for(
     tag: str, target: str, same: bool, tmp_path: Path
 ) -> None:
-    request = Request("en", target)
+    request = DocumentOptions("en", target)
     for content, attribute in [
         (NEW.replace('trgLang="ko"', f'trgLang="{tag}"'), "trgLang"),
         (OLD.replace('datatype="html"', f'target-language="{tag}"'), "target-language"),

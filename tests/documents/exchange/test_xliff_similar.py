@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.documents.exchange.xliff import read, write
-from dragoman.memory import Match
+from dragoman.memory import MemoryMatch
 
 CORE = "urn:oasis:names:tc:xliff:document:2.0"
 MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
@@ -30,10 +30,10 @@ def translated(tmp_path: Path, content: str, score: int = 80) -> bytes:
     path, out = tmp_path / "a.xlf", io.BytesIO()
     path.write_text(content)
 
-    def similar(text: str) -> list[Match]:
-        return [Match(score, f'{text} & "<b>"', "하나", 'a"&.tmx')]
+    def similar(text: str) -> list[MemoryMatch]:
+        return [MemoryMatch(score, f'{text} & "<b>"', "하나", 'a"&.tmx')]
 
-    request = Request("en", "ko", similar=similar)
+    request = DocumentOptions("en", "ko", similar=similar)
     document = read(path, request)
     write(document, [replace(unit.source, text=unit.source.text.upper()) for unit in document.units], request, out)
     return out.getvalue()
@@ -72,5 +72,5 @@ def test_a_prefixed_document_has_them_in_its_namespace(tmp_path: Path) -> None:
 def test_a_file_with_its_matches_is_read_as_before(tmp_path: Path) -> None:
     once = translated(tmp_path, FILE % SECOND)
     (tmp_path / "b.xlf").write_bytes(once)
-    units = read(tmp_path / "b.xlf", Request("en", "ko")).units
+    units = read(tmp_path / "b.xlf", DocumentOptions("en", "ko")).units
     assert [unit.source.text.strip() for unit in units] == ["One", "Two", "Three"]

@@ -10,7 +10,7 @@ pytest.importorskip("lxml")
 from documents.packages import check_laws, hostile, office, part, put, shown
 from documents.real import needs_data, real
 from documents.splicing import opened, texts
-from dragoman.documents import Document, Request
+from dragoman.documents import Document, DocumentOptions
 from dragoman.errors import DataError
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -73,7 +73,7 @@ def test_the_text_of_a_paragraph(tmp_path: Path, body: str) -> None:
 
 def written_body(document: Document, new: dict[str, str], target: str = "de") -> str:
     """What is written, without language and empty properties."""
-    body = part(put(document, new, Request("en", target)), MAIN)
+    body = part(put(document, new, DocumentOptions("en", target)), MAIN)
     body = body[body.index("<w:p>") : body.index("</w:body>")]
     return (
         re.sub(r"<w:lang [^>]*/>| xml:space=\"preserve\"", "", body)
@@ -130,20 +130,20 @@ def test_the_language_of_a_translation_is_named(tmp_path: Path) -> None:
         "ko": '<w:rStyle w:val="s"/><w:rFonts w:hint="eastAsia"/><w:b/><w:lang w:eastAsia="ko-KR"/>',
         "pt-PT": '<w:rStyle w:val="s"/><w:b/><w:lang w:val="pt-PT"/>',
     }.items():
-        assert f"<w:rPr>{properties}</w:rPr>" in part(put(document, {"Red": "X"}, Request("en", target)), MAIN)
+        assert f"<w:rPr>{properties}</w:rPr>" in part(put(document, {"Red": "X"}, DocumentOptions("en", target)), MAIN)
 
 
 def test_a_paragraph_has_the_direction_of_its_language(tmp_path: Path) -> None:
     properties = '<w:pPr><w:pStyle w:val="s"/><w:jc w:val="left"/></w:pPr>'
     document = word(tmp_path, f"<w:p>{properties}{run('One', BOLD)}</w:p><w:p>{run('Two')}</w:p>")
-    content = put(document, {"One": "واحد", "Two": "اثنان"}, Request("en", "ar"))
+    content = put(document, {"One": "واحد", "Two": "اثنان"}, DocumentOptions("en", "ar"))
     written = part(content, MAIN)
     assert '<w:pPr><w:pStyle w:val="s"/><w:bidi/><w:jc w:val="left"/></w:pPr>' in written
     assert '<w:rPr><w:b/><w:rtl/><w:lang w:bidi="ar-SA"/></w:rPr>' in written
     assert "<w:p><w:pPr><w:bidi/></w:pPr>" in written
     (tmp_path / "ar.docx").write_bytes(content)
     again = opened(tmp_path / "ar.docx")
-    back = part(put(again, {"واحد": "One", "اثنان": "Two"}, Request("ar", "en")), MAIN)
+    back = part(put(again, {"واحد": "One", "اثنان": "Two"}, DocumentOptions("ar", "en")), MAIN)
     assert not re.search("<w:(bidi|rtl)/>", back)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from documents.packages import inline, shown
 from dragoman.documents.office.paragraphs import analyse, translated
-from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
 
 
 def drawn(tokens: list[Token]) -> str:
@@ -14,40 +14,60 @@ def drawn(tokens: list[Token]) -> str:
     marks = {Break: lambda _: "|", Close: lambda _: ">", Open: lambda one: f"<{one.label}:"}
     out = ""
     for token in tokens:
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             out += token.text if token.style is None else f"({token.style} {token.text})"
-        elif isinstance(token, Alone | Kept):
+        elif isinstance(token, Alone | Copied):
             out += f"*{token.label}*"
         elif not (isinstance(token, Open | Close) and not token.elements):
             out += marks[type(token)](token)
     return out
 
 
-LINK, END, NOTE, PAGE = Open(("a",), "a", label="a"), Close(("a",)), Alone(("note",), "note"), Kept("7", ("p",), "page")
+LINK, END, NOTE, PAGE = (
+    Open(("a",), "a", label="a"),
+    Close(("a",)),
+    Alone(("note",), "note"),
+    Copied("7", ("p",), "page"),
+)
 BREAK = Break(("br",))
 
 
 @pytest.mark.parametrize(
     ("tokens", "source", "target", "result"),
     [
-        ([Text("Hello")], "Hello", "안녕", "안녕"),
-        ([Text("  Hello ")], "Hello", "안녕", "  안녕 "),
+        ([Words("Hello")], "Hello", "안녕", "안녕"),
+        ([Words("  Hello ")], "Hello", "안녕", "  안녕 "),
         (
-            [Text("A ", "b"), Text("red", "b"), Text(" automobile")],
+            [Words("A ", "b"), Words("red", "b"), Words(" automobile")],
             "{1}A red{/1} automobile",
             "차는 {1}빨강{/1}",
             "차는 (b 빨강)",
         ),
-        ([Text("a long text "), Text("b", "b")], "a long text {1}b{/1}", "{1}비{/1} 글", "(b 비) 글"),
-        ([LINK, Text("all"), END], "all", "다", "<a:다>"),
-        ([Text("see "), LINK, Text("this", "u"), END], "see {1}this{/1}", "{1}이것{/1} 봐", "<a:(u 이것)> 봐"),
-        ([Text("word"), NOTE], "word", "말", "말*note*"),
-        ([Text("word"), NOTE, Text(" more")], "word{1/} more", "더 말{1/}", "더 말*note*"),
-        ([Text("one"), BREAK, Text("two")], "one\ntwo", "하나\n둘", "하나|둘"),
-        ([BREAK, Text("two"), BREAK], "two", "둘", "|둘|"),
-        ([Text("page "), PAGE, Text(" of 9")], "page {1}7{/1} of 9", "9쪽 중 {1}7{/1}쪽", "9쪽 중 *page*쪽"),
-        ([Text("page "), PAGE, Text(" of 9")], "page {1}7{/1} of 9", "{1}{/1}9쪽 중 7쪽", "9쪽 중 *page*쪽"),
-        ([Text("page "), PAGE], "page {1}7{/1}", "쪽 {1}{/1}", "쪽 *page*"),
+        ([Words("a long text "), Words("b", "b")], "a long text {1}b{/1}", "{1}비{/1} 글", "(b 비) 글"),
+        ([LINK, Words("all"), END], "all", "다", "<a:다>"),
+        (
+            [Words("see "), LINK, Words("this", "u"), END],
+            "see {1}this{/1}",
+            "{1}이것{/1} 봐",
+            "<a:(u 이것)> 봐",
+        ),
+        ([Words("word"), NOTE], "word", "말", "말*note*"),
+        ([Words("word"), NOTE, Words(" more")], "word{1/} more", "더 말{1/}", "더 말*note*"),
+        ([Words("one"), BREAK, Words("two")], "one\ntwo", "하나\n둘", "하나|둘"),
+        ([BREAK, Words("two"), BREAK], "two", "둘", "|둘|"),
+        (
+            [Words("page "), PAGE, Words(" of 9")],
+            "page {1}7{/1} of 9",
+            "9쪽 중 {1}7{/1}쪽",
+            "9쪽 중 *page*쪽",
+        ),
+        (
+            [Words("page "), PAGE, Words(" of 9")],
+            "page {1}7{/1} of 9",
+            "{1}{/1}9쪽 중 7쪽",
+            "9쪽 중 *page*쪽",
+        ),
+        ([Words("page "), PAGE], "page {1}7{/1}", "쪽 {1}{/1}", "쪽 *page*"),
     ],
 )
 def test_examples(tokens: list[Token], source: str, target: str, result: str) -> None:
@@ -57,19 +77,19 @@ def test_examples(tokens: list[Token], source: str, target: str, result: str) ->
     assert drawn(translated(paragraph, inline(target))).replace("(None ", "(") == result
 
 
-@pytest.mark.parametrize("tokens", [[], [NOTE], [Text(" ")], [Text("12.5")], [BREAK, LINK, END], [PAGE]])
+@pytest.mark.parametrize("tokens", [[], [NOTE], [Words(" ")], [Words("12.5")], [BREAK, LINK, END], [PAGE]])
 def test_nothing_to_translate(tokens: list[Token]) -> None:
     assert analyse(tokens) is None
 
 
 def test_what_a_translation_has_lost_is_not_lost() -> None:
-    paragraph = analyse([Text("a"), NOTE, BREAK, Text("b"), PAGE, Text("c")])
+    paragraph = analyse([Words("a"), NOTE, BREAK, Words("b"), PAGE, Words("c")])
     assert paragraph is not None
     assert drawn(translated(paragraph, inline("가"))) == "가|*note**page*"
 
 
 WORD = st.sampled_from(["a", "b ", " c", " ", "ab", "1"])
-LEAF = st.builds(Text, WORD, st.sampled_from([None, "x", "y"])) | st.just(NOTE) | st.just(BREAK) | st.just(PAGE)
+LEAF = st.builds(Words, WORD, st.sampled_from([None, "x", "y"])) | st.just(NOTE) | st.just(BREAK) | st.just(PAGE)
 TREE = st.recursive(
     st.lists(LEAF, max_size=5),
     lambda inner: st.lists(inner | inner.map(lambda tokens: [LINK, *tokens, END]), max_size=4).map(
@@ -100,5 +120,5 @@ def _split(tokens: list[Token]) -> list[Token]:
     return [
         part
         for token in tokens
-        for part in ([Text(c, token.style) for c in token.text if c != " "] if isinstance(token, Text) else [token])
+        for part in ([Words(c, token.style) for c in token.text if c != " "] if isinstance(token, Words) else [token])
     ]

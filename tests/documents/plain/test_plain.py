@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from documents.real import needs_data, real
-from dragoman.documents import Request, load, read_document
+from dragoman.documents import DocumentOptions, load, read_document
 from dragoman.documents.formats import KINDS, kind_of
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
-REQUEST = Request("en", "ko")
+REQUEST = DocumentOptions("en", "ko")
 PLAIN = KINDS[0]
 TEXT = "\n  One line. \r\n\tTwo\rThree\u2028and more\n\n \nno end"
 

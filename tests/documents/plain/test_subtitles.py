@@ -8,7 +8,7 @@ import pytest
 
 from documents.real import needs_data, real
 from documents.splicing import REQUEST, check_changed, check_laws, louder, opened, replaced, texts, written
-from dragoman.documents import Document, Request
+from dragoman.documents import Document, DocumentOptions
 from dragoman.documents.plain.cue_lines import divided, limits_of, width, wrapped
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -158,7 +158,7 @@ def test_a_text_with_fewer_words_than_cues_is_left(tmp_path: Path) -> None:
 
 def test_without_full_stops_each_cue_is_its_own(tmp_path: Path) -> None:
     cues = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n말이 있다\n\n" for n in range(1, 6))
-    assert texts(opened(tmp_path / "a.srt", cues, Request("ko", "en"))) == ["말이 있다"] * 5
+    assert texts(opened(tmp_path / "a.srt", cues, DocumentOptions("ko", "en"))) == ["말이 있다"] * 5
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from documents.laws import hold_identity, hold_reading_again, opened, texts, translated
 from documents.real import needs_data, real
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.documents.plain.table import _records
 from dragoman.errors import ConfigError, DataError
 
@@ -44,16 +44,16 @@ def test_all_but_the_cells_stays(tmp_path: Path) -> None:
 
 def test_columns_are_chosen_by_name_and_by_number(tmp_path: Path) -> None:
     path = saved(tmp_path, TABLE)
-    assert texts(path, Request("en", "ko", columns=("note",))) == ['two\nlines, "quoted"', "x y"]
-    assert texts(path, Request("en", "ko", columns=("TEXT", "4"))) == ["A line", "Said so", "Fine", "more text"]
-    assert texts(saved(tmp_path, "1,One line.\n2,Two lines."), Request("en", "ko", columns=("2",))) == [
+    assert texts(path, DocumentOptions("en", "ko", columns=("note",))) == ['two\nlines, "quoted"', "x y"]
+    assert texts(path, DocumentOptions("en", "ko", columns=("TEXT", "4"))) == ["A line", "Said so", "Fine", "more text"]
+    assert texts(saved(tmp_path, "1,One line.\n2,Two lines."), DocumentOptions("en", "ko", columns=("2",))) == [
         "One line.",
         "Two lines.",
     ]
     with pytest.raises(ConfigError, match=r"a\.csv: no column 'body'; it has id, Text, note"):
-        opened(saved(tmp_path, TABLE), Request("en", "ko", columns=("body",)))
+        opened(saved(tmp_path, TABLE), DocumentOptions("en", "ko", columns=("body",)))
     with pytest.raises(ConfigError, match="no column '7'"):
-        opened(path, Request("en", "ko", columns=("7",)))
+        opened(path, DocumentOptions("en", "ko", columns=("7",)))
 
 
 def test_a_table_of_languages_takes_translations_in_the_column_of_the_target(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_table_of_languages_takes_translations_in_the_column_of_the_target(tmp
     ]
     assert translated(path, [None, None, None]) == path.read_text()
     assert translated(path, [None, "잘 가", None]) == path.read_text().replace("Bye,,", "Bye,잘 가,")
-    update = Request("en", "ko", update=True)
+    update = DocumentOptions("en", "ko", update=True)
     assert texts(path, update) == ["Bye", "No target"]
     assert "Hello!,안녕!,やあ\nbye,Bye,잘 가,じゃあ" in translated(path, ["잘 가", None], update)
 

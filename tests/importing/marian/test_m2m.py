@@ -17,8 +17,8 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.importing.files.foreign import Foreign
+from dragoman.importing.marian.layers import network_of
 from dragoman.importing.marian.m2m import read_m2m
-from dragoman.importing.marian.network import network_of
 from dragoman.model.parts.attention import padding_mask
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK
 

@@ -19,9 +19,8 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.importing.files.foreign import Foreign
-from dragoman.importing.marian.layers import EXTRA_BIAS
+from dragoman.importing.marian.layers import EXTRA_BIAS, network_of
 from dragoman.importing.marian.marian import read_marian
-from dragoman.importing.marian.network import network_of
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.marks import Marks

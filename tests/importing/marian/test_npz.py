@@ -16,7 +16,7 @@ from dragoman.decode.scoring import log_probabilities
 from dragoman.errors import ConfigError, ModelError
 from dragoman.importing.files.npz_files import marian_base
 from dragoman.importing.files.yaml import parse_settings, parse_vocabulary
-from dragoman.importing.marian.network import network_of
+from dragoman.importing.marian.layers import network_of
 from dragoman.importing.marian.npz import read_npz
 from dragoman.text.tokens.tokenizer import BOS, EOS, UNK
 

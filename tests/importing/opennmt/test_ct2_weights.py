@@ -15,7 +15,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.importing.files.model_bin import read_model_bin
-from dragoman.importing.marian.network import network_of
+from dragoman.importing.marian.layers import network_of
 from dragoman.importing.opennmt.ctranslate2 import read_ctranslate2
 from dragoman.text.tokens.tokenizer import Tokenizer
 from importing.ct2_models import TEXTS, foreign_folder, network, toy_tokenizer

@@ -10,13 +10,16 @@ import httpx
 import pytest
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.memory import Memory, Unit
+from dragoman.memory import Memory, MemoryUnit
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models, ServedPair
 from dragoman.serve.work.service import Limits, Service
 from live_server import live
 
-UNITS = [Unit("Press the red button.", "빨간 단추를 누르십시오.", "manual"), Unit("Page 3", "3쪽", "manual")]
+UNITS = [
+    MemoryUnit("Press the red button.", "빨간 단추를 누르십시오.", "manual"),
+    MemoryUnit("Page 3", "3쪽", "manual"),
+]
 PAIR = {"source": "en", "target": "ko"}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dragoman
 from dragoman import ConfigError, DataError, ResourceError, Translator
-from dragoman.memory import Memory, Unit, contents
+from dragoman.memory import Memory, MemoryUnit, contents
 from dragoman.text.words.inline import Code, InlineText
 
 PAIRS = {
@@ -71,7 +71,7 @@ def test_codes_are_placed_in_a_translation_of_the_memory(translator: Translator,
 
 def test_it_is_used_for_its_own_languages_only(translator: Translator, table: Path) -> None:
     turned = Memory.temporary(table, "ko", "en")
-    turned.add([Unit("파일 열기", "Open")])
+    turned.add([MemoryUnit("파일 열기", "Open")])
     with pytest.raises(ConfigError, match=r"m\.tsv: a memory of ko → en; the model translates en-ko"):
         translator.with_memory(turned)
 

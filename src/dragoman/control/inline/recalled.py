@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.final_check import checked, inline_flags
 from dragoman.control.search.splitting import LINE_BREAK
-from dragoman.memory import Match, Memory
+from dragoman.memory import Memory, MemoryMatch
 from dragoman.text.words.inline import InlineText
 from dragoman.translation import Candidate, Translation
 
@@ -36,10 +36,10 @@ def recall_text(
     return _translation(text.text, match) if _is_usable(match, kinds) else None
 
 
-def _translation(source: str, match: Match) -> Translation:
+def _translation(source: str, match: MemoryMatch) -> Translation:
     return Translation(source, (Candidate(match.target, 0.0, 0.0),), match=match.score)
 
 
-def _is_usable(match: Match, kinds: Collection[str]) -> bool:
+def _is_usable(match: MemoryMatch, kinds: Collection[str]) -> bool:
     """Whether these warnings allow it: a person's translation may write numbers in words, an adapted one may not."""
     return not kinds if match.score < 100 else "placeholder" not in kinds

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from dragoman.text.terms.protect import find_placeholders
+from dragoman.text.terms.protect import as_word, find_placeholders
 
 Spans = list[tuple[int, int]]
 
@@ -21,10 +21,4 @@ def occurrences(text: str, names: Collection[str]) -> Spans:
     written = sorted(filter(None, names), key=len, reverse=True)
     if not written:
         return []
-    return [match.span() for match in re.finditer("|".join(map(_pattern, written)), text)]
-
-
-def _pattern(name: str) -> str:
-    before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", name) else ""
-    after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", name) else ""
-    return before + re.escape(name) + after
+    return [match.span() for match in re.finditer("|".join(map(as_word, written)), text)]

@@ -10,6 +10,7 @@ from xml.parsers import expat
 
 from dragoman.data.corpus.corpus import Pair, decompressed
 from dragoman.errors import DataError
+from dragoman.system.parsing import new_xml_parser
 from dragoman.text.words.language import primary_language
 
 # Elements of a segment whose text is native code, and what ends a variant.
@@ -22,10 +23,7 @@ class _TmxParser:
 
     def __init__(self, path: Path, source: str, target: str) -> None:
         self.path, self.languages = path, (source, target)
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        self.parser.EntityDeclHandler = self._refuse
+        self.parser = new_xml_parser(str(path))
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
@@ -35,9 +33,6 @@ class _TmxParser:
         self.segment: list[str] | None = None
         self.variants: dict[str, str] = {}
         self.seen: set[str] = set()
-
-    def _refuse(self, name: str, *_: object) -> None:
-        raise DataError(f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {name!r}, which is refused")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self.root:

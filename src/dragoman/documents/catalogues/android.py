@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import Item, Piece
-from dragoman.documents.core.splice import Decoded, Splice, spliced
-from dragoman.documents.xml.check import check_letters
+from dragoman.documents.core.spans import Item, UnitSpan
+from dragoman.documents.core.splice import Decoded
+from dragoman.documents.xml.check import write_checked
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, unescaped
-from dragoman.documents.xml.runs import Role, source_of, xml_pieces
+from dragoman.documents.xml.spans import Role, source_of, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
 
 _XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
 _LISTS = ("plurals", "string-array", "array")
@@ -33,20 +34,20 @@ _PART = re.compile(
 _EMPTY = ("br", "img", "hr")
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The strings of a resource file, but for those with `translatable="false"` and references to others."""
     decoded, root = read_elements(str(path), path.read_bytes())
     if root.name != "resources":
         raise DataError(f"{path}:{root.line}: not Android resources, but <{root.name}>; check the file")
-    found: list[Piece] = []
+    all_pieces: list[UnitSpan] = []
     units: list[Unit] = []
     for element, name, comment in _strings(decoded.text, root):
         pieces = xml_pieces(decoded.text, element, _role, texts=_texts)
-        found += pieces
+        all_pieces += pieces
         for number, piece in enumerate(pieces, 1):
             key = name if number == 1 else f"{name} {number}"
             units.append(Unit(piece.inline, key, context=comment, max_length=length_limit(comment)))
-    return Document(path, units, (decoded, root, found))
+    return Document(path, units, (decoded, root, all_pieces))
 
 
 def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:
@@ -62,13 +63,13 @@ def _strings(text: str, root: Element) -> Iterator[tuple[Element, str, str]]:
         if element.name == "string" or (element.name == "item" and element.attributes.get("type") == "string"):
             listed = [(element, name)]
         elif element.name in _LISTS:
-            items = [each for each in element.children if each.name == "item"]
-            listed = [(each, f"{name} {each.attributes.get('quantity', index)}") for index, each in enumerate(items)]
+            items = [item for item in element.children if item.name == "item"]
+            listed = [(item, f"{name} {item.attributes.get('quantity', index)}") for index, item in enumerate(items)]
         else:
             continue
-        for each, label in listed:
-            if not re.match(r"\s*[@?][\w+:.]*/?[\w.]+\s*$", plain_text(text, each)):
-                yield each, label, note
+        for item, label in listed:
+            if not re.match(r"\s*[@?][\w+:.]*/?[\w.]+\s*$", plain_text(text, item)):
+                yield item, label, note
 
 
 def _role(element: Element) -> tuple[Role, str]:
@@ -98,27 +99,21 @@ def _texts(text: str, begin: int, end: int) -> Iterator[Item]:
             yield Item("text", low, high, unescaped(raw))
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place."""
-    decoded, root, found = document.skeleton
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The resource file with the translations in place of its strings."""
+    decoded: Decoded = document.skeleton[0]
     text = decoded.text
-    changed = [
-        (piece, new) for piece, new in zip(found, translations, strict=True) if new is not None and new != piece.inline
-    ]
 
-    def splices() -> Iterator[Splice]:
-        for piece, translation in changed:
-            new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
-            first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
-            yield Splice(piece.begin, piece.end, "\\" + new if first else new)
+    def write_piece(piece: UnitSpan, translation: InlineText) -> str:
+        new = written(piece, translation, lambda part: _escaped(part, decoded.encoding), source_of(text))
+        # At the beginning of a string these two refer to another resource.
+        first = text[: piece.begin].rstrip()[-1:] == ">" and new[:1] in ("@", "?")
+        return "\\" + new if first else new
 
-    content = b"".join(spliced(decoded, splices()))
-    if changed:
-        check_letters(document.path, _all_pieces(decoded, root), changed, content, _all_pieces)
-    file.write(content)
+    write_checked(document, translations, file, write_piece, _all_pieces)
 
 
-def _all_pieces(decoded: Decoded, root: Element) -> Iterator[Piece]:
+def _all_pieces(decoded: Decoded, root: Element) -> Iterator[UnitSpan]:
     """All texts, those without words too."""
     for element, _, _ in _strings(decoded.text, root):
         yield from xml_pieces(decoded.text, element, _role, texts=_texts, words=False)

@@ -2,7 +2,7 @@
 
 - In an object with `defaultMessage`, and in one with `message` and a `description` or `placeholders`, only the message
   is text; the description is its context.
-- A catalogue with an ICU message (`{count, plural, …}`) is read as ICU messages (`documents.catalogues.messages`), any
+- A catalogue with an ICU message (`{count, plural, …}`) is read as ICU messages (`icu_messages`), any
   other as plain text with placeholders, in which ` | ` separates the plural forms of vue-i18n: each is a unit.
 - Plural keys (`key_one`, `key_other`) are keys like others: each is translated, none is added, none removed.
 """
@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.catalogues import messages
-from dragoman.documents.catalogues.json_text import Keys, Scanner, Text
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.catalogues import icu_messages
+from dragoman.documents.catalogues.json_text import JsonString, Keys, Scanner
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.passage import ENTITY, UNFIT, Message, plain
 from dragoman.documents.core.splice import Decoded, Splice, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -28,24 +28,24 @@ _BAR = re.compile(r"(\s+\|\s+)")
 _LANGUAGE_KEYS = frozenset(("locale", "language", "lang", "@@locale"))
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The strings of a JSON file. Raises DataError with the line for what is not JSON."""
     decoded = decode(path, path.read_bytes())
     scanner = Scanner(path, decoded.text)
-    return document(path, decoded, scanner, _chosen(scanner.texts, request), request)
+    return document(path, decoded, scanner, _chosen(scanner.texts, options), options)
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place of the strings."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The JSON file with the translations in place of its strings."""
     write_values(document, translations, file)
 
 
 def document(
-    path: Path, decoded: Decoded, scanner: Scanner, chosen: Iterable[tuple[Text, str]], request: Request
+    path: Path, decoded: Decoded, scanner: Scanner, chosen: Iterable[tuple[JsonString, str]], options: DocumentOptions
 ) -> Document:
     """The document of the strings `chosen`, each with its context."""
     chosen = list(chosen)
-    icu = any(messages.is_complex(text.text) for text, _ in chosen)
+    icu = any(icu_messages.is_complex(text.text) for text, _ in chosen)
     notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in scanner.repeated]
     values = []
     for text, context in chosen:
@@ -56,7 +56,7 @@ def document(
         else:
             read_again = partial(_message, icu=True) if icu else None
             values.append(Value(text.begin, text.end, name_of(text.keys), message, context, read_again=read_again))
-    return document_of(path, Values(decoded, values, encoder(decoded), language(scanner.texts, request)), notices)
+    return document_of(path, Values(decoded, values, encoder(decoded), language(scanner.texts, options)), notices)
 
 
 def _message(text: str, icu: bool) -> Message:
@@ -65,9 +65,9 @@ def _message(text: str, icu: bool) -> Message:
         raise ValueError("unpaired surrogate, NUL or private character")
     try:
         if icu:
-            return messages.parse(text)
+            return icu_messages.parse(text)
     except ValueError:
-        if messages.is_complex(text) or "{{" not in text:
+        if icu_messages.is_complex(text) or "{{" not in text:
             raise
     parts = _BAR.split(text)
     if len(parts) == 1:
@@ -90,7 +90,7 @@ def name_of(keys: Keys) -> str:
     return name.removeprefix(".") or "the string"
 
 
-def _chosen(texts: Sequence[Text], request: Request) -> Iterator[tuple[Text, str]]:
+def _chosen(texts: Sequence[JsonString], options: DocumentOptions) -> Iterator[tuple[JsonString, str]]:
     """The strings that are text, each with its description."""
     objects: dict[Keys, dict[str | int, str]] = defaultdict(dict)
     for text in texts:
@@ -106,7 +106,7 @@ def _chosen(texts: Sequence[Text], request: Request) -> Iterator[tuple[Text, str
             message = "defaultMessage"
         elif "message" in siblings and ("description" in siblings or parent in defining):
             message = "message"
-        if (message and key != message) or key == "$schema" or names_language(text, request):
+        if (message and key != message) or key == "$schema" or names_language(text, options):
             continue
         if not any(parent[:length] in defining for length in range(1, len(parent))):
             yield text, siblings.get("description", "") if message else ""
@@ -124,17 +124,17 @@ def encoder(decoded: Decoded) -> Callable[[Value, str], str]:
     return encode
 
 
-def language(texts: Sequence[Text], request: Request) -> list[Splice]:
+def language(texts: Sequence[JsonString], options: DocumentOptions) -> list[Splice]:
     """The tag of the source's language, where the file says that it is in it, becomes the target's."""
     return [
-        Splice(text.begin, text.end, json.dumps(request.target))
+        Splice(text.begin, text.end, json.dumps(options.target))
         for text in texts
-        if names_language(text, request) and text.text.replace("_", "-").lower() == request.source.lower()
+        if names_language(text, options) and text.text.replace("_", "-").lower() == options.source.lower()
     ]
 
 
-def names_language(text: Text, request: Request) -> bool:
+def names_language(text: JsonString, options: DocumentOptions) -> bool:
     """Whether a string is the tag of one of the two languages, in the outermost object."""
     tag = text.text.replace("_", "-").lower()
     is_setting = len(text.keys) == 1 and text.keys[0] in _LANGUAGE_KEYS
-    return is_setting and tag in (request.source.lower(), request.target.lower())
+    return is_setting and tag in (options.source.lower(), options.target.lower())

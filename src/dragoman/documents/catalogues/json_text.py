@@ -17,7 +17,7 @@ Keys = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JsonString:
     """A string that is a value: its keys from the outermost object on, its text, its span with both quotes."""
 
     keys: Keys
@@ -39,7 +39,7 @@ class Scanner:
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text = path, text
         self.at = 0
-        self.texts: list[Text] = []
+        self.texts: list[JsonString] = []
         self.repeated: list[tuple[int, str]] = []
         self._containers: list[_Container] = []
         self._skip()
@@ -52,8 +52,8 @@ class Scanner:
 
     def _refuse(self, expected: str, at: int | None = None) -> DataError:
         at = self.at if at is None else at
-        found = repr(self.text[at : at + 12].split("\n")[0]) if at < len(self.text) else "the end of the file"
-        return DataError(f"{self.path}:{self.line(at)}: expected {expected}, found {found}; {_HINT}")
+        here = repr(self.text[at : at + 12].split("\n")[0]) if at < len(self.text) else "the end of the file"
+        return DataError(f"{self.path}:{self.line(at)}: expected {expected}, found {here}; {_HINT}")
 
     def _skip(self) -> str:
         match = _SPACE.match(self.text, self.at)
@@ -69,7 +69,7 @@ class Scanner:
         if character == '"':
             begin = self.at
             text = self._string()
-            self.texts.append(Text(tuple(each.key for each in self._containers), text, begin, self.at))
+            self.texts.append(JsonString(tuple(container.key for container in self._containers), text, begin, self.at))
         elif match := _SCALAR.match(self.text, self.at):
             self.at = match.end()
         else:

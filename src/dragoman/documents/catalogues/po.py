@@ -15,10 +15,10 @@ from typing import IO
 import polib
 
 from dragoman.documents.catalogues.po_formats import directives, is_kept, numbered, patterns, unnumbered
-from dragoman.documents.catalogues.po_header import Header, header_of, header_splices
-from dragoman.documents.catalogues.po_lines import Layout, Message, layout, messages
+from dragoman.documents.catalogues.po_header import PoHeader, header_of, header_splices
+from dragoman.documents.catalogues.po_lines import Layout, PoMessage, layout, messages
 from dragoman.documents.catalogues.po_plurals import Plurals
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.errors import DataError
@@ -32,17 +32,17 @@ _DIRECTIVE = re.compile(r"%(?:\([^)\s]*\))?[-+#0-9.*$]{0,9}[a-zA-Z@]|\{[^{}\s]*\
 
 
 @dataclass(frozen=True, slots=True)
-class _Slot:
+class _MessageForms:
     """What one unit fills: some forms of a message. The form None is its only `msgstr`."""
 
-    message: Message
+    message: PoMessage
     entry: polib.POEntry
     source: str
     forms: tuple[int | None, ...]
 
     @property
     def accelerator(self) -> Accelerator | None:
-        """That of its source, if it is the label of a menu or a button."""
+        """The accelerator key of the source, if it is the label of a menu or a button."""
         return find_accelerator(self.source.strip())
 
     @property
@@ -56,46 +56,46 @@ class _Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class _Skeleton:
+class _PoFile:
     decoded: Decoded
-    header: Header
+    header: PoHeader
     layout: Layout
-    slots: list[_Slot]
+    slots: list[_MessageForms]
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The messages of a PO file, but for obsolete ones; with `update` those that are empty or fuzzy."""
     decoded = _decode(path, path.read_bytes())
-    found = messages(path, decoded)
-    header = header_of(next((each for each in found if each.is_header), None), request.target, request.update)
+    listed = messages(path, decoded)
+    header = header_of(next((message for message in listed if message.is_header), None), options.target, options.update)
     current = [
         (message, entry)
-        for message, entry in _entries(path, decoded, found)
+        for message, entry in _entries(path, decoded, listed)
         if not message.obsolete and entry.msgid.strip()
     ]
-    slots = [slot for message, entry in current for slot in _slots(message, entry, header.plurals, request.update)]
+    slots = [slot for message, entry in current for slot in _slots(message, entry, header.plurals, options.update)]
     notices = (*header.notices, *_duplicates(current))
     return Document(
-        path, [_unit(slot) for slot in slots], _Skeleton(decoded, header, layout(found, decoded.text), slots), notices
+        path, [_unit(slot) for slot in slots], _PoFile(decoded, header, layout(listed, decoded.text), slots), notices
     )
 
 
 def _decode(path: Path, content: bytes) -> Decoded:
     """The text of a PO file in the charset of its header, which is before the second `msgid`."""
     second = content.find(b"\nmsgid", content.find(b"msgid") + 1)
-    found = _CHARSET.search(content, 0, second if second > 0 else len(content))
-    charset = found[1].decode("ascii") if found else "UTF-8"
+    declared = _CHARSET.search(content, 0, second if second > 0 else len(content))
+    charset = declared[1].decode("ascii") if declared else "UTF-8"
     if charset == "CHARSET":  # a template that nobody has filled in
         charset = "UTF-8"
     try:
         "a".encode(charset)
     except (LookupError, UnicodeError):
-        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
+        line = content.count(b"\n", 0, declared.start(1) if declared else 0) + 1
         raise DataError(f"{path}:{line}: charset {charset} is unknown; name the one the file is saved in") from None
     return decode(path, content, charset.lower())
 
 
-def _entries(path: Path, decoded: Decoded, found: list[Message]) -> list[tuple[Message, polib.POEntry]]:
+def _entries(path: Path, decoded: Decoded, listed: list[PoMessage]) -> list[tuple[PoMessage, polib.POEntry]]:
     """What polib reads of each message but the header. Raises DataError where it reads something else than is there."""
     try:
         entries = list(polib.pofile(str(path), encoding=decoded.encoding))
@@ -103,18 +103,18 @@ def _entries(path: Path, decoded: Decoded, found: list[Message]) -> list[tuple[M
         line = re.search(r"line (\d+)", str(error))
         where = f"{path}:{line[1]}" if line else str(path)
         raise DataError(f"{where}: not a line of a PO file; check it with `msgfmt -c`") from None
-    header = next((each for each in found if each.is_header), None)
-    pairs = list(zip((each for each in found if each is not header), entries, strict=False))
+    header = next((message for message in listed if message.is_header), None)
+    pairs = list(zip((message for message in listed if message is not header), entries, strict=False))
     for message, entry in pairs:
         msgid = message.get("msgid")
         if msgid is None or polib.unescape("".join(msgid.raw)) != entry.msgid:
             raise DataError(f"{path}:{message.line}: cannot be read for certain; check it with `msgfmt -c`")
-    if len(entries) != len(found) - (header is not None):
-        raise DataError(f"{path}: {len(found)} messages, but {len(entries)} are read; check it with `msgfmt -c`")
+    if len(entries) != len(listed) - (header is not None):
+        raise DataError(f"{path}: {len(listed)} messages, but {len(entries)} are read; check it with `msgfmt -c`")
     return pairs
 
 
-def _duplicates(current: list[tuple[Message, polib.POEntry]]) -> Iterator[str]:
+def _duplicates(current: list[tuple[PoMessage, polib.POEntry]]) -> Iterator[str]:
     """What to tell of messages that are there twice: `msgfmt` refuses such a file."""
     first: dict[tuple[str | None, str], int] = {}
     for message, entry in current:
@@ -124,7 +124,7 @@ def _duplicates(current: list[tuple[Message, polib.POEntry]]) -> Iterator[str]:
         first.setdefault(key, message.line)
 
 
-def _slots(message: Message, entry: polib.POEntry, rule: Plurals, update: bool) -> list[_Slot]:
+def _slots(message: PoMessage, entry: polib.POEntry, rule: Plurals, update: bool) -> list[_MessageForms]:
     """The units of a message."""
     forms: list[tuple[str, tuple[int | None, ...]]]
     if not entry.msgid_plural:
@@ -132,16 +132,16 @@ def _slots(message: Message, entry: polib.POEntry, rule: Plurals, update: bool) 
     else:
         # A form for several numbers needs the number, which the singular may lack: "one file", "%d files".
         alike = sorted(_DIRECTIVE.findall(entry.msgid)) == sorted(_DIRECTIVE.findall(entry.msgid_plural))
-        one = rule.singular if rule.only_one or alike else None
-        forms = [] if one is None else [(entry.msgid, (one,))]
-        forms.append((entry.msgid_plural, tuple(form for form in range(rule.count) if form != one)))
-    slots = [_Slot(message, entry, source, some) for source, some in forms if source.strip()]
+        singular = rule.singular if rule.only_one or alike else None
+        forms = [] if singular is None else [(entry.msgid, (singular,))]
+        forms.append((entry.msgid_plural, tuple(form for form in range(rule.count) if form != singular)))
+    slots = [_MessageForms(message, entry, source, some) for source, some in forms if source.strip()]
     if update and not entry.fuzzy:
         return [slot for slot in slots if not all(slot.existing(form) for form in slot.forms)]
     return slots
 
 
-def _unit(slot: _Slot) -> Unit:
+def _unit(slot: _MessageForms) -> Unit:
     entry = slot.entry
     existing = next((text for form in reversed(slot.forms) if (text := slot.existing(form).strip())), None)
     source = numbered(slot.text, entry.flags)
@@ -150,23 +150,23 @@ def _unit(slot: _Slot) -> Unit:
     return Unit(
         InlineText(source, protected=directives(source, entry.flags)),
         f"line {slot.message.line}",
-        context="; ".join(" ".join(each.split()) for each in (entry.msgctxt, entry.comment) if each),
+        context="; ".join(" ".join(comment.split()) for comment in (entry.msgctxt, entry.comment) if comment),
         patterns=patterns(entry.flags),
         max_length=length_limit(f"{entry.comment}\n{entry.tcomment}"),
         existing=InlineText(numbered(existing, entry.flags)) if existing else None,
     )
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with new `msgstr`s, and a header that names their language and plural rule."""
-    skeleton: _Skeleton = document.skeleton
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The PO file with new `msgstr`s, and a header that names their language and plural rule."""
+    skeleton: _PoFile = document.skeleton
     units: list[Unit] = list(document.units)
     written: dict[int, dict[int | None, str]] = {}
-    owners: dict[int, _Slot] = {}
+    owners: dict[int, _MessageForms] = {}
     broken: set[int] = set()
     for slot, unit, translation in zip(skeleton.slots, units, translations, strict=True):
         if translation is not None:
-            texts = _texts(slot, unit, translation.text, request.update)
+            texts = _texts(slot, unit, translation.text, options.update)
             written.setdefault(id(slot.message), {}).update(texts)
             owners[id(slot.message)] = slot
             if texts and not is_kept(unit.source.text, translation.text, slot.entry.flags):
@@ -179,7 +179,7 @@ def write(document: Document, translations: Translations, request: Request, file
         for key, texts in written.items()
         if texts
         for splice in _message_splices(
-            owners[key], texts, skeleton, replace(request, mark=request.mark or key in broken)
+            owners[key], texts, skeleton, replace(options, mark=options.mark or key in broken)
         )
     ]
     decoded = skeleton.decoded
@@ -191,22 +191,24 @@ def write(document: Document, translations: Translations, request: Request, file
     file.writelines(spliced(decoded, sorted(splices, key=lambda splice: splice.begin)))
 
 
-def _texts(slot: _Slot, unit: Unit, text: str, update: bool) -> dict[int | None, str]:
+def _texts(slot: _MessageForms, unit: Unit, text: str, update: bool) -> dict[int | None, str]:
     """The new text of each form that changes, with the white space around the source's."""
     before, _, after = _SPACE.fullmatch(slot.source).groups()  # type: ignore[union-attr]  # it matches any text
-    kept = update and not slot.entry.fuzzy
+    complete = update and not slot.entry.fuzzy
     same = unit.existing is not None and unit.existing.text == text
     text = unnumbered(text, slot.entry.flags, slot.source)
     if slot.accelerator:
         text = with_accelerator(text, slot.accelerator)
-    return {form: before + text + after for form in slot.forms if not (slot.existing(form) and (kept or same))}
+    return {form: before + text + after for form in slot.forms if not (slot.existing(form) and (complete or same))}
 
 
-def _message_splices(slot: _Slot, texts: dict[int | None, str], skeleton: _Skeleton, request: Request) -> list[Splice]:
+def _message_splices(
+    slot: _MessageForms, texts: dict[int | None, str], skeleton: _PoFile, options: DocumentOptions
+) -> list[Splice]:
     """What changes in the lines of one message."""
     message, text = slot.message, skeleton.decoded.text
-    splices = _similar_splices(slot, text, skeleton.layout.newline, request)
-    splices += _flag_splices(message, text, skeleton.layout.newline, request)
+    splices = _similar_splices(slot, text, skeleton.layout.newline, options)
+    splices += _flag_splices(message, text, skeleton.layout.newline, options)
     fields = {field.index: field for field in message.forms}
     if None in texts or set(fields) == set(range(skeleton.header.plurals.count)):
         for form, translation in texts.items():
@@ -223,33 +225,34 @@ def _message_splices(slot: _Slot, texts: dict[int | None, str], skeleton: _Skele
     return splices
 
 
-def _similar_splices(slot: _Slot, text: str, newline: str, request: Request) -> list[Splice]:
+def _similar_splices(slot: _MessageForms, text: str, newline: str, options: DocumentOptions) -> list[Splice]:
     """Comments for the translator: translations of similar sources, as `# 83 %: source → translation`."""
-    found = request.similar(slot.text)
-    if not found:
+    matches = options.similar(slot.text)
+    if not matches:
         return []
     at = min([slot.message.fields[0].begin, *(begin for begin, _ in slot.message.comments)])
-    lines = (f"# {one.score} %: {polib.escape(one.source)} → {polib.escape(one.target)}{newline}" for one in found)
+    pairs = ((match.score, polib.escape(match.source), polib.escape(match.target)) for match in matches)
+    lines = (f"# {score} %: {source} → {target}{newline}" for score, source, target in pairs)
     return [Splice(at, at, "".join(lines))]
 
 
-def _flag_splices(message: Message, text: str, newline: str, request: Request) -> list[Splice]:
+def _flag_splices(message: PoMessage, text: str, newline: str, options: DocumentOptions) -> list[Splice]:
     """`fuzzy` set where translations are marked; cleared, with the previous msgid, where `update` replaced a guess."""
     flags = [(begin, end) for begin, end in message.comments if text.startswith("#,", begin)]
-    fuzzy = [each for each in flags if re.search(r"\bfuzzy\b", text[slice(*each)])]
-    if request.mark and not fuzzy:
+    fuzzy = [flag_line for flag_line in flags if re.search(r"\bfuzzy\b", text[slice(*flag_line)])]
+    if options.mark and not fuzzy:
         if flags:
             return [Splice(flags[0][0] + 2, flags[0][0] + 2, " fuzzy,")]
         previous = [begin for begin, _ in message.comments if text.startswith("#|", begin)]
         at = min(previous, default=message.fields[0].begin)
         return [Splice(at, at, f"#, fuzzy{newline}")]
-    if not request.update or request.mark or not fuzzy:
+    if not options.update or options.mark or not fuzzy:
         return []
     splices = []
     for begin, end in message.comments:
         line = text[begin:end]
         if (begin, end) in fuzzy:
-            others = [flag for each in line[2:].split(",") if (flag := each.strip()) and flag != "fuzzy"]
+            others = [flag for flag_line in line[2:].split(",") if (flag := flag_line.strip()) and flag != "fuzzy"]
             splices.append(Splice(begin, end, f"#, {', '.join(others)}{newline}" if others else ""))
         elif line.startswith("#|"):
             splices.append(Splice(begin, end, ""))

@@ -30,9 +30,10 @@ _DIRECTIVE = re.compile(r"%(\d+\$)?(?!%)")
 
 def directives(text: str, flags: Collection[str]) -> tuple[tuple[int, int], ...]:
     """The spans of the directives by the flags of a message, in order."""
-    found = {match.span() for flag in flags if flag in _GRAMMARS for match in _COMPILED[_GRAMMARS[flag]].finditer(text)}
+    patterns = [_COMPILED[_GRAMMARS[flag]] for flag in flags if flag in _GRAMMARS]
+    matches = {match.span() for pattern in patterns for match in pattern.finditer(text)}
     spans: list[tuple[int, int]] = []
-    for begin, end in sorted(found):
+    for begin, end in sorted(matches):
         if not spans or begin >= spans[-1][1]:
             spans.append((begin, end))
     return tuple(spans)
@@ -40,11 +41,10 @@ def directives(text: str, flags: Collection[str]) -> tuple[tuple[int, int], ...]
 
 def is_kept(source: str, text: str, flags: Collection[str]) -> bool:
     """Whether a translation is a format string that takes the arguments of its source."""
-    texts = [source, text]
-    listed = [[each[begin:end] for begin, end in directives(each, flags)] for each in texts]
-    counted = [Counter(each for each in found if each != "%%") for found in listed]
+    listed = [[side[begin:end] for begin, end in directives(side, flags)] for side in (source, text)]
+    counted = [Counter(directive for directive in group if directive != "%%") for group in listed]
     # Without names and numbers they take the arguments one after another.
-    ordered = [[each for each in found if re.match(r"%(?![(%]|\d+\$)", each)] for found in listed]
+    ordered = [[part for part in group if re.match(r"%(?![(%]|\d+\$)", part)] for group in listed]
     return counted[0] == counted[1] and ordered[0] == ordered[1] and _stray(text, flags) <= _stray(source, flags)
 
 
@@ -53,7 +53,7 @@ def _stray(text: str, flags: Collection[str]) -> int:
     grammars = {_GRAMMARS[flag] for flag in flags if flag in _GRAMMARS} - {_QT}
     for begin, end in reversed(directives(text, flags)):
         text = text[:begin] + text[end:]
-    return sum(text.count(each) for each in ("{}" if grammars == {_BRACE} else "%" if grammars else ""))
+    return sum(text.count(sign) for sign in ("{}" if grammars == {_BRACE} else "%" if grammars else ""))
 
 
 def patterns(flags: Collection[str]) -> tuple[str, ...] | None:
@@ -76,7 +76,7 @@ def numbered(text: str, flags: Collection[str]) -> str:
 
 
 def unnumbered(text: str, flags: Collection[str], source: str) -> str:
-    """The same without numbers, if `source` has none and the directives are in its order."""
+    """A C format string without the numbers of `numbered`, if `source` has none and the directives are in its order."""
     spans = _arguments(text, flags)
     if "$" in source or [text[begin + 1 : end].partition("$")[0] for begin, end in spans] != [
         str(number) for number in range(1, len(spans) + 1)

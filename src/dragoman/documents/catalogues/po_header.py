@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polib
 
-from dragoman.documents.catalogues.po_lines import Message
+from dragoman.documents.catalogues.po_lines import PoMessage
 from dragoman.documents.catalogues.po_plurals import Plurals, is_known, is_rule, plurals
 from dragoman.documents.core.splice import Decoded, Splice
 from dragoman.text.words.language import same_language
@@ -16,10 +16,10 @@ _LANGUAGES = {"zh-hant": "zh_TW", "zh-hans": "zh_CN", "sr-latn": "sr@latin", "uz
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class PoHeader:
     """The header entry, if the file has one, and what it means for a translation into the target."""
 
-    message: Message | None
+    message: PoMessage | None
     values: dict[str, str]
     language: str
     """The target, as PO files name it."""
@@ -27,21 +27,21 @@ class Header:
     notices: tuple[str, ...]
 
 
-def header_of(message: Message | None, target: str, update: bool) -> Header:
+def header_of(message: PoMessage | None, target: str, update: bool) -> PoHeader:
     """The header of a file, for a translation into `target`."""
     text = polib.unescape("".join(message.forms[0].raw)) if message else ""
     lines = [line.partition(":") for line in text.splitlines()]
     values = {key.strip(): value.strip() for key, _, value in lines}
     rule, language = values.get("Plural-Forms", ""), values.get("Language", "")
-    found = plurals(rule, language, target)
+    forms = plurals(rule, language, target)
     notices = []
     if rule and not is_rule(rule):
         notices.append("its header has no valid Plural-Forms; that of the target language is written")
-    if found.rule and not is_known(target):
-        notices.append(f"the plural rule of {target} is not known: {found.rule} is written; check it")
+    if forms.rule and not is_known(target):
+        notices.append(f"the plural rule of {target} is not known: {forms.rule} is written; check it")
     if update and language and not same_language(language, target):
         notices.append(f"its header names the language {language}: what it has is kept as if it were {target}")
-    return Header(message, values, _gettext_name(target), found, tuple(notices))
+    return PoHeader(message, values, _gettext_name(target), forms, tuple(notices))
 
 
 def _gettext_name(tag: str) -> str:
@@ -53,7 +53,7 @@ def _gettext_name(tag: str) -> str:
     return f"{parts[0].lower()}_{region}" if region else parts[0].lower()
 
 
-def header_splices(header: Header, decoded: Decoded, charset: str | None, newline: str) -> list[Splice]:
+def header_splices(header: PoHeader, decoded: Decoded, charset: str | None, newline: str) -> list[Splice]:
     """What the header of a translated file changes; `charset` is given where that of the file cannot write it."""
     if header.message is None:
         lines = [
@@ -81,7 +81,7 @@ def _charset_name(decoded: Decoded) -> str:
     return decoded.encoding.upper()
 
 
-def _lines(message: Message, text: str, wanted: dict[str, str], newline: str) -> list[Splice]:
+def _lines(message: PoMessage, text: str, wanted: dict[str, str], newline: str) -> list[Splice]:
     """Header lines replaced where they are, or added after the last one."""
     field = message.forms[0]
     raw = text[field.quoted : field.end]

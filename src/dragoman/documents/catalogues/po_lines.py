@@ -36,7 +36,7 @@ class Field:
 
 
 @dataclass(slots=True)
-class Message:
+class PoMessage:
     """The comments and the fields of one message; the comments are (begin, end) of whole lines."""
 
     comments: list[tuple[int, int]] = field(default_factory=list)
@@ -45,53 +45,53 @@ class Message:
 
     def get(self, keyword: str) -> Field | None:
         """The first field of a keyword."""
-        return next((each for each in self.fields if each.keyword == keyword), None)
+        return next((field for field in self.fields if field.keyword == keyword), None)
 
     @property
     def forms(self) -> list[Field]:
         """Its `msgstr`, or all of its `msgstr[…]`."""
-        return [each for each in self.fields if each.keyword == "msgstr"]
+        return [field for field in self.fields if field.keyword == "msgstr"]
 
     @property
     def line(self) -> int:
         """The line of its `msgid`."""
-        found = self.get("msgid")
-        return found.line if found else 0
+        msgid = self.get("msgid")
+        return msgid.line if msgid else 0
 
     @property
     def is_header(self) -> bool:
         """Whether its `msgid` is empty and has no context."""
-        found = self.get("msgid")
-        return found is not None and not "".join(found.raw) and not self.get("msgctxt") and not self.obsolete
+        msgid = self.get("msgid")
+        return msgid is not None and not "".join(msgid.raw) and not self.get("msgctxt") and not self.obsolete
 
 
-def messages(path: Path, decoded: Decoded) -> list[Message]:
+def messages(path: Path, decoded: Decoded) -> list[PoMessage]:
     """The messages of a PO file in order. Raises DataError with the line for one that is not of the format."""
-    found: list[Message] = [Message()]
+    listed: list[PoMessage] = [PoMessage()]
     begin = 0
     for number, line in enumerate(decoded.text.split("\n"), 1):
         content = line.strip()
         at = begin + len(line) - len(line.lstrip())
         if content.startswith("#") and not re.match(r"#~\s*[^\s|]", content):
-            if found[-1].forms:
-                found.append(Message())
-            found[-1].comments.append((begin, min(begin + len(line) + 1, len(decoded.text))))
+            if listed[-1].forms:
+                listed.append(PoMessage())
+            listed[-1].comments.append((begin, min(begin + len(line) + 1, len(decoded.text))))
         elif content:
             match = _LINE.fullmatch(content)
             if match is None:
                 raise DataError(f"{path}:{number}: not a line of a PO file; check its quotation marks and keyword")
-            _add(path, found, match, number, at)
+            _add(path, listed, match, number, at)
         begin += len(line) + 1
-    complete = [message for message in found if message.fields]
+    complete = [message for message in listed if message.fields]
     for message in complete:
         if not message.get("msgid") or not message.forms:
             raise DataError(f"{path}:{message.fields[0].line}: a message needs msgid and msgstr; add what is missing")
     return complete
 
 
-def _add(path: Path, found: list[Message], match: re.Match[str], number: int, at: int) -> None:
+def _add(path: Path, listed: list[PoMessage], match: re.Match[str], number: int, at: int) -> None:
     """Add a line to the last message, or begin a new one with it."""
-    keyword, last = match["keyword"], found[-1]
+    keyword, last = match["keyword"], listed[-1]
     if keyword is None:
         if not last.fields or bool(match["obsolete"]) != last.obsolete:
             raise DataError(f"{path}:{number}: a quoted line that continues nothing; check the line above")
@@ -99,10 +99,10 @@ def _add(path: Path, found: list[Message], match: re.Match[str], number: int, at
         last.fields[-1].end = at + match.end()
         return
     if keyword in ("msgctxt", "msgid") and last.forms:
-        last = Message()
-        found.append(last)
+        last = PoMessage()
+        listed.append(last)
     index = int(match["index"]) if match["index"] else None
-    if any((each.keyword, each.index) == (keyword, index) for each in last.fields):
+    if any((earlier.keyword, earlier.index) == (keyword, index) for earlier in last.fields):
         raise DataError(f"{path}:{number}: a second {keyword} in one message; a line above it is missing or damaged")
     last.obsolete = bool(match["obsolete"])
     quoted = at + match.start("raw") - 1
@@ -119,7 +119,7 @@ class Layout:
     def quoted(self, prefix: str, escaped: str) -> str:
         """An escaped text in quotation marks, over several lines where the file would do so; `prefix` is before it."""
         paragraphs = re.findall(r"(?:[^\\]|\\[^n])*(?:\\n|$)", escaped)
-        paragraphs = [each for each in paragraphs if each] or [""]
+        paragraphs = [paragraph for paragraph in paragraphs if paragraph] or [""]
         short = self.width is None or columns(prefix) + columns(escaped) + 2 <= self.width
         if len(paragraphs) == 1 and short:
             return f'"{escaped}"'
@@ -135,12 +135,12 @@ class Layout:
         return lines
 
 
-def layout(found: list[Message], text: str) -> Layout:
+def layout(listed: list[PoMessage], text: str) -> Layout:
     """How the file wraps: not at all if a line is longer than any tool wraps at, otherwise at its longest line."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    fields = [each for message in found for each in message.fields if each.keyword != "msgctxt"]
-    whole = [columns(raw) + 2 for each in fields for raw in each.raw if " " in raw.strip()]
-    continued = [columns(raw) + 2 for each in fields for raw in each.raw[1:] if not raw.endswith("\\n")]
+    fields = [field for message in listed for field in message.fields if field.keyword != "msgctxt"]
+    whole = [columns(raw) + 2 for field in fields for raw in field.raw if " " in raw.strip()]
+    continued = [columns(raw) + 2 for field in fields for raw in field.raw[1:] if not raw.endswith("\\n")]
     if any(width > 100 for width in whole):
         return Layout(None, newline)
     return Layout(min(max(continued, default=79), 80), newline)
@@ -151,6 +151,6 @@ def columns(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in ("W", "F") else 1
-        for each in text
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+        for character in text
     )

@@ -41,7 +41,7 @@ _ONLY_ONE = {
     _RULES["pl"][1],
     _RULES["cs sk"][1],
     _RULES["ro"][1],
-    *(_RULES[one][1] for one in ["ga", "cy", "mt", "ar"]),
+    *(_RULES[language][1] for language in ["ga", "cy", "mt", "ar"]),
 }
 
 

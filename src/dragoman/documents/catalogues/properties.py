@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.catalogues import messages
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.catalogues import icu_messages
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.escapes import Escaped, unescape
 from dragoman.documents.core.labels import with_mark, without_mark
 from dragoman.documents.core.passage import ENTITY, UNFIT, Message, passage, units_of
@@ -42,7 +42,7 @@ _BRANCHES = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 _SPACE = re.compile(r"\s+")
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The values of a .properties file. Raises DataError with the line for a broken escape or another encoding."""
     content = path.read_bytes()
     notices = []
@@ -54,20 +54,20 @@ def read(path: Path, request: Request) -> Document:
         decoded = decode(path, content, "latin-1")
         notices.append("not UTF-8: read as Latin-1, as Java before version 9 did")
     strings = list(_strings(path, decoded.text))
-    doubled = any("''" in each.escaped.text and not re.search(_ARGUMENT, each.escaped.text) for each in strings)
+    doubled = any("''" in string.escaped.text and not re.search(_ARGUMENT, string.escaped.text) for string in strings)
     ascii_only = decoded.encoding == "latin-1" or decoded.text.isascii()
     values, whole = [], set()
-    for each in strings:
+    for string in strings:
         try:
-            if _BRANCHES.search(each.escaped.text):
-                message = messages.parse(each.escaped.text)
-                whole.add(each.begin)
+            if _BRANCHES.search(string.escaped.text):
+                message = icu_messages.parse(string.escaped.text)
+                whole.add(string.begin)
             else:
-                message = _message(each.escaped, doubled, ascii_only)
+                message = _message(string.escaped, doubled, ascii_only)
         except ValueError as error:
-            notices.append(f"line {each.line}, {each.key}: {error}; left unchanged")
+            notices.append(f"line {string.line}, {string.key}: {error}; left unchanged")
         else:
-            values.append(Value(each.begin, each.begin + len(each.escaped.raw), each.key, message))
+            values.append(Value(string.begin, string.begin + len(string.escaped.raw), string.key, message))
 
     def encode(value: Value, text: str) -> str:
         text = _raw(text, ascii_only) if value.begin in whole else text
@@ -77,8 +77,8 @@ def read(path: Path, request: Request) -> Document:
     return replace(document, units=[replace(unit, source=without_mark(unit.source)) for unit in document.units])
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place of the values."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The .properties file with the translations in place of its values."""
     sources = (inline for value in document.skeleton.values for _, inline in units_of(value.message))
     marked = (new and with_mark(source, new) for source, new in zip(sources, translations, strict=True))
     write_values(document, marked, file)
@@ -132,7 +132,7 @@ def _message(escaped: Escaped, doubled: bool, ascii_only: bool) -> Message:
     formatted = re.search(_ARGUMENT, text) is not None
     quotes = formatted or (doubled and "{" not in text)
     quoted = [match["quoted"] or "" for match in _QUOTED.finditer(text)]
-    if formatted and (text.count("'") % 2 or any("{" in each for each in quoted)):
+    if formatted and (text.count("'") % 2 or any("{" in part for part in quoted)):
         raise ValueError(
             "a single apostrophe quotes an argument or the rest of the message; write '' for an apostrophe"
         )
@@ -147,20 +147,20 @@ def _message(escaped: Escaped, doubled: bool, ascii_only: bool) -> Message:
     # What separates the lines: white space with a line break, or at an end.
     spaces = [match.span() for match in _SPACE.finditer(text)]
     breaks = [(begin, end) for begin, end in spaces if begin == 0 or end == len(text) or "\n" in text[begin:end]]
-    several = "\n" in text.strip()
+    has_lines = "\n" in text.strip()
     message: Message = ()
     at = 0
     for number, (begin, end) in enumerate([*breaks, (len(text), len(text))], 1):
         if begin > at:
             parts = list(escaped.pieces(at, begin, _KEEP_IN_FORMAT if formatted else _KEEP))
-            message += (passage(parts, f"line {number}" if several else "", read=text_of, escape=raw_of),)
+            message += (passage(parts, f"line {number}" if has_lines else "", read=text_of, escape=raw_of),)
         message += (escaped.slice(begin, end),)
         at = end
     return message
 
 
 def _raw(text: str, ascii_only: bool) -> str:
-    text = "".join(_WRITTEN.get(each, each) for each in text)
+    text = "".join(_WRITTEN.get(character, character) for character in text)
     return re.sub(r"[^\x00-\x7e]", _unicode, text) if ascii_only else text
 
 

@@ -8,34 +8,35 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import Piece
-from dragoman.documents.core.splice import Decoded, Splice, spliced
-from dragoman.documents.xml.check import check_letters
+from dragoman.documents.core.spans import UnitSpan
+from dragoman.documents.core.splice import Decoded
+from dragoman.documents.xml.check import write_checked
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.runs import Role, source_of, xml_pieces
+from dragoman.documents.xml.spans import Role, source_of, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
+from dragoman.text.words.inline import InlineText
 
 # Their strings say what a rule is, not what people read.
 _KEPT = ("NSStringFormatSpecTypeKey", "NSStringFormatValueTypeKey")
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The strings of the file that people read."""
     decoded, root = read_elements(str(path), path.read_bytes())
-    top = next((each for each in root.children if each.name == "dict"), None)
+    top = next((child for child in root.children if child.name == "dict"), None)
     if root.name != "plist" or top is None:
         raise DataError(f"{path}:{root.line}: not a .stringsdict, but <{root.name}>; check the file")
-    found: list[Piece] = []
+    all_pieces: list[UnitSpan] = []
     units: list[Unit] = []
     for element, keys in _strings(decoded.text, top, ()):
         pieces = xml_pieces(decoded.text, element, _role, lines=True)
-        found += pieces
+        all_pieces += pieces
         for number, piece in enumerate(pieces, 1):
             units.append(Unit(piece.inline, "/".join(keys if number == 1 else (*keys, str(number)))))
-    return Document(path, units, (decoded, root, found))
+    return Document(path, units, (decoded, root, all_pieces))
 
 
 def _strings(text: str, element: Element, keys: tuple[str, ...]) -> Iterator[tuple[Element, tuple[str, ...]]]:
@@ -54,32 +55,21 @@ def _role(element: Element) -> tuple[Role, str]:
     return "alone", element.name
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place."""
-    decoded, root, found = document.skeleton
-    changed = [
-        (piece, new) for piece, new in zip(found, translations, strict=True) if new is not None and new != piece.inline
-    ]
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The .stringsdict file with the translations in place of its strings."""
+    decoded: Decoded = document.skeleton[0]
 
     def write_text(part: str) -> str:
         return escape(writable(part), decoded.encoding)
 
-    content = b"".join(
-        spliced(
-            decoded,
-            (
-                Splice(piece.begin, piece.end, written(piece, new, write_text, source_of(decoded.text)))
-                for piece, new in changed
-            ),
-        )
-    )
-    if changed:
-        check_letters(document.path, _all_pieces(decoded, root), changed, content, _all_pieces)
-    file.write(content)
+    def write_piece(piece: UnitSpan, translation: InlineText) -> str:
+        return written(piece, translation, write_text, source_of(decoded.text))
+
+    write_checked(document, translations, file, write_piece, _all_pieces)
 
 
-def _all_pieces(decoded: Decoded, root: Element) -> Iterator[Piece]:
+def _all_pieces(decoded: Decoded, root: Element) -> Iterator[UnitSpan]:
     """All texts, those without words too."""
-    for top in (each for each in root.children if each.name == "dict"):
+    for top in (child for child in root.children if child.name == "dict"):
         for element, _ in _strings(decoded.text, top, ()):
             yield from xml_pieces(decoded.text, element, _role, lines=True, words=False)

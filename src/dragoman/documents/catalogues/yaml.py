@@ -15,7 +15,7 @@ from typing import IO
 
 from dragoman.documents.catalogues.json import name_of
 from dragoman.documents.catalogues.yaml_events import Scalar, scalars
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.passage import ENTITY, UNFIT, plain
 from dragoman.documents.core.splice import Splice, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -35,16 +35,16 @@ _LANGUAGE_KEYS = frozenset(("locale", "language", "lang"))
 _HEADER = re.compile(r"[|>][^\r\n]*(\r\n|\r|\n)")
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The strings of a YAML file. Raises DataError with the line for what is not YAML, or nested too deeply."""
     decoded = decode(path, path.read_bytes())
     repeated: list[tuple[int, str]] = []
-    found = list(scalars(path, decoded.text, repeated))
+    listed = list(scalars(path, decoded.text, repeated))
     notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in repeated]
-    languages, root = _languages(found, request)
+    languages, root = _languages(listed, options)
     by_begin: dict[int, Scalar] = {}
     values = []
-    for scalar in found:
+    for scalar in listed:
         if scalar.is_key or not _is_text(scalar) or scalar in languages:
             continue
         where = name_of(scalar.keys[1:] if root and len(scalar.keys) > 1 else scalar.keys)
@@ -54,13 +54,13 @@ def read(path: Path, request: Request) -> Document:
             continue
         by_begin[scalar.begin] = scalar
         values.append(Value(scalar.begin, scalar.end, where, (plain(scalar.text, _KEEP),)))
-    languages = [each for each in languages if _tag(each) == request.source.lower()]
-    splices = [Splice(each.begin, each.end, _bare(request.target, each)) for each in languages]
+    languages = [scalar for scalar in languages if _tag(scalar) == options.source.lower()]
+    splices = [Splice(scalar.begin, scalar.end, _bare(options.target, scalar)) for scalar in languages]
     return document_of(path, Values(decoded, values, _encoder(decoded.text, by_begin), splices), notices)
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place of the strings."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The YAML file with the translations in place of its strings."""
     write_values(document, translations, file)
 
 
@@ -70,14 +70,14 @@ def _is_text(scalar: Scalar) -> bool:
     return bool(scalar.style) or scalar.tagged or words
 
 
-def _languages(found: Sequence[Scalar], request: Request) -> tuple[list[Scalar], bool]:
+def _languages(listed: Sequence[Scalar], options: DocumentOptions) -> tuple[list[Scalar], bool]:
     """The scalars that name the language of all that is there; whether one is the key over everything."""
-    tags = (request.source.lower(), request.target.lower())
-    roots = [each for each in found if each.is_key and not each.keys]
+    tags = (options.source.lower(), options.target.lower())
+    roots = [scalar for scalar in listed if scalar.is_key and not scalar.keys]
     if len(roots) == 1 and _tag(roots[0]) in tags:
         return roots, True
-    settings = [each for each in found if len(each.keys) == 1 and each.keys[0] in _LANGUAGE_KEYS]
-    return [each for each in settings if _tag(each) in tags], False
+    settings = [scalar for scalar in listed if len(scalar.keys) == 1 and scalar.keys[0] in _LANGUAGE_KEYS]
+    return [scalar for scalar in settings if _tag(scalar) in tags], False
 
 
 def _tag(scalar: Scalar) -> str:
@@ -110,7 +110,7 @@ def _block(raw: str, scalar: Scalar, text: str) -> str:
     assert header is not None
     end_of_line = header[1]
     body = raw[header.end() :]
-    kept = body.rstrip(" \t\r\n")
+    content = body.rstrip(" \t\r\n")
     first = next(line for line in body.splitlines() if line.strip())
     old = next(line for line in scalar.text.splitlines() if line.strip())
     indent = first[: len(first) - len(old)] if scalar.style == "|" else first[: len(first) - len(first.lstrip(" "))]
@@ -121,4 +121,4 @@ def _block(raw: str, scalar: Scalar, text: str) -> str:
             head = "|" + head[1:]  # lines with an indent of their own are not folded
         else:
             lines = [part for line in lines for part in (line, "")][:-1]
-    return head + end_of_line.join(indent + line if line else "" for line in lines) + body[len(kept) :]
+    return head + end_of_line.join(indent + line if line else "" for line in lines) + body[len(content) :]

@@ -41,7 +41,7 @@ class Scalar:
 
 
 @dataclass(slots=True)
-class _Container:
+class _YamlCollection:
     in_flow: bool
     key: str | int | None
     """The key of the value that comes next, or the index; None if a key comes next."""
@@ -53,7 +53,7 @@ class _Container:
 
 def scalars(path: Path, text: str, repeated: list[tuple[int, str]]) -> Iterator[Scalar]:
     """The scalars of a file that may be text. `repeated` gets the keys that a mapping has twice, with their lines."""
-    stack: list[_Container] = []
+    stack: list[_YamlCollection] = []
     for event in _events(path, text):
         if isinstance(event, DocumentStartEvent):
             stack = []
@@ -82,7 +82,7 @@ def _events(path: Path, text: str) -> Iterator[Any]:
         raise DataError(f"{path}:{line}: not YAML: has a character that is not allowed") from None
 
 
-def _opened(path: Path, event: Any, stack: list[_Container]) -> _Container:
+def _opened(path: Path, event: Any, stack: list[_YamlCollection]) -> _YamlCollection:
     if len(stack) == MAX_DEPTH:
         raise DataError(
             f"{path}:{event.start_mark.line + 1}: nested more than {MAX_DEPTH} deep; "
@@ -90,7 +90,7 @@ def _opened(path: Path, event: Any, stack: list[_Container]) -> _Container:
         )
     is_mapping = isinstance(event, MappingStartEvent)
     inside_key = bool(stack) and stack[-1].key is None
-    return _Container(
+    return _YamlCollection(
         in_flow=bool(event.flow_style),
         key=None if is_mapping else 0,
         skipped=inside_key or event.tag is not None or (bool(stack) and stack[-1].skipped),
@@ -99,7 +99,7 @@ def _opened(path: Path, event: Any, stack: list[_Container]) -> _Container:
 
 
 def _scalar(
-    event: ScalarEvent, text: str, stack: list[_Container], repeated: list[tuple[int, str]]
+    event: ScalarEvent, text: str, stack: list[_YamlCollection], repeated: list[tuple[int, str]]
 ) -> Iterator[Scalar]:
     inner = stack[-1] if stack else None
     is_key = inner is not None and inner.key is None
@@ -111,13 +111,13 @@ def _scalar(
         return
     match = _PROPERTIES.match(text, event.start_mark.index)
     begin = match.end() if match else event.start_mark.index
-    keys = tuple(each.key for each in stack if each.key is not None)
-    in_flow = any(each.in_flow for each in stack)
+    keys = tuple(collection.key for collection in stack if collection.key is not None)
+    in_flow = any(collection.in_flow for collection in stack)
     tagged = event.tag is not None
     yield Scalar(keys, event.value, event.style or "", begin, event.end_mark.index, in_flow, is_key, tagged)
 
 
-def _count(stack: list[_Container], value: str) -> None:
+def _count(stack: list[_YamlCollection], value: str) -> None:
     """Continue the innermost container after a node of it."""
     if stack:
         inner = stack[-1]

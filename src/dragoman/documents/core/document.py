@@ -2,8 +2,8 @@
 
 A format is a module with `read` and `write`, and an entry in `documents.formats`:
 
-    read(path, request)                        file → `Document`: its units in order, its skeleton
-    write(document, translations, request, file)   one translation per unit → the bytes of the translated file
+    read(path, options)                        file → `Document`: its units in order, its skeleton
+    write(document, translations, options, file)   one translation per unit → the bytes of the translated file
 
 A unit whose translation is None stays as it is in the source: writing with nothing but None gives back the same bytes
 where the format allows it, otherwise an equal tree.
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from dragoman.memory import Match
+from dragoman.memory import MemoryMatch
 from dragoman.text.words.inline import InlineText
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DocumentOptions:
     """What the reader and the writer of a document are asked for."""
 
     source: str
@@ -32,7 +32,7 @@ class Request:
     """Of a table (`.csv`, `.tsv`): the columns to translate, by name or by number from 1; empty: all."""
     mark: bool = False
     """Mark each written translation as unreviewed where the format can: `fuzzy` in PO, `needs-review` in XLIFF."""
-    similar: Callable[[str], Sequence[Match]] = lambda text: ()
+    similar: Callable[[str], Sequence[MemoryMatch]] = lambda text: ()
     """Translations of similar texts, which PO and XLIFF name next to a translation."""
 
 
@@ -65,7 +65,7 @@ class Document:
     """What a person should know: "a digital signature, which is no longer valid"."""
     remarks: list[str] = field(default_factory=list)
     """What `write` adds for people: "line 4: not translated, because the markup around it would change"."""
-    again: Request | None = None
+    again: DocumentOptions | None = None
     """What the reader of its translation is asked for, where that is not the same: the columns that were guessed."""
 
 
@@ -75,10 +75,10 @@ Translations = Iterable[InlineText | None]
 class Format(Protocol):
     """The module of a format."""
 
-    def read(self, path: Path, request: Request) -> Document:
+    def read(self, path: Path, options: DocumentOptions) -> Document:
         """The document of a file. Raises DataError, with the line if there are lines, for what is not of the format."""
         ...
 
-    def write(self, document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
+    def write(self, document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
         """Write the document with `translations`: one for each unit, in order, each taken when its turn comes."""
         ...

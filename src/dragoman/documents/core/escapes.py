@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.documents.core.passage import Kept
+from dragoman.documents.core.passage import Verbatim
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class Escaped:
         """What the file writes for these characters of the text."""
         return self.raw[self.starts[begin] : self.starts[end]]
 
-    def pieces(self, begin: int, end: int, keep: re.Pattern[str]) -> Iterator[str | Kept]:
+    def pieces(self, begin: int, end: int, keep: re.Pattern[str]) -> Iterator[str | Verbatim]:
         """What the file writes for a part of the text; what `keep` finds in the text is kept."""
         at = begin
         for match in keep.finditer(self.text, begin, end):
             yield self.slice(at, match.start())
-            yield Kept(match[0], (self.slice(*match.span()),))
+            yield Verbatim(match[0], (self.slice(*match.span()),))
             at = match.end()
         yield self.slice(at, end)
 
@@ -35,8 +35,8 @@ def unescape(raw: str, escape: re.Pattern[str], value: Callable[[str], str]) -> 
     starts: list[int] = []
     for match in escape.finditer(raw):
         starts += range(at, match.start())
-        found = value(match[0])
-        starts += [match.start()] * len(found)
-        text += raw[at : match.start()] + found
+        plain = value(match[0])
+        starts += [match.start()] * len(plain)
+        text += raw[at : match.start()] + plain
         at = match.end()
     return Escaped(raw, text + raw[at:], [*starts, *range(at, len(raw) + 1)])

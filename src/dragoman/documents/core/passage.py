@@ -29,7 +29,7 @@ UNFIT = re.compile("[\0\ud800-\udfff\U000f0000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Verbatim:
     """A piece that a translation copies: shown to the model as `shown`, made of strings and of passages of its own."""
 
     shown: str
@@ -42,7 +42,7 @@ class Passage:
 
     place: str
     """Where in the string it is: "count one", the branch of a plural."""
-    pieces: tuple[str | Kept, ...]
+    pieces: tuple[str | Verbatim, ...]
     inline: InlineText | None
     ends: tuple[str, str] = ("", "")
     """The white space around `inline`."""
@@ -50,9 +50,9 @@ class Passage:
     """Text as the document writes it."""
 
     @property
-    def kept(self) -> list[Kept]:
+    def verbatims(self) -> list[Verbatim]:
         """The pieces that a translation copies, in order."""
-        return [piece for piece in self.pieces if isinstance(piece, Kept)]
+        return [piece for piece in self.pieces if isinstance(piece, Verbatim)]
 
 
 Message = tuple[str | Passage, ...]
@@ -63,16 +63,16 @@ def _same(text: str) -> str:
 
 
 def passage(
-    pieces: Sequence[str | Kept],
+    pieces: Sequence[str | Verbatim],
     place: str = "",
     *,
     read: Callable[[str], str] = _same,
     escape: Callable[[str], str] = _same,
 ) -> Passage:
     """The passage of these pieces. `read` gives the text of what the document writes, `escape` the other direction."""
-    shown = [piece.shown for piece in pieces if isinstance(piece, Kept)]
+    shown = [piece.shown for piece in pieces if isinstance(piece, Verbatim)]
     numbers = iter(range(_FIRST, _FIRST + len(shown)))
-    marked = "".join(chr(next(numbers)) if isinstance(piece, Kept) else read(piece) for piece in pieces)
+    marked = "".join(chr(next(numbers)) if isinstance(piece, Verbatim) else read(piece) for piece in pieces)
     inline = _inline(marked, shown)
     inline, ends = _trimmed(inline)
     return Passage(place, tuple(pieces), inline if inline.text.strip() else None, ends, escape)
@@ -80,10 +80,10 @@ def passage(
 
 def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = _same) -> Passage:
     """The passage of a text without escapes. What the pattern `keep` finds is kept."""
-    pieces: list[str | Kept] = []
+    pieces: list[str | Verbatim] = []
     at = 0
     for match in keep.finditer(text):
-        pieces += [text[at : match.start()], Kept(match[0], (match[0],))]
+        pieces += [text[at : match.start()], Verbatim(match[0], (match[0],))]
         at = match.end()
     return passage([*pieces, text[at:]], place, escape=escape)
 
@@ -94,7 +94,7 @@ def _inline(marked: str, shown: Sequence[str]) -> InlineText:
     codes_of = _paired([match[0] if match[0][0] == "<" else "" for match in events])
 
     def expanded(text: str) -> str:
-        return "".join(shown[ord(each) - _FIRST] if ord(each) >= _FIRST else each for each in text)
+        return "".join(shown[ord(character) - _FIRST] if ord(character) >= _FIRST else character for character in text)
 
     text, codes, protected, at = "", [], [], 0
     for match, code in zip(events, codes_of, strict=True):
@@ -110,7 +110,7 @@ def _inline(marked: str, shown: Sequence[str]) -> InlineText:
 
 def _paired(tags: Sequence[str]) -> list[Code | None]:
     """For each tag its code, or None if it is no tag, or neither paired nor empty."""
-    found: list[Code | None] = [None] * len(tags)
+    codes: list[Code | None] = [None] * len(tags)
     opened: list[tuple[str, int]] = []
     for number, tag in enumerate(tags):
         match = _NAME.match(tag)
@@ -118,21 +118,21 @@ def _paired(tags: Sequence[str]) -> list[Code | None]:
             continue
         name = match[1]
         if tag.endswith("/>"):
-            found[number] = Code(0, "alone", f"{number}:{name}")
+            codes[number] = Code(0, "alone", f"{number}:{name}")
         elif tag[1] != "/":
             opened.append((name, number))
-        elif name in (names := [each for each, _ in opened]):
+        elif name in (names := [opened_name for opened_name, _ in opened]):
             last = len(names) - 1 - names[::-1].index(name)
             begin = opened[last][1]
             del opened[last + 1 :]  # what was opened inside and not closed is no pair
             opened.pop()
-            found[begin] = Code(0, "open", f"{begin}:{name}")
-            found[number] = Code(0, "close", f"{begin}:{name}")
+            codes[begin] = Code(0, "open", f"{begin}:{name}")
+            codes[number] = Code(0, "close", f"{begin}:{name}")
     for number, tag in enumerate(tags):
         match = _NAME.match(tag)
-        if match is not None and found[number] is None and tag[1] != "/" and match[1].lower() in _EMPTY:
-            found[number] = Code(0, "alone", f"{number}:{match[1]}")
-    return found
+        if match is not None and codes[number] is None and tag[1] != "/" and match[1].lower() in _EMPTY:
+            codes[number] = Code(0, "alone", f"{number}:{match[1]}")
+    return codes
 
 
 def _trimmed(inline: InlineText) -> tuple[InlineText, tuple[str, str]]:
@@ -155,8 +155,8 @@ def units_of(message: Message) -> Iterator[tuple[str, InlineText]]:
         if isinstance(part, Passage):
             if part.inline is not None:
                 yield part.place, part.inline
-            for kept in part.kept:
-                yield from units_of(kept.parts)
+            for verbatim in part.verbatims:
+                yield from units_of(verbatim.parts)
 
 
 def written(message: Message, translations: Iterator[InlineText | None]) -> str:
@@ -166,18 +166,18 @@ def written(message: Message, translations: Iterator[InlineText | None]) -> str:
 
 def _passage(part: Passage, translations: Iterator[InlineText | None]) -> str:
     translation = next(translations) if part.inline is not None else None
-    kept = [(each.shown, written(each.parts, translations)) for each in part.kept]
+    copies = [(verbatim.shown, written(verbatim.parts, translations)) for verbatim in part.verbatims]
     if translation is None or translation == part.inline:
-        texts = iter(kept)
-        return "".join(next(texts)[1] if isinstance(piece, Kept) else piece for piece in part.pieces)
+        texts = iter(copies)
+        return "".join(next(texts)[1] if isinstance(piece, Verbatim) else piece for piece in part.pieces)
     assert part.inline is not None
-    return part.ends[0] + _restored(part, part.inline, translation, kept) + part.ends[1]
+    return part.ends[0] + _restored(part, part.inline, translation, copies) + part.ends[1]
 
 
-def _restored(part: Passage, source: InlineText, translation: InlineText, kept: Sequence[tuple[str, str]]) -> str:
+def _restored(part: Passage, source: InlineText, translation: InlineText, copies: Sequence[tuple[str, str]]) -> str:
     """The translation with the tags and the kept pieces of the source as the document writes them."""
     waiting: dict[str, deque[str]] = defaultdict(deque)
-    for shown, text in kept:
+    for shown, text in copies:
         waiting[shown].append(text)
 
     # An earlier translation may have variables that the source has no more; what only looks like one is text.
@@ -188,9 +188,9 @@ def _restored(part: Passage, source: InlineText, translation: InlineText, kept: 
 
     def tag(text: str) -> str:
         # A tag may have kept pieces inside: `<a href="{url}">`.
-        for shown, each in kept:
+        for shown, written_copy in copies:
             if shown in text:
-                text = text.replace(shown, each)
+                text = text.replace(shown, written_copy)
         return text
 
     tags = {(code.kind, code.name): tag(code.text) for code in source.codes}

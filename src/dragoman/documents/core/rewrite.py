@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.documents.core.document import Translations
-from dragoman.documents.core.runs import Piece
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Splice
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
 
 def written(
-    piece: Piece, translation: InlineText, escape: Callable[[str], str], source: Callable[[int, int], str]
+    piece: UnitSpan, translation: InlineText, escape: Callable[[str], str], source: Callable[[int, int], str]
 ) -> str:
     """A translation as the file has it: codes, breaks and protected spans as in `source(begin, end)`, text escaped."""
     assert translation.counted_codes == piece.inline.counted_codes, "a translation has the codes of its source"
@@ -43,23 +43,23 @@ def written(
 
 def splices(
     content: str,
-    found: Sequence[Piece],
+    pieces: Sequence[UnitSpan],
     translations: Translations,
-    write: Callable[[Piece, InlineText, Callable[[int, int], str]], str | None],
+    write: Callable[[UnitSpan, InlineText, Callable[[int, int], str]], str | None],
 ) -> list[Splice]:
     """The replacements for the units that change. A unit may be inside a code of another: an attribute of a tag.
 
     `write` writes a unit for the file; None leaves it as it is.
     """
     changed = [
-        (piece, each)
-        for piece, each in zip(found, translations, strict=True)
-        if each is not None and each.text != piece.inline.text
+        (piece, translation)
+        for piece, translation in zip(pieces, translations, strict=True)
+        if translation is not None and translation.text != piece.inline.text
     ]
     changed.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
     inner: list[Splice] = []
-    for piece, each in changed:
-        if piece.where and (text := write(piece, each, lambda begin, end: content[begin:end])) is not None:
+    for piece, translation in changed:
+        if piece.where and (text := write(piece, translation, lambda begin, end: content[begin:end])) is not None:
             inner.append(Splice(piece.begin, piece.end, text))
     starts = [splice.begin for splice in inner]
 
@@ -71,8 +71,8 @@ def splices(
         return "".join([*parts, content[at:end]])
 
     outer: list[Splice] = []
-    for piece, each in changed:
-        if not piece.where and (text := write(piece, each, source)) is not None:
+    for piece, translation in changed:
+        if not piece.where and (text := write(piece, translation, source)) is not None:
             outer.append(Splice(piece.begin, piece.end, text))
     covered = iter(sorted(outer, key=lambda splice: splice.begin))
     return sorted([*outer, *_outside(inner, covered)], key=lambda splice: splice.begin)
@@ -88,24 +88,23 @@ def _outside(inner: Sequence[Splice], outer: Iterator[Splice]) -> Iterator[Splic
             yield splice
 
 
-def check_pieces(path: Path, expected: Iterable[tuple[Piece, InlineText]], found: Iterable[Piece]) -> None:
+def check_pieces(path: Path, expected: Iterable[tuple[UnitSpan, InlineText]], pieces: Iterable[UnitSpan]) -> None:
     """Raise DataError unless the texts are those that were to be written; an attribute moves with its tag."""
     old = list(expected)
-    new = [(piece, piece.inline) for piece in found]
+    new = [(piece, piece.inline) for piece in pieces]
     for where in (False, True):
-        texts = [[text.text for piece, text in each if bool(piece.where) == where] for each in (old, new)]
-        check_letters(path, *(sorted(each) if where else each for each in texts))
+        texts = [[text.text for piece, text in group if bool(piece.where) == where] for group in (old, new)]
+        check_letters(path, *(sorted(group) if where else group for group in texts))
 
 
-def check_letters(path: Path, expected: Iterable[str], found: Iterable[str]) -> None:
+def check_letters(path: Path, expected: Iterable[str], read_again: Iterable[str]) -> None:
     """Raise DataError with the first difference, if the letters of these texts are not the same."""
-    one, two = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, found))
-    if one != two:
-        at = next(
-            (index for index, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
-        )
+    wanted, actual = ("".join(filter(str.isalpha, "".join(texts))) for texts in (expected, read_again))
+    if wanted != actual:
+        differences = (index for index, (a, b) in enumerate(zip(wanted, actual, strict=False)) if a != b)
+        at = next(differences, min(len(wanted), len(actual)))
         here = slice(max(0, at - 8), at + 24)
         raise DataError(
-            f"{path}: its translation could not be read again ({two[here]!r} instead of {one[here]!r}); "
+            f"{path}: its translation could not be read again ({actual[here]!r} instead of {wanted[here]!r}); "
             "nothing was written, please report it"
         )

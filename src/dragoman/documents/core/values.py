@@ -58,20 +58,20 @@ def write_values(document: Document, translations: Translations, file: IO[bytes]
 
 
 def _changed(values: Values, translations: Translations, remarks: list[str]) -> Iterator[Splice]:
-    given = iter(translations)
+    remaining = iter(translations)
     for value in values.values:
         count = sum(1 for _ in units_of(value.message))
-        texts = list(islice(given, count))
+        texts = list(islice(remaining, count))
         assert len(texts) == count, "one translation for each unit"
         text = written(value.message, iter(texts))
-        if value.target is not None and any(each is not None for each in texts):
+        if value.target is not None and any(text_of_unit is not None for text_of_unit in texts):
             yield Splice(*value.target, values.encode(value, text))
         elif value.target is None and text != written(value.message, iter([None] * count)):
             if not _is_readable(value, text, texts):
                 remarks.append(f"{value.location}: not translated, because the message would no longer be valid")
                 continue
             yield Splice(value.begin, value.end, values.encode(value, text))
-    assert next(given, given) is given, "one translation for each unit"
+    assert next(remaining, remaining) is remaining, "one translation for each unit"
 
 
 def _is_readable(value: Value, text: str, translations: Sequence[InlineText | None]) -> bool:
@@ -80,12 +80,12 @@ def _is_readable(value: Value, text: str, translations: Sequence[InlineText | No
         return True
     sources = [inline for _, inline in units_of(value.message)]
     try:
-        found = [inline for _, inline in units_of(value.read_again(text))]
+        read_back = [inline for _, inline in units_of(value.read_again(text))]
     except ValueError:
         return False
     wanted = [new or source for new, source in zip(translations, sources, strict=True)]
-    texts = ["".join("".join(inline.text for inline in each).split()) for each in (wanted, found)]
+    texts = ["".join("".join(inline.text for inline in inlines).split()) for inlines in (wanted, read_back)]
     known = {inline.text[begin:end] for inline in sources for begin, end in inline.protected}
     return texts[0] == texts[1] and all(
-        inline.text[begin:end] in known for inline in found for begin, end in inline.protected
+        inline.text[begin:end] in known for inline in read_back for begin, end in inline.protected
     )

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import Piece
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import begins_before_ends, role
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.runs import applied, source_of, translated_piece, xml_pieces
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -23,70 +23,76 @@ from dragoman.text.words.language import primary_language, same_language, tag_di
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _TmxUnit:
     source: Element
     """The variant to translate."""
     segment: Element
     target: Element | None
     """The variant of the target language."""
-    pieces: list[Piece]
+    pieces: list[UnitSpan]
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The units of a memory; with `update` those that have no translation yet."""
     decoded, root = read_elements(str(path), path.read_bytes())
     if root.name != "tmx":
         raise DataError(f"{path}:{root.line}: not TMX, but <{root.name}>; check the file")
-    entries: list[_Entry] = []
+    entries: list[_TmxUnit] = []
     units: list[Unit] = []
     languages: set[str] = set()
-    for unit in (each for each in root.walk() if each.name == "tu"):
+    for unit in (element for element in root.walk() if element.name == "tu"):
         variants = [child for child in unit.children if child.name == "tuv"]
         languages |= {primary_language(_tag(variant)) for variant in variants}
-        sources = _in_language(variants, request.source)
-        targets = [variant for variant in _in_language(variants, request.target) if variant.child("seg")]
-        targets = [each for each in targets if each not in sources[:1] and same_language(_tag(each), request.target)]
+        sources = _in_language(variants, options.source)
+        targets = [variant for variant in _in_language(variants, options.target) if variant.child("seg")]
+        targets = [variant for variant in targets if same_language(_tag(variant), options.target)]
+        targets = [variant for variant in targets if variant not in sources[:1]]
         segment = sources[0].child("seg") if sources else None
-        translated = (each for each in targets if (seg := each.child("seg")) and plain_text(decoded.text, seg))
+        translated = (variant for variant in targets if (seg := variant.child("seg")) and plain_text(decoded.text, seg))
         existing = next(translated, None)
-        if segment is None or (existing and request.update):
+        if segment is None or (existing and options.update):
             continue
         target = existing or (targets[0] if targets else None)
-        entry = _Entry(sources[0], segment, target, xml_pieces(decoded.text, segment, role, lines=True))
+        entry = _TmxUnit(sources[0], segment, target, xml_pieces(decoded.text, segment, role, lines=True))
         entries.append(entry)
         units += _units(decoded.text, unit, entry)
-    notices = () if primary_language(request.source) in languages else (f"it has no text in {request.source}",)
+    notices = () if primary_language(options.source) in languages else (f"it has no text in {options.source}",)
     return Document(path, units, (decoded, entries), notices if languages else ())
 
 
-def _units(text: str, unit: Element, entry: _Entry) -> Iterator[Unit]:
-    notes = [each for owner in (unit, entry.source) for each in owner.children if each.name in ("note", "prop")]
-    comments = [" ".join(plain_text(text, each).split()) for each in notes]
+def _units(text: str, unit: Element, entry: _TmxUnit) -> Iterator[Unit]:
+    notes = [note for owner in (unit, entry.source) for note in owner.children if note.name in ("note", "prop")]
+    comments = [" ".join(plain_text(text, note).split()) for note in notes]
     name = unit.attributes.get("tuid", "")
     seg = entry.target.child("seg") if entry.target else None
     for piece in entry.pieces:
         location = f"line {entry.segment.line}" + (f", {name}" if name else "")
-        kept = translated_piece(text, entry.segment, piece, seg, role) if seg else None
-        yield Unit(piece.inline, location, context="; ".join(comments[:3]), existing=kept.inline if kept else None)
+        target = translated_piece(text, entry.segment, piece, seg, role) if seg else None
+        yield Unit(
+            piece.inline,
+            location,
+            context="; ".join(comments[:3]),
+            existing=target.inline if target else None,
+        )
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same memory with a variant in the target language for each unit that is translated."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The memory with a variant in the target language for each unit that is translated."""
     decoded, entries = document.skeleton
-    given = iter(zip(document.units, translations, strict=True))
+    remaining = iter(zip(document.units, translations, strict=True))
 
     def splices() -> Iterator[Splice]:
         for entry in entries:
-            found = [next(given) for _ in entry.pieces]
-            texts = [text for unit, text in found if text is not None and text != unit.existing]
-            if texts and len(texts) == len(found):
-                yield _variant(decoded, entry, texts, request.target)
-        assert next(given, None) is None, "a translation for each unit"
+            pairs = [next(remaining) for _ in entry.pieces]
+            texts = [text for unit, text in pairs if text is not None and text != unit.existing]
+            if texts and len(texts) == len(pairs):
+                yield _variant(decoded, entry, texts, options.target)
+        assert next(remaining, None) is None, "a translation for each unit"
 
     file.writelines(spliced(decoded, sorted(splices(), key=lambda splice: splice.begin)))
 
 
-def _variant(decoded: Decoded, entry: _Entry, texts: list[InlineText], target: str) -> Splice:
+def _variant(decoded: Decoded, entry: _TmxUnit, texts: list[InlineText], target: str) -> Splice:
     """The new variant, after that of the source or in the place of the empty one."""
     text, segment = decoded.text, entry.segment
 

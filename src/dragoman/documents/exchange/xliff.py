@@ -10,35 +10,35 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.labels import with_mark, without_mark
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.rewrite import written
-from dragoman.documents.core.runs import Piece
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
-from dragoman.documents.exchange.xliff_codes import VERSIONS, Version, allowed_length, begins_before_ends, role
+from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
 from dragoman.documents.exchange.xliff_similar import UnitMatches, alternatives, candidates, segment_id
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml.runs import applied, source_of, translated_piece, xml_pieces
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
-from dragoman.memory import Match
+from dragoman.memory import MemoryMatch
 from dragoman.text.words.inline import InlineText
 from dragoman.text.words.language import same_language
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SourceSegment:
     """A source, or a segment of one."""
 
     element: Element
-    pieces: list[Piece]
-    kept: Element | None
+    pieces: list[UnitSpan]
+    target: Element | None
     """The translation that it has."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _TransUnit:
     """A `<trans-unit>` of 1.2, a `<segment>` of 2.x."""
 
     holder: Element
@@ -46,7 +46,7 @@ class _Entry:
     """The `<unit>` of a segment, the `<file>` of a `<trans-unit>`."""
     source: Element
     target: Element | None
-    parts: list[_Part]
+    parts: list[_SourceSegment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +60,20 @@ class _Scope:
 
 
 @dataclass(slots=True)
-class _Skeleton:
+class _XliffFile:
     decoded: Decoded
     root: Element
-    version: Version
-    entries: list[_Entry] = field(default_factory=list)
+    version: XliffVersion
+    entries: list[_TransUnit] = field(default_factory=list)
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The sources of an XLIFF file; with `update` those without a finished target."""
     decoded, root = read_elements(str(path), path.read_bytes())
     version = VERSIONS.get(root.attributes.get("version", "")[:2])
     if root.name != "xliff" or version is None:
         raise DataError(f"{path}:{root.line}: not XLIFF 1.2 or 2.x, but <{root.name}>; check the file")
-    skeleton = _Skeleton(decoded, root, version)
+    skeleton = _XliffFile(decoded, root, version)
     units: list[Unit] = []
     seen: dict[tuple[int, str], int] = {}
     notices = []
@@ -82,24 +82,24 @@ def read(path: Path, request: Request) -> Document:
         if key[1] and key in seen:
             notices.append(f"line {entry.holder.line}: the id {key[1]!r} again, as in line {seen[key]}")
         seen.setdefault(key, entry.holder.line)
-        if request.update:
-            parts = [replace(part, pieces=[]) if part.kept else part for part in entry.parts]
+        if options.update:
+            parts = [replace(part, pieces=[]) if part.target else part for part in entry.parts]
             entry = entry if _is_unfinished(version, entry) else replace(entry, parts=parts)
-        if not (request.update and _is_complete(decoded.text, version, entry)):
+        if not (options.update and _is_complete(decoded.text, version, entry)):
             skeleton.entries.append(entry)
             units += _units(decoded.text, entry, scope)
     return Document(path, units, skeleton, tuple(notices))
 
 
 def _entries(
-    skeleton: _Skeleton, element: Element, scope: _Scope, owner: Element
-) -> Iterator[tuple[_Entry, _Scope, int]]:
+    skeleton: _XliffFile, element: Element, scope: _Scope, owner: Element
+) -> Iterator[tuple[_TransUnit, _Scope, int]]:
     """What can be translated, with what it inherits and where its id counts."""
     text, version = skeleton.decoded.text, skeleton.version
-    given = element.attributes.get("translate")
+    translate = element.attributes.get("translate")
     space = element.attributes.get("xml:space")
     scope = _Scope(
-        given != "no" if given else scope.translate,
+        translate != "no" if translate else scope.translate,
         space == "preserve" if space else scope.lines,
         allowed_length(element) or scope.limit,
         _comments(text, element) or scope.comments,
@@ -117,108 +117,109 @@ def _comments(text: str, element: Element) -> tuple[str, ...]:
     """The notes of a `<trans-unit>`, or those of a `<unit>`, which are in `<notes>`."""
     if element.name == "file":
         return ()
-    notes = [note for each in element.children if each.name == "notes" for note in each.children]
-    notes += [each for each in element.children if each.name == "note"]
-    return tuple(comment for each in notes if (comment := " ".join(plain_text(text, each).split())))
+    notes = [note for child in element.children if child.name == "notes" for note in child.children]
+    notes += [child for child in element.children if child.name == "note"]
+    return tuple(comment for note in notes if (comment := " ".join(plain_text(text, note).split())))
 
 
-def _entry(text: str, holder: Element, owner: Element, source: Element, scope: _Scope) -> _Entry:
+def _entry(text: str, holder: Element, owner: Element, source: Element, scope: _Scope) -> _TransUnit:
     target = holder.child("target")
     segmented = holder.child("seg-source")
-    segments = [each for each in segmented.walk() if each.attributes.get("mtype") == "seg"] if segmented else []
+    marks = segmented.walk() if segmented else ()
+    segments = [mark for mark in marks if mark.attributes.get("mtype") == "seg"]
     if not segmented or not segments:
-        return _Entry(holder, owner, source, target, [_part(text, source, target, scope)])
-    kept = {each.attributes.get("mid"): each for each in target.walk()} if target else {}
-    parts = [_part(text, each, kept.get(each.attributes.get("mid")), scope) for each in segments]
-    return _Entry(holder, owner, segmented, target, parts)
+        return _TransUnit(holder, owner, source, target, [_part(text, source, target, scope)])
+    targets = {element.attributes.get("mid"): element for element in target.walk()} if target else {}
+    parts = [_part(text, element, targets.get(element.attributes.get("mid")), scope) for element in segments]
+    return _TransUnit(holder, owner, segmented, target, parts)
 
 
-def _part(text: str, source: Element, kept: Element | None, scope: _Scope) -> _Part:
-    kept = kept if kept and plain_text(text, kept).strip() else None
+def _part(text: str, source: Element, target: Element | None, scope: _Scope) -> _SourceSegment:
+    target = target if target and plain_text(text, target).strip() else None
     lines = source.attributes.get("xml:space", "preserve" if scope.lines else "") == "preserve"
-    return _Part(source, xml_pieces(text, source, role, lines=lines), kept)
+    return _SourceSegment(source, xml_pieces(text, source, role, lines=lines), target)
 
 
-def _is_unfinished(version: Version, entry: _Entry) -> bool:
+def _is_unfinished(version: XliffVersion, entry: _TransUnit) -> bool:
     """Whether the state says that the target is none yet."""
     holder = entry.holder if version.state_of_segment else entry.target
     return holder is not None and holder.attributes.get("state", "") in version.unfinished
 
 
-def _is_complete(text: str, version: Version, entry: _Entry) -> bool:
+def _is_complete(text: str, version: XliffVersion, entry: _TransUnit) -> bool:
     """Whether an entry has its whole translation."""
     has_text = entry.target is not None and bool(plain_text(text, entry.target).strip())
-    return has_text and not _is_unfinished(version, entry) and all(part.kept for part in entry.parts)
+    return has_text and not _is_unfinished(version, entry) and all(part.target for part in entry.parts)
 
 
-def _units(text: str, entry: _Entry, scope: _Scope) -> Iterator[Unit]:
+def _units(text: str, entry: _TransUnit, scope: _Scope) -> Iterator[Unit]:
     name = entry.holder.attributes.get("resname", "")
     identity = entry.holder.attributes.get("id", "")
     for part in entry.parts:
         for piece in part.pieces:
-            kept = translated_piece(text, part.element, piece, part.kept, role) if part.kept else None
+            translation = translated_piece(text, part.element, piece, part.target, role) if part.target else None
             yield Unit(
                 without_mark(piece.inline),
                 f"line {part.element.line}" + (f", {identity}" if identity else ""),
-                context="; ".join(each for each in (name, *scope.comments) if each),
+                context="; ".join(comment for comment in (name, *scope.comments) if comment),
                 max_length=scope.limit or length_limit("\n".join(scope.comments)),
-                existing=without_mark(piece.inline, kept.inline) if kept else None,
+                existing=without_mark(piece.inline, translation.inline) if translation else None,
             )
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with targets, and with the target language."""
-    skeleton: _Skeleton = document.skeleton
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The XLIFF file with a target for each translated source, and with the target language."""
+    skeleton: _XliffFile = document.skeleton
     decoded, version = skeleton.decoded, skeleton.version
-    given = iter(zip(document.units, translations, strict=True))
+    remaining = iter(zip(document.units, translations, strict=True))
     changes: list[Splice] = []
-    without_words: list[_Entry] = []
+    without_words: list[_TransUnit] = []
     similar: dict[int, UnitMatches] = {}
     for entry in skeleton.entries:
-        found = [[next(given) for _ in part.pieces] for part in entry.parts]
-        if any(text is not None and text != unit.existing for part in found for unit, text in part):
-            texts = [[text for _, text in part] for part in found]
-            matches = _similar(entry, request)
-            changes += _entry_splices(decoded, version, entry, texts, request, matches)
+        segments = [[next(remaining) for _ in part.pieces] for part in entry.parts]
+        if any(text is not None and text != unit.existing for part in segments for unit, text in part):
+            texts = [[text for _, text in part] for part in segments]
+            matches = _similar(entry, options)
+            changes += _entry_splices(decoded, version, entry, texts, options, matches)
             if matches and version.state_of_segment:
                 unit = similar.setdefault(entry.owner.begin, UnitMatches(entry.owner))
                 unit.by_segment.append((segment_id(entry.owner, entry.holder), matches))
-        elif not any(found) and not (entry.target and plain_text(decoded.text, entry.target).strip()):
+        elif not any(segments) and not (entry.target and plain_text(decoded.text, entry.target).strip()):
             without_words.append(entry)
-    rest = next(given, None)
+    rest = next(remaining, None)
     assert rest is None, "a translation for each unit"
     if changes:
         for entry in without_words:
             if plain_text(decoded.text, entry.source).strip() or entry.source.children:
-                changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], request)
-        changes += _language_splices(decoded, skeleton.root, version, request.target)
+                changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], options)
+        changes += _language_splices(decoded, skeleton.root, version, options.target)
     changes += [candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
     file.writelines(spliced(decoded, sorted(changes, key=lambda splice: splice.begin)))
 
 
 def _entry_splices(
     decoded: Decoded,
-    version: Version,
-    entry: _Entry,
+    version: XliffVersion,
+    entry: _TransUnit,
     texts: list[list[InlineText | None]],
-    request: Request,
-    matches: Sequence[Match] = (),
+    options: DocumentOptions,
+    matches: Sequence[MemoryMatch] = (),
 ) -> Iterator[Splice]:
     """The target of an entry, new or in the place of the old one."""
     text, encoding = decoded.text, decoded.encoding
     inside: list[Splice] = []
-    for part, given in zip(entry.parts, texts, strict=True):
-        if part.kept and all(each is None for each in given):
-            kept = text[part.kept.opened : part.kept.closing]
-            inside.append(Splice(part.element.opened, part.element.closing, kept))
+    for part, translations in zip(entry.parts, texts, strict=True):
+        if part.target and all(translation is None for translation in translations):
+            unchanged = text[part.target.opened : part.target.closing]
+            inside.append(Splice(part.element.opened, part.element.closing, unchanged))
             continue
-        for piece, each in zip(part.pieces, given, strict=True):
-            if each is not None:
-                ordered = begins_before_ends(piece, with_mark(piece.inline, each), source_of(text))
+        for piece, translation in zip(part.pieces, translations, strict=True):
+            if translation is not None:
+                ordered = begins_before_ends(piece, with_mark(piece.inline, translation), source_of(text))
                 new = written(piece, ordered, lambda part: escape(writable(part), encoding), source_of(text))
                 inside.append(Splice(piece.begin, piece.end, new))
     body = applied(text, entry.source.opened, entry.source.closing, inside)
-    state = version.marked if request.mark else version.translated
+    state = version.marked if options.mark else version.translated
     holder, target = entry.holder, entry.target
     if version.state_of_segment:
         tag = with_attribute(text[holder.begin : holder.opened], "state", state, encoding)
@@ -229,34 +230,34 @@ def _entry_splices(
         tag = with_attribute(text[holder.begin : holder.opened], "approved", "no", encoding)
         yield Splice(holder.begin, holder.opened, tag)
     state = "" if version.state_of_segment else state
-    for splice in _target_splices(decoded, entry.source, target, body, state, request):
+    for splice in _target_splices(decoded, entry.source, target, body, state, options):
         similar = "" if version.state_of_segment else alternatives(decoded, entry.source, matches)
         yield replace(splice, written=splice.written + similar)
 
 
-def _similar(entry: _Entry, request: Request) -> list[Match]:
+def _similar(entry: _TransUnit, options: DocumentOptions) -> list[MemoryMatch]:
     """Translations of sources that are similar to those of an entry."""
-    return [one for part in entry.parts for piece in part.pieces for one in request.similar(piece.inline.text)]
+    return [match for part in entry.parts for piece in part.pieces for match in options.similar(piece.inline.text)]
 
 
 def _target_splices(
-    decoded: Decoded, source: Element, target: Element | None, body: str, state: str, request: Request
+    decoded: Decoded, source: Element, target: Element | None, body: str, state: str, options: DocumentOptions
 ) -> Iterator[Splice]:
     text, encoding = decoded.text, decoded.encoding
     if target is not None:
         tag = text[target.begin : target.opened]
         name = tag_name(tag)
         tag = f"{tag[:-2].rstrip()}>" if tag.endswith("/>") else tag
-        if state and (request.mark or "state" in target.attributes):
+        if state and (options.mark or "state" in target.attributes):
             tag = with_attribute(tag, "state", state, encoding)
-        if not same_language(target.attributes.get("xml:lang", request.target), request.target):
-            tag = with_attribute(tag, "xml:lang", request.target, encoding)
+        if not same_language(target.attributes.get("xml:lang", options.target), options.target):
+            tag = with_attribute(tag, "xml:lang", options.target, encoding)
         yield Splice(target.begin, target.end, f"{tag}{body}</{name}>")
         return
     prefix = tag_name(text[source.begin : source.opened]).removesuffix(source.name)
     tag = f"<{prefix}target>"
     if "xml:lang" in source.attributes:
-        tag = with_attribute(tag, "xml:lang", request.target, encoding)
+        tag = with_attribute(tag, "xml:lang", options.target, encoding)
     if "xml:space" in source.attributes:
         tag = with_attribute(tag, "xml:space", source.attributes["xml:space"], encoding)
     if state:
@@ -265,10 +266,10 @@ def _target_splices(
     yield Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
 
 
-def _language_splices(decoded: Decoded, root: Element, version: Version, target: str) -> Iterator[Splice]:
+def _language_splices(decoded: Decoded, root: Element, version: XliffVersion, target: str) -> Iterator[Splice]:
     """The language of the targets, where it is missing or another one."""
-    holders = [root] if version.state_of_segment else [each for each in root.children if each.name == "file"]
-    for each in holders:
-        if not same_language(each.attributes.get(version.language, ""), target):
-            tag = with_attribute(decoded.text[each.begin : each.opened], version.language, target, decoded.encoding)
-            yield Splice(each.begin, each.opened, tag)
+    holders = [root] if version.state_of_segment else [holder for holder in root.children if holder.name == "file"]
+    for holder in holders:
+        if not same_language(holder.attributes.get(version.language, ""), target):
+            tag = with_attribute(decoded.text[holder.begin : holder.opened], version.language, target, decoded.encoding)
+            yield Splice(holder.begin, holder.opened, tag)

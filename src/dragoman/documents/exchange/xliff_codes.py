@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dragoman.documents.core.runs import Piece
+from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.xml.elements import Element
-from dragoman.documents.xml.runs import Role
+from dragoman.documents.xml.spans import Role
 from dragoman.text.words.inline import InlineText
 
 _SIZE = "urn:oasis:names:tc:xliff:sizerestriction:2.0 sizeRestriction"
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class XliffVersion:
     """Where the two versions differ."""
 
     entry: str
@@ -31,10 +31,10 @@ class Version:
 
 
 VERSIONS = {
-    "1.": Version(
+    "1.": XliffVersion(
         "trans-unit", "target-language", False, "translated", "needs-review-translation", ("new", "needs-translation")
     ),
-    "2.": Version("segment", "trgLang", True, "translated", "translated", ("initial",)),
+    "2.": XliffVersion("segment", "trgLang", True, "translated", "translated", ("initial",)),
 }
 
 # Halves of a pair: the kind, and the attributes by which the other half is found.
@@ -62,12 +62,12 @@ def role(element: Element) -> tuple[Role, str]:
         return "pair", name
     if name in _HALVES:
         kind, keys = _HALVES[name]
-        found = next((element.attributes[key] for key in keys if key in element.attributes), "")
-        return kind, f"{_FAMILY[name]}{found}-"
+        identity = next((element.attributes[key] for key in keys if key in element.attributes), "")
+        return kind, f"{_FAMILY[name]}{identity}-"
     return "alone", name
 
 
-def begins_before_ends(piece: Piece, translation: InlineText, source: Callable[[int, int], str]) -> InlineText:
+def begins_before_ends(piece: UnitSpan, translation: InlineText, source: Callable[[int, int], str]) -> InlineText:
     """A translation whose halves of overlapping pairs are in the order of the source: `<bx/>` before its `<ex/>`.
 
     Halves that overlap are codes of their own to the placement; two that came out in the wrong order change places.
@@ -79,8 +79,9 @@ def begins_before_ends(piece: Piece, translation: InlineText, source: Callable[[
     for (pair, kind), begin in places.items():
         end = places.get((pair, "close"), begin)
         if kind == "open" and end < begin:
-            one, other = codes[begin], codes[end]
-            codes[begin], codes[end] = replace(other, position=one.position), replace(one, position=other.position)
+            first, second = codes[begin], codes[end]
+            codes[begin] = replace(second, position=first.position)
+            codes[end] = replace(first, position=second.position)
     return replace(translation, codes=tuple(codes))
 
 
@@ -91,8 +92,8 @@ def _half(tag: str) -> tuple[str, Role] | None:
         return None
     attributes = dict(re.findall(r"""([\w:.-]+)\s*=\s*["']([^"']*)["']""", tag.partition(">")[0]))
     kind, keys = _HALVES[match[1]]
-    found = next((attributes[key] for key in keys if key in attributes), None)
-    return None if found is None else (f"{_FAMILY[match[1]]}{found}", kind)
+    identity = next((attributes[key] for key in keys if key in attributes), None)
+    return None if identity is None else (f"{_FAMILY[match[1]]}{identity}", kind)
 
 
 def allowed_length(element: Element) -> int | None:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from dragoman.documents.core.runs import Item, Piece, has_words
+from dragoman.documents.core.spans import Item, UnitSpan, has_words
 from dragoman.text.words.inline import InlineText
 
 _FENCED = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\r?\n(?P<lines>(?:.*(?:\n|$))*?)(?P=fence)[ \t]*(?:\r?\n|$)")
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[^\W\d_](?:[^:#\n\"]|:(?=\S)|(?<=\S)#)*")
 _WORD = re.compile(r"(?:yes|no|on|off|true|false|null|y|n)$", re.IGNORECASE)
 
 
-def front_matter(content: str) -> tuple[int, list[Piece]]:
+def front_matter(content: str) -> tuple[int, list[UnitSpan]]:
     """How many lines the front matter has, and its texts."""
     match = _FENCED.match(content)
     if match is None:
@@ -26,11 +26,11 @@ def front_matter(content: str) -> tuple[int, list[Piece]]:
     return content.count("\n", 0, match.end()), list(_pieces(content, *match.span("lines")))
 
 
-def _pieces(content: str, begin: int, end: int) -> Iterator[Piece]:
+def _pieces(content: str, begin: int, end: int) -> Iterator[UnitSpan]:
     for match in _VALUE.finditer(content, begin, end):
         text = _text(match["value"])
         if text is not None and has_words([Item("text", 0, 0, text)]):
-            yield Piece(*match.span("value"), InlineText(text), where="front matter")
+            yield UnitSpan(*match.span("value"), InlineText(text), where="front matter")
 
 
 def _text(value: str) -> str | None:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.runs import Lines, Piece
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
-from dragoman.documents.markup.html_spans import attribute_spans, found_in, tokens
+from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -23,18 +23,18 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})
 _WIDER = {"euc_kr": "cp949", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "shift_jis": "cp932"}
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The units of an HTML file, in its own character encoding."""
     return parse(path, path.read_bytes())
 
 
 def parse(path: Path, content: bytes) -> Document:
-    """The same of the content of a file; `path` is for errors."""
+    """The texts of an HTML page by its bytes; `path` names it in errors."""
     decoded = decode(path, content, _encoding(path, content[:2048]))
-    found = found_in(decoded.text)
-    lines = Lines.of(decoded.text)
-    units = [Unit(each.inline, f"line {lines.at(each.begin)}", each.where) for each in found]
-    return Document(path, units, (decoded, found))
+    listed = html_pieces(decoded.text)
+    lines = LineNumbers.of(decoded.text)
+    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in listed]
+    return Document(path, units, (decoded, listed))
 
 
 def _encoding(path: Path, head: bytes) -> str:
@@ -49,30 +49,30 @@ def _encoding(path: Path, head: bytes) -> str:
     return "utf-8" if name.startswith("utf-16") else _WIDER.get(name, name)
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place and, if there are any, the language of `<html>`."""
-    decoded, found = document.skeleton
-    given = list(translations)
-    changes = splices(decoded.text, found, given, lambda *each: written_html(decoded, *each))
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The page with the translations in place of its texts and, if there are any, their language in `<html>`."""
+    decoded, listed = document.skeleton
+    texts = list(translations)
+    changes = splices(decoded.text, listed, texts, lambda *change: written_html(decoded, *change))
     if changes:
-        changes = sorted([*changes, *_language(decoded.text, request.target)], key=lambda splice: splice.begin)
-        _check(document, given, decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text)
+        changes = sorted([*changes, *_language(decoded.text, options.target)], key=lambda splice: splice.begin)
+        _check(document, texts, decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text)
     file.writelines(spliced(decoded, changes))
 
 
 def _check(document: Document, translations: list[InlineText | None], content: str) -> None:
     """Raise DataError unless the page has the translations, and the tags of its source."""
-    decoded, found = document.skeleton
-    expected = [(piece, new or piece.inline) for piece, new in zip(found, translations, strict=True)]
-    check_pieces(document.path, expected, found_in(content))
+    decoded, listed = document.skeleton
+    expected = [(piece, new or piece.inline) for piece, new in zip(listed, translations, strict=True)]
+    check_pieces(document.path, expected, html_pieces(content))
     tags = [
-        Counter((token.kind, token.name) for token in tokens(each) if token.name) for each in (decoded.text, content)
+        Counter((token.kind, token.name) for token in tokens(text) if token.name) for text in (decoded.text, content)
     ]
     if tags[0] != tags[1]:
         raise DataError(f"{document.path}: its translation has other tags; nothing was written, please report it")
 
 
-def written_html(decoded: Decoded, piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:
+def written_html(decoded: Decoded, piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
     """A translation as HTML: between the tags of its source, or as the value of an attribute."""
     if not piece.where:
         return written(piece, text, lambda part: escaped(decoded, part), source)

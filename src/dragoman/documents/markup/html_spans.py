@@ -12,7 +12,7 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from dragoman.documents.core.runs import Item, Piece, has_words, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, has_words, pieces
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
@@ -42,7 +42,7 @@ _REACH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class HtmlToken:
     """A tag, text or anything else of the file from `begin` to `end`."""
 
     kind: str
@@ -57,14 +57,14 @@ class _Tokens(HTMLParser):
         super().__init__(convert_charrefs=False)
         self.content = content
         self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
-        self.found: list[Token] = []
+        self.found: list[HtmlToken] = []
         self.feed(content)
         self.close()
 
     def _add(self, kind: str, length: int, name: str = "", attributes: tuple[tuple[str, str], ...] = ()) -> None:
         line, column = self.getpos()
         begin = self.lines[line - 1] + column
-        self.found.append(Token(kind, begin, begin + length, name, attributes))
+        self.found.append(HtmlToken(kind, begin, begin + length, name, attributes))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._add("start", len(self.get_starttag_text() or ""), tag, tuple((n, v or "") for n, v in attrs))
@@ -97,7 +97,7 @@ class _Tokens(HTMLParser):
         self._add("other", 0)
 
 
-def tokens(content: str) -> list[Token]:
+def tokens(content: str) -> list[HtmlToken]:
     """The tokens of a text, each up to the next: what the parser does not report belongs to the markup before it.
 
     Raises DataError for too many tags or comments without an end: the parser looks for that of each.
@@ -106,37 +106,37 @@ def tokens(content: str) -> list[Token]:
     tags = content.count("<", last) * (len(content) - last)
     if max(tags, (content.count("<!--") - content.count("-->")) * len(content)) > _MOST_LOOKED_AT:
         raise DataError("too many tags or comments that do not end; it is damaged or made to do harm")
-    found = _finished(content, _Tokens(content).found)
-    exact: list[Token] = []
-    for token, following in pairwise([*found, Token("", len(content), 0)]):
+    listed = _finished(content, _Tokens(content).found)
+    exact: list[HtmlToken] = []
+    for token, following in pairwise([*listed, HtmlToken("", len(content), 0)]):
         end = following.begin
         if token.kind == "reference" and (match := _REFERENCE.match(content, token.begin, end)):
-            token = Token("text", token.begin, match.end())
+            token = HtmlToken("text", token.begin, match.end())
         elif token.kind != "text":
-            token = Token(token.kind, token.begin, end, token.name, token.attributes)
+            token = HtmlToken(token.kind, token.begin, end, token.name, token.attributes)
         if token.end > end:
-            token = Token("other", token.begin, end)
+            token = HtmlToken("other", token.begin, end)
         exact.append(token)
         if token.end < end:
-            exact.append(Token("other", token.end, end))
+            exact.append(HtmlToken("other", token.end, end))
     return exact
 
 
-def _finished(content: str, found: list[Token]) -> list[Token]:
+def _finished(content: str, listed: list[HtmlToken]) -> list[HtmlToken]:
     """The tokens up to a tag or a comment that does not end, which takes the rest of the text, as in a browser."""
     raw = False
-    for index, token in enumerate(found):
+    for index, token in enumerate(listed):
         if token.name in _RAW:
             raw = token.kind == "start"
         elif token.kind == "text" and not raw and _OPENED.match(content, token.begin):
-            return [*found[:index], Token("other", token.begin, len(content))]
-    return found
+            return [*listed[:index], HtmlToken("other", token.begin, len(content))]
+    return listed
 
 
-def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece]:
+def html_pieces(content: str, begin: int = 0, end: int | None = None) -> list[UnitSpan]:
     """The units of a text, or of a part of it, in order."""
     part = content if begin == 0 and end is None else content[begin:end]
-    found: list[Piece] = []
+    units: list[UnitSpan] = []
     items: list[Item] = []
     listed = tokens(part)
     ends, skip = _Ends(part, listed), 0
@@ -149,20 +149,20 @@ def found_in(content: str, begin: int = 0, end: int | None = None) -> list[Piece
             skip = last + 1
             items += _copied(part, listed[index:skip]) if inline else [_BORDER]
         else:
-            found += attribute_pieces(part, token)
+            units += attribute_pieces(part, token)
             items.append(_item(part, token))
         if items[-1] is _BORDER:
-            found += pieces(items[:-1], part)
+            units += pieces(items[:-1], part)
             items = []
-    found += pieces(items, part)
-    found.sort(key=lambda piece: (piece.begin, -piece.end))
-    return [piece.moved(begin) for piece in found] if begin else found
+    units += pieces(items, part)
+    units.sort(key=lambda piece: (piece.begin, -piece.end))
+    return [piece.moved(begin) for piece in units] if begin else units
 
 
 _BORDER = Item("break", 0, 0)
 
 
-def _item(content: str, token: Token) -> Item:
+def _item(content: str, token: HtmlToken) -> Item:
     text, span = content[token.begin : token.end], (token.begin, token.end)
     if token.kind == "text":
         return Item("text", *span, unescape(text) if text.startswith("&") else text)
@@ -180,7 +180,7 @@ def _item(content: str, token: Token) -> Item:
 class _Ends:
     """Where elements end, found once for all of them: a search for each would take too long where many never end."""
 
-    def __init__(self, content: str, listed: list[Token]) -> None:
+    def __init__(self, content: str, listed: list[HtmlToken]) -> None:
         self.content, self.listed = content, listed
         self.borders = [at for at, token in enumerate(listed) if token.name and token.name not in INLINE]
         self.closed: dict[int, int] = {}
@@ -220,11 +220,11 @@ class _Ends:
 
 def is_fixed(attributes: tuple[tuple[str, str], ...]) -> bool:
     """Whether an element asks to be left as it is."""
-    given = dict(reversed(attributes))
-    return given.get("translate", "").strip().lower() == "no" or "notranslate" in given.get("class", "").split()
+    values = dict(reversed(attributes))
+    return values.get("translate", "").strip().lower() == "no" or "notranslate" in values.get("class", "").split()
 
 
-def _copied(content: str, listed: list[Token]) -> list[Item]:
+def _copied(content: str, listed: list[HtmlToken]) -> list[Item]:
     """An inline element as it is: its text is protected if it has no further tags."""
     first, last = listed[0], listed[-1]
     text = unescape(content[first.end : last.begin])
@@ -238,7 +238,7 @@ def _copied(content: str, listed: list[Token]) -> list[Item]:
     return [Item("alone", first.begin, last.end, first.name)]
 
 
-def attribute_spans(content: str, token: Token) -> Iterator[tuple[str, int, int]]:
+def attribute_spans(content: str, token: HtmlToken) -> Iterator[tuple[str, int, int]]:
     """The name and the span of each attribute's value, quotes included, in the text of a start tag."""
     seen = set()
     for match in _ATTRIBUTE.finditer(content, token.begin + 1 + len(token.name), token.end):
@@ -248,18 +248,18 @@ def attribute_spans(content: str, token: Token) -> Iterator[tuple[str, int, int]
         seen.add(name)
 
 
-def attribute_pieces(content: str, token: Token) -> Iterator[Piece]:
+def attribute_pieces(content: str, token: HtmlToken) -> Iterator[UnitSpan]:
     """The units in the attributes of a start tag."""
     if token.kind not in ("start", "empty") or is_fixed(token.attributes):
         return
-    given = dict(token.attributes)
+    values = dict(token.attributes)
     names = _ATTRIBUTES
-    if token.name == "meta" and (given.get("name") or given.get("property") or "").lower() in _META:
+    if token.name == "meta" and (values.get("name") or values.get("property") or "").lower() in _META:
         names = frozenset(["content"])
-    elif token.name == "input" and given.get("type", "").lower() in ("button", "submit", "reset"):
+    elif token.name == "input" and values.get("type", "").lower() in ("button", "submit", "reset"):
         names = names | {"value"}
     for name, begin, end in attribute_spans(content, token):
         raw = content[begin:end]
         text = unescape(raw[1:-1] if raw[:1] in ("'", '"') else raw).strip()
         if name in names and has_words([Item("text", begin, end, text)]):
-            yield Piece(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")
+            yield UnitSpan(begin, end, InlineText("\n".join(text.splitlines())), where=f"{name} of {token.name}")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.runs import Lines, Piece
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import decode, spliced
 from dragoman.documents.markup.latex_spans import Spans
 from dragoman.errors import DataError
@@ -26,35 +26,35 @@ _ESCAPES = {
 }
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The prose of a LaTeX file. Raises DataError for a file that is nested too deeply."""
     decoded = decode(path, path.read_bytes())
-    found = _found(path, decoded.text)
-    lines = Lines.of(decoded.text)
-    units = [Unit(each.inline, f"line {lines.at(each.begin)}", each.where) for each in found]
-    return Document(path, units, (decoded, found))
+    listed = _pieces(path, decoded.text)
+    lines = LineNumbers.of(decoded.text)
+    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in listed]
+    return Document(path, units, (decoded, listed))
 
 
-def _found(path: Path, content: str) -> list[Piece]:
+def _pieces(path: Path, content: str) -> list[UnitSpan]:
     try:
         return Spans(content).found
     except RecursionError:
         raise DataError(f"{path}: nested too deeply; is it LaTeX?") from None
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place."""
-    decoded, found = document.skeleton
-    given = list(translations)
-    changes = splices(decoded.text, found, given, _written)
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The LaTeX file with the translations in place of its prose."""
+    decoded, listed = document.skeleton
+    texts = list(translations)
+    changes = splices(decoded.text, listed, texts, _written)
     if changes:
         again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
-        expected = [(piece, new or piece.inline) for piece, new in zip(found, given, strict=True)]
-        check_pieces(document.path, expected, _found(document.path, again))
+        expected = [(piece, new or piece.inline) for piece, new in zip(listed, texts, strict=True)]
+        check_pieces(document.path, expected, _pieces(document.path, again))
     file.writelines(spliced(decoded, changes))
 
 
-def _written(piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:
+def _written(piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
     def code(begin: int, end: int) -> str:
         # The name of a macro ends where a letter does not follow.
         raw = source(begin, end)

@@ -12,7 +12,7 @@ from typing import Any
 from pylatexenc.latex2text import LatexNodes2Text
 from pylatexenc.latexwalker import LatexWalker
 
-from dragoman.documents.core.runs import Item, Piece, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, pieces
 
 # Macros whose last argument is text of the sentence, and those whose last argument is a unit by itself.
 _STYLES = frozenset(
@@ -42,7 +42,7 @@ class Spans:
     def __init__(self, content: str) -> None:
         self.content = content
         self.items: list[Item] = []
-        self.found: list[Piece] = []
+        self.found: list[UnitSpan] = []
         # Nodes before this position belong to something that is left alone.
         self.end = 0
         # How many tables the node is inside of.
@@ -92,7 +92,8 @@ class Spans:
 
     def _macro(self, node: Any, begin: int, end: int) -> None:
         name = node.macroname
-        arguments = [each for each in (node.nodeargd.argnlist if node.nodeargd else None) or [] if each is not None]
+        listed = (node.nodeargd.argnlist if node.nodeargd else None) or []
+        arguments = [argument for argument in listed if argument is not None]
         last = arguments[-1] if arguments else None
         group = last if type(last).__name__ == "LatexGroupNode" else None
         if name in _HEADINGS | _NOTES and group is None:
@@ -113,8 +114,8 @@ class Spans:
             self._skip(stop)
         elif name == "item" or (name == "\\" and not arguments and self.tabular):
             self._close()
-            for each in arguments:
-                self._inside(each, "")
+            for argument in arguments:
+                self._inside(argument, "")
             self._skip(end)
         elif name == "\\":
             self.items.append(Item("break", begin, end, "\n"))
@@ -141,10 +142,10 @@ class Spans:
         return nodes[0] if nodes and type(nodes[0]).__name__ == "LatexGroupNode" else None
 
     def _inside(self, group: Any, where: str) -> None:
-        kept, self.end = self.end, 0
+        outer_end, self.end = self.end, 0
         self._visit(getattr(group, "nodelist", []))
         self._close(where)
-        self.end = kept
+        self.end = outer_end
 
     def _span(self, group: Any, begin: int, end: int, name: str) -> None:
         """A group whose text belongs to the sentence: `\\emph{` opens it, `}` closes it."""

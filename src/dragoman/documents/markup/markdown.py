@@ -11,14 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.runs import Lines, Piece, pieces
+from dragoman.documents.core.spans import LineNumbers, UnitSpan, pieces
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.documents.markup.front_matter import front_matter, quoted
 from dragoman.documents.markup.html import written_html
-from dragoman.documents.markup.html_spans import found_in
-from dragoman.documents.markup.markdown_blocks import Block, Blocks, parser
+from dragoman.documents.markup.html_spans import html_pieces
+from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, parser
 from dragoman.documents.markup.markdown_inline import items_of
 from dragoman.text.words.inline import Code, InlineText
 
@@ -35,10 +35,10 @@ _WAYS = ((False, False), (True, False), (True, True))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Parsed:
     """The pieces of a file, the number of the block of each, and of its blocks the kind and the markup."""
 
-    pieces: list[Piece]
+    pieces: list[UnitSpan]
     blocks: list[int]
     kinds: list[str]
     markup: list[Any]
@@ -50,59 +50,60 @@ class _Found:
         return self.kinds[self.blocks[index]] if self.blocks[index] >= 0 else "front matter"
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The units of a Markdown file."""
     return parse(path, path.read_bytes())
 
 
 def parse(path: Path, content: bytes) -> Document:
-    """The same of the content of a file; `path` is for errors."""
+    """The texts of a Markdown file by its bytes; `path` names it in errors."""
     decoded = decode(path, content)
-    found = _found(decoded.text)
-    lines = Lines.of(decoded.text)
-    units = [Unit(each.inline, f"line {lines.at(each.begin)}", each.where) for each in found.pieces]
-    return Document(path, units, (decoded, found), tuple(found.lost))
+    parsed = _parsed(decoded.text)
+    lines = LineNumbers.of(decoded.text)
+    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in parsed.pieces]
+    return Document(path, units, (decoded, parsed), tuple(parsed.lost))
 
 
-def _found(content: str) -> _Found:
+def _parsed(content: str) -> _Parsed:
     made = parser()
     skipped, front = front_matter(content)
     blocks = Blocks(made, content, skipped)
-    found = [(piece, -1) for piece in front]
+    located = [(piece, -1) for piece in front]
     kinds, markup = [], []
     for number, block in enumerate(blocks):
         inside, signature = _inside(made, content, block, blocks.env)
-        found += [(piece, number) for piece in inside]
+        located += [(piece, number) for piece in inside]
         kinds.append(block.kind)
         markup.append(signature)
-    found.sort(key=lambda each: (each[0].begin, -each[0].end))
-    return _Found([each[0] for each in found], [each[1] for each in found], kinds, markup, blocks.shape, blocks.lost)
+    located.sort(key=lambda pair: (pair[0].begin, -pair[0].end))
+    spans, numbers = [span for span, _ in located], [number for _, number in located]
+    return _Parsed(spans, numbers, kinds, markup, blocks.shape, blocks.lost)
 
 
-def _inside(made: Any, content: str, block: Block, env: dict[str, Any]) -> tuple[list[Piece], list[Any]]:
+def _inside(made: Any, content: str, block: MarkdownBlock, env: dict[str, Any]) -> tuple[list[UnitSpan], list[Any]]:
     """The pieces of a block, and its markup in a form that a translation does not change."""
     if block.kind == "html_block":
-        return found_in(content, *block.offsets), []
+        return html_pieces(content, *block.offsets), []
     if block.kind == "title":
-        return [Piece(block.offsets[0], block.offsets[-1], InlineText(block.content), where="title")], []
+        return [UnitSpan(block.offsets[0], block.offsets[-1], InlineText(block.content), where="title")], []
     items, inner = items_of(made, block.content, env)
     at = block.offsets
     moved = [replace(item, begin=at[item.begin], end=at[item.end]) for item in items]
     moved = [item for item in moved if item.end > item.begin]
-    found = [replace(piece, begin=at[piece.begin], end=at[piece.end]) for piece in inner]
+    attributes = [replace(piece, begin=at[piece.begin], end=at[piece.end]) for piece in inner]
     markup = [(item.kind, item.text) for item in items if item.kind != "text"]
-    return [*found, *pieces(moved, content)], sorted(markup)
+    return [*attributes, *pieces(moved, content)], sorted(markup)
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place; what cannot be written is in `document.remarks`."""
-    decoded, found = document.skeleton
-    writer = _Writer(decoded, found, list(translations))
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The Markdown file with the translations in place; what cannot be written is in `document.remarks`."""
+    decoded, parsed = document.skeleton
+    writer = _Writer(decoded, parsed, list(translations))
     changes = writer.changes()
-    lines = Lines.of(decoded.text)
+    lines = LineNumbers.of(decoded.text)
     for index in writer.given_up:
         document.remarks.append(
-            f"line {lines.at(found.pieces[index].begin)}: not translated, because the markup around it would change"
+            f"line {lines.at(parsed.pieces[index].begin)}: not translated, because the markup around it would change"
         )
     file.writelines(spliced(decoded, changes))
 
@@ -110,9 +111,9 @@ def write(document: Document, translations: Translations, request: Request, file
 class _Writer:
     """Finds a way to write each unit so that the file reads as it was meant."""
 
-    def __init__(self, decoded: Decoded, found: _Found, translations: list[InlineText | None]) -> None:
-        self.decoded, self.found, self.translations = decoded, found, translations
-        self.indices = {id(piece): index for index, piece in enumerate(found.pieces)}
+    def __init__(self, decoded: Decoded, parsed: _Parsed, translations: list[InlineText | None]) -> None:
+        self.decoded, self.parsed, self.translations = decoded, parsed, translations
+        self.indices = {id(piece): index for index, piece in enumerate(parsed.pieces)}
         self.ways = dict.fromkeys(range(len(translations)), 0)
         self.given_up: list[int] = []
 
@@ -131,15 +132,15 @@ class _Writer:
 
     def _changes(self, count: int) -> list[Splice]:
         """The replacements by the first `count` translations."""
-        some = [each if index < count else None for index, each in enumerate(self.translations)]
-        return splices(self.decoded.text, self.found.pieces, some, self._write)
+        some = [translation if index < count else None for index, translation in enumerate(self.translations)]
+        return splices(self.decoded.text, self.parsed.pieces, some, self._write)
 
-    def _read(self, changes: list[Splice]) -> _Found:
+    def _read(self, changes: list[Splice]) -> _Parsed:
         content = b"".join(spliced(self.decoded, changes))[len(self.decoded.mark) :]
-        return _found(content.decode(self.decoded.encoding))
+        return _parsed(content.decode(self.decoded.encoding))
 
-    def _same(self, read: _Found) -> bool:
-        return read.shape == self.found.shape and len(read.pieces) == len(self.found.pieces)
+    def _same(self, read: _Parsed) -> bool:
+        return read.shape == self.parsed.shape and len(read.pieces) == len(self.parsed.pieces)
 
     def _wrong(self, changes: list[Splice]) -> list[int]:
         """The units that are not read as they were meant; if the blocks have changed, the first that does so."""
@@ -150,16 +151,16 @@ class _Writer:
                 middle = (low + high) // 2
                 low, high = (middle, high) if self._same(self._read(self._changes(middle))) else (low, middle)
             return [low]
-        broken = {number for number, each in enumerate(self.found.markup) if each != read.markup[number]}
+        broken = {number for number, signature in enumerate(self.parsed.markup) if signature != read.markup[number]}
         return [
             index
-            for index, each in enumerate(self.translations)
-            if each is not None
-            and each.text != self.found.pieces[index].inline.text
-            and (self.found.blocks[index] in broken or _words(each) != _words(read.pieces[index].inline))
+            for index, text in enumerate(self.translations)
+            if text is not None
+            and text.text != self.parsed.pieces[index].inline.text
+            and (self.parsed.blocks[index] in broken or _words(text) != _words(read.pieces[index].inline))
         ]
 
-    def _write(self, piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:
+    def _write(self, piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
         index = self.indices[id(piece)]
         escaped, tags = _WAYS[self.ways[index]]
         if piece.where == "front matter":
@@ -168,19 +169,19 @@ class _Writer:
             return text.text.replace('"', "'").replace("\n", " ")
         if piece.where == "text of an image":
             return _SPECIAL.sub(r"\\\g<0>", " ".join(text.text.split()))
-        if piece.where or self.found.kind(index) == "html_block":
+        if piece.where or self.parsed.kind(index) == "html_block":
             return written_html(self.decoded, piece, text, source)
         instead = _markup(piece, self.decoded.text, tags)
 
         def escape(part: str) -> str:
             part = (_SPECIAL if escaped else _ESCAPES).sub(lambda match: "".join("\\" + c for c in match[0]), part)
             part = _NUMBER.sub(r"\1\\\2", part)
-            return re.sub(r"(?<!\\)\|", r"\\|", part) if self.found.kind(index) == "cell" else part
+            return re.sub(r"(?<!\\)\|", r"\\|", part) if self.parsed.kind(index) == "cell" else part
 
         return written(piece, _tight(text), escape, lambda *span: instead.get(span) or source(*span))
 
 
-def _markup(piece: Piece, content: str, tags: bool) -> dict[tuple[int, int], str]:
+def _markup(piece: UnitSpan, content: str, tags: bool) -> dict[tuple[int, int], str]:
     """Codes that are written otherwise than in the source: `_` is no style next to letters, and a link by its own text
     has to name its label."""
     instead: dict[tuple[int, int], str] = {}
@@ -197,7 +198,7 @@ def _markup(piece: Piece, content: str, tags: bool) -> dict[tuple[int, int], str
 
 
 def _tight(text: InlineText) -> InlineText:
-    """The same without white space just inside of a span, which Markdown would not read as one."""
+    """A text without white space just inside of its spans, which Markdown would not read as spans."""
     codes: list[Code] = []
     for code in text.codes:
         at = code.position
@@ -206,7 +207,7 @@ def _tight(text: InlineText) -> InlineText:
         while code.kind == "close" and at and text.text[at - 1] == " ":
             at -= 1
         codes.append(replace(code, position=at))
-    nested = all(one.position <= two.position for one, two in pairwise(codes))
+    nested = all(first.position <= second.position for first, second in pairwise(codes))
     return InlineText(text.text, tuple(codes), text.protected) if nested else text
 
 

@@ -54,7 +54,7 @@ def _left(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
         return bool(stops)
     line, stop = begin, stops[0]
     if stop is not None:
-        line = next((each for each in range(begin + 1, end) if stop.search(_text(state, each))), begin)
+        line = next((row for row in range(begin + 1, end) if stop.search(_text(state, row))), begin)
     state.push("left", "", 0).map = [begin, line + 1]
     state.line = line + 1
     return True
@@ -72,7 +72,7 @@ def _body(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
     last = begin + 1
     while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent + 4):
         last += 1
-    kept = state.lineMax, state.blkIndent, state.parentType
+    outer = state.lineMax, state.blkIndent, state.parentType
     first_line = state.bMarks[begin], state.tShift[begin], state.sCount[begin]
     state.push("body_open", "div", 1).map = [begin, last]
     if title and title["title"]:
@@ -84,7 +84,7 @@ def _body(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
     state.lineMax, state.parentType = last, "list"
     state.blkIndent += 4
     state.md.block.tokenize(state, begin if note and note.end() < len(first) else begin + 1, last)
-    state.lineMax, state.blkIndent, state.parentType = kept
+    state.lineMax, state.blkIndent, state.parentType = outer
     state.bMarks[begin], state.tShift[begin], state.sCount[begin] = first_line
     state.push("body_close", "div", -1)
     state.line = last
@@ -92,7 +92,7 @@ def _body(state: StateBlock, begin: int, end: int, silent: bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """The text of a block and where each of its characters is in the file; of HTML only the span."""
 
     kind: str
@@ -116,7 +116,7 @@ class Blocks:
         self.lost: list[str] = []
         """The blocks that are left alone, for people."""
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[MarkdownBlock]:
         cell = 0
         quoted = 0
         for previous, token in zip([Token("", "", 0), *self.tokens], self.tokens, strict=False):
@@ -129,17 +129,17 @@ class Blocks:
                 cell, block = self._cell(token, cell)
                 yield block
             elif token.type in ("inline", "title"):
-                found = self._lines(token)
-                if found is None:
+                located = self._lines(token)
+                if located is None:
                     self.lost.append(f"line {token.map[0] + 1}: cannot be located in the file and stays untranslated")
                 elif len(_ROWS.findall(token.content)) > 1:
                     self.lost.append(f"line {token.map[0] + 1}: a broken table stays untranslated")
                 else:
-                    yield found
+                    yield located
             elif token.type == "html_block" and not quoted:
-                yield Block("html_block", "", [self.starts[token.map[0]], self.ends[token.map[1] - 1]])
+                yield MarkdownBlock("html_block", "", [self.starts[token.map[0]], self.ends[token.map[1] - 1]])
 
-    def _lines(self, token: Token) -> Block | None:
+    def _lines(self, token: Token) -> MarkdownBlock | None:
         """The content's lines are ends of the lines of the file, but for what closes a heading."""
         assert token.map is not None
         offsets: list[int] = []
@@ -156,9 +156,9 @@ class Blocks:
             at += self.starts[first]
             offsets += [at] * (len(line) - len(text))
             offsets += range(at, at + len(text) + 1)
-        return Block(token.type, token.content, offsets)
+        return MarkdownBlock(token.type, token.content, offsets)
 
-    def _cell(self, token: Token, begin: int) -> tuple[int, Block]:
+    def _cell(self, token: Token, begin: int) -> tuple[int, MarkdownBlock]:
         """The cell's text after position `begin` of its row, with `|` escaped as in the file."""
         assert token.map is not None
         end = self.ends[token.map[0]]
@@ -167,9 +167,9 @@ class Blocks:
             stop = match.start() if match else end
             text = self.content[begin:stop]
             if text.replace("\\|", "|").rstrip().endswith(token.content) and text.strip():
-                found = len(text.rstrip()) - len(token.content) - text.rstrip().count("\\|")
-                at = begin + max(found, 0)
+                offset = len(text.rstrip()) - len(token.content) - text.rstrip().count("\\|")
+                at = begin + max(offset, 0)
                 raw = self.content[at : begin + len(text.rstrip())]
-                return stop + 1, Block("cell", raw, list(range(at, at + len(raw) + 1)))
+                return stop + 1, MarkdownBlock("cell", raw, list(range(at, at + len(raw) + 1)))
             begin = stop + 1
-        return end, Block("cell", "", [end])
+        return end, MarkdownBlock("cell", "", [end])

@@ -12,7 +12,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from dragoman.documents.core.runs import Item, Piece, has_words
+from dragoman.documents.core.spans import Item, UnitSpan, has_words
 from dragoman.documents.markup.html_spans import OPAQUE, SHOWN, attribute_pieces, tokens
 from dragoman.text.words.inline import InlineText
 
@@ -81,12 +81,12 @@ def _recorded(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[
     return record
 
 
-def items_of(parser: MarkdownIt, content: str, env: dict[str, Any]) -> tuple[list[Item], list[Piece]]:
+def items_of(parser: MarkdownIt, content: str, env: dict[str, Any]) -> tuple[list[Item], list[UnitSpan]]:
     """The items of a paragraph and the units inside its markup (an image's text), with positions in `content`."""
     env = env | {"whole": content, "taken": []}
     parser.inline.parse(content, parser, env, [])
     marks: list[Item] = []
-    inner: list[Piece] = []
+    inner: list[UnitSpan] = []
     for taken in env["taken"]:
         marks += _marks(content, taken)
         inner += _inner(content, taken)
@@ -128,10 +128,10 @@ def _marks(content: str, taken: Taken) -> Iterator[Item]:
 def _delimiters(taken: Taken) -> Iterator[Item]:
     """The delimiters of a run that became tags. A strong one has two characters, before or after its token's own."""
     length = taken.end - taken.begin
-    own = taken.tokens[-length:] if taken.rule == "emphasis" else taken.tokens[-((length + 1) // 2) :]
+    delimiters = taken.tokens[-length:] if taken.rule == "emphasis" else taken.tokens[-((length + 1) // 2) :]
     at = taken.begin
-    for token in own:
-        size = 1 if taken.rule == "emphasis" or (length % 2 and token is own[0]) else 2
+    for token in delimiters:
+        size = 1 if taken.rule == "emphasis" or (length % 2 and token is delimiters[0]) else 2
         name, _, kind = token.type.partition("_")
         if name in _STYLES and kind in ("open", "close"):
             begin = at - 1 if name == "strong" and kind == "open" else at
@@ -149,7 +149,7 @@ def _tag(text: str, begin: int, end: int) -> Item:
     return Item("close" if match[1] else "open", begin, end, match[2].lower())
 
 
-def _inner(content: str, taken: Taken) -> Iterator[Piece]:
+def _inner(content: str, taken: Taken) -> Iterator[UnitSpan]:
     if taken.rule == "html_inline":
         for token in tokens(content[taken.begin : taken.end])[:1]:
             for piece in attribute_pieces(content[taken.begin : taken.end], token):
@@ -158,12 +158,12 @@ def _inner(content: str, taken: Taken) -> Iterator[Piece]:
         begin, end = taken.begin + 2, taken.label
         text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", content[begin:end])
         if "\n" not in text and text.strip() == text and has_words([Item("text", begin, end, text)]):
-            yield Piece(begin, end, InlineText(text), where="text of an image")
+            yield UnitSpan(begin, end, InlineText(text), where="text of an image")
 
 
 def _copied(items: list[Item], content: str) -> list[Item]:
     """The items with elements of HTML that are copied as a whole: a formula, a key of the keyboard."""
-    found: list[Item] = []
+    merged: list[Item] = []
     skip = 0
     for index, item in enumerate(items):
         if index < skip:
@@ -174,14 +174,14 @@ def _copied(items: list[Item], content: str) -> list[Item]:
             last = next((at for at in ends if items[at].text == item.text), index)
         inside = items[index + 1 : last]
         if last == index:
-            found.append(item)
-        elif item.text in SHOWN and inside and all(each.kind == "text" for each in inside):
+            merged.append(item)
+        elif item.text in SHOWN and inside and all(inner.kind == "text" for inner in inside):
             span = (item.end, items[last].begin)
-            found += [item, Item("protected", *span, content[slice(*span)]), items[last]]
+            merged += [item, Item("protected", *span, content[slice(*span)]), items[last]]
         else:
-            found.append(Item("alone", item.begin, items[last].end, item.text))
+            merged.append(Item("alone", item.begin, items[last].end, item.text))
         skip = last + 1
-    return found
+    return merged
 
 
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"')\]»”’*_]*$")
@@ -190,12 +190,12 @@ _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"')\]»”’*_]*$")
 def _breaks(items: list[Item]) -> list[Item]:
     """Line ends of the source are spaces, unless each ends a sentence: then a translation has them too."""
     soft = [index for index, item in enumerate(items) if item.kind == "break" and item.text == " "]
-    kept = all(
+    broken = all(
         index and items[index - 1].kind == "text" and _SENTENCE_END.search(items[index - 1].text) for index in soft
     )
     for index in soft:
         item = items[index]
-        items[index] = Item("break", item.begin, item.end, "\n") if kept else Item("text", item.begin, item.end, " ")
+        items[index] = Item("break", item.begin, item.end, "\n") if broken else Item("text", item.begin, item.end, " ")
         following = items[index + 1] if index + 1 < len(items) else item
         if following.kind == "text" and (marker := re.match(r":[ \t]+", following.text)):
             # The definition of a term is a unit of its own, as after two breaks.
@@ -221,10 +221,10 @@ def _highlighted(items: list[Item]) -> list[Item]:
     count = sum(item.text == "mark" and item.end - item.begin == 2 for item in parts)
     if count == 0 or count % 2:
         return items
-    found = [item for item in parts if item.end > item.begin]
+    tagged = [item for item in parts if item.end > item.begin]
     opened = False
-    for index, item in enumerate(found):
+    for index, item in enumerate(tagged):
         if item.kind == "open" and item.text == "mark" and item.end - item.begin == 2:
-            found[index] = Item("close" if opened else "open", item.begin, item.end, "mark")
+            tagged[index] = Item("close" if opened else "open", item.begin, item.end, "mark")
             opened = not opened
-    return found
+    return tagged

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.runs import Item, Lines, pieces
+from dragoman.documents.core.spans import Item, LineNumbers, pieces
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html_spans import INLINE
 from dragoman.documents.xml.elements import Element, plain_text, read_elements
-from dragoman.documents.xml.runs import text_items
+from dragoman.documents.xml.spans import text_items
 from dragoman.documents.xml.text import escape, writable
 from dragoman.errors import DataError
 
@@ -66,18 +66,18 @@ def parse(path: Path, content: bytes, tags: Tags) -> Document:
     entities.
     """
     decoded, root = _read(path, content)
-    reader = _Reader(decoded.text, root, tags)
-    found = [piece for run in reader.runs() for piece in pieces(run, decoded.text)]
-    lines = Lines.of(decoded.text)
-    units = [Unit(each.inline, f"line {lines.at(each.begin)}") for each in found]
-    return Document(path, units, (decoded, root, found))
+    reader = _MarkupReader(decoded.text, root, tags)
+    listed = [piece for run in reader.runs() for piece in pieces(run, decoded.text)]
+    lines = LineNumbers.of(decoded.text)
+    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}") for piece in listed]
+    return Document(path, units, (decoded, root, listed))
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same XML with the translations in place. Raises LostTags if it would not have the tags of its source."""
-    decoded, root, found = document.skeleton
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The XML with the translations in place of its texts. Raises LostTags if a tag of the source would be missing."""
+    decoded, root, listed = document.skeleton
     changes = splices(
-        decoded.text, found, translations, lambda piece, text, source: written(piece, text, _escaped, source)
+        decoded.text, listed, translations, lambda piece, text, source: written(piece, text, _escaped, source)
     )
     content = b"".join(spliced(decoded, changes))
     again, other = _read(document.path, content)
@@ -101,17 +101,18 @@ def _escaped(text: str) -> str:
 
 def _tags(decoded: Decoded, root: Element) -> Counter[str]:
     """How often there is each start tag, as it is written."""
-    return Counter(decoded.text[each.begin : each.opened] for each in root.walk() if each.name)
+    return Counter(decoded.text[element.begin : element.opened] for element in root.walk() if element.name)
 
 
-class _Reader:
+class _MarkupReader:
     """The runs of text of an element and of all below it."""
 
     def __init__(self, text: str, root: Element, tags: Tags) -> None:
         self.text, self.root, self.tags = text, root, tags
         self._in_text = self._names_in_text() if tags.outline else set()
-        ignored = [each for each in root.walk() if each.name in tags.ignored]
-        self._seen = Counter(seen for _, seen in {(self._raw(each), self._ignored_text(each)) for each in ignored})
+        ignored = [element for element in root.walk() if element.name in tags.ignored]
+        texts = {(self._raw(element), self._ignored_text(element)) for element in ignored}
+        self._seen = Counter(seen for _, seen in texts)
         self._runs: list[list[Item]] = [[]]
 
     def runs(self) -> list[list[Item]]:
@@ -146,11 +147,11 @@ class _Reader:
 
     def _names_in_text(self) -> set[str]:
         """The names of elements with text next to them, but for those that only hold several others."""
-        found = set[str]()
+        names = set[str]()
         for parent in self.root.walk():
             if self._has_text(parent):
-                found |= {each.name for each in parent.children if len(each.children) < 2 or self._has_text(each)}
-        return found
+                names |= {child.name for child in parent.children if len(child.children) < 2 or self._has_text(child)}
+        return names
 
     def _has_text(self, element: Element) -> bool:
         return any(item.kind == "text" and item.text.strip() for item in self._own_items(element))

@@ -14,9 +14,9 @@ from typing import IO, Any
 from docutils import nodes
 from docutils.core import publish_doctree
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import splices, written
-from dragoman.documents.core.runs import Item, Lines, Piece, pieces
+from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, pieces
 from dragoman.documents.core.splice import Splice, decode, spliced
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -48,15 +48,15 @@ _UNDERLINE = re.compile(r"[ \t]*([!-/:-@\[-`{-~])\1{1,}[ \t]*$")
 _SPECIAL = re.compile(r"[\\*`|]|(?<=\w)_(?=\W|$)|^(?=(?:[-+•]|\.\.|\d+[.)]|#\.)(?:\s|$))")
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The units of a file, and which texts were not found exactly."""
     decoded = decode(path, path.read_bytes())
     tree = _tree(path, decoded.text)
-    found, lost = _found(decoded.text, tree)
-    lines = Lines.of(decoded.text)
-    units = [Unit(each.inline, f"line {lines.at(each.begin)}") for each in found]
+    listed, lost = _located(decoded.text, tree)
+    lines = LineNumbers.of(decoded.text)
+    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}") for piece in listed]
     notices = (f"{lost} texts cannot be located in the file and stay untranslated",) if lost else ()
-    return Document(path, units, (decoded, found, _shape(tree)), notices)
+    return Document(path, units, (decoded, listed, _shape(tree)), notices)
 
 
 def _tree(path: Path, content: str) -> Any:
@@ -68,9 +68,9 @@ def _tree(path: Path, content: str) -> Any:
 
 def _shape(tree: Any) -> tuple[list[str], Counter[str]]:
     """The kinds of blocks in order, and how many there are of each kind of markup inside of them."""
-    found = list(tree.findall(nodes.Element))
-    blocks = [type(node).__name__ for node in found if not isinstance(node, nodes.Inline)]
-    return blocks, Counter(type(node).__name__ for node in found if isinstance(node, nodes.Inline))
+    elements = list(tree.findall(nodes.Element))
+    blocks = [type(node).__name__ for node in elements if not isinstance(node, nodes.Inline)]
+    return blocks, Counter(type(node).__name__ for node in elements if isinstance(node, nodes.Inline))
 
 
 def _texts(tree: Any) -> Iterator[Any]:
@@ -84,12 +84,12 @@ def _texts(tree: Any) -> Iterator[Any]:
             yield node
 
 
-def _found(content: str, tree: Any) -> tuple[list[Piece], int]:
+def _located(content: str, tree: Any) -> tuple[list[UnitSpan], int]:
     """The pieces, each after the one before it, and how many texts were not found."""
     ends = [match.start() for match in re.finditer("\n", content)]
     spans = list(zip([0, *(end + 1 for end in ends)], [*ends, len(content)], strict=True))
     stripped = [content[begin:end].strip() for begin, end in spans]
-    found: list[Piece] = []
+    located: list[UnitSpan] = []
     lost = at = 0
     for node in _texts(tree):
         wanted = [line.strip() for line in node.rawsource.split("\n")]
@@ -101,8 +101,8 @@ def _found(content: str, tree: Any) -> tuple[list[Piece], int]:
         at = first + len(wanted)
         begin = spans[first][0] + content[slice(*spans[first])].rstrip().rindex(wanted[0])
         end = spans[at - 1][0] + len(content[slice(*spans[at - 1])].rstrip())
-        found += pieces(list(_items(content, begin, end)), content)
-    return found, lost
+        located += pieces(list(_items(content, begin, end)), content)
+    return located, lost
 
 
 def _first(lines: list[str], wanted: list[str], at: int) -> int | None:
@@ -138,40 +138,40 @@ def _items(content: str, begin: int, end: int) -> Iterator[Item]:
         yield Item("text", at, end, content[at:end])
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place, and lines under titles as wide as these."""
-    decoded, found, shape = document.skeleton
-    given = list(translations)
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The file with the translations in place, and lines under titles as wide as the new titles."""
+    decoded, listed, shape = document.skeleton
+    texts = list(translations)
 
     def changes(count: int) -> list[Splice]:
-        some = [each if index < count else None for index, each in enumerate(given)]
-        made = splices(decoded.text, found, some, _written)
+        some = [text if index < count else None for index, text in enumerate(texts)]
+        made = splices(decoded.text, listed, some, _written)
         return sorted([*made, *_underlines(decoded.text, made)], key=lambda splice: splice.begin)
 
     def fits(count: int) -> bool:
         content = decode(document.path, b"".join(spliced(decoded, changes(count))), decoded.encoding).text
         tree = _tree(document.path, content)
-        return _shape(tree) == shape and len(_found(content, tree)[0]) == len(found)
+        return _shape(tree) == shape and len(_located(content, tree)[0]) == len(listed)
 
-    lines = Lines.of(decoded.text)
-    while not fits(len(given)):
-        low, high = 0, len(given)
+    lines = LineNumbers.of(decoded.text)
+    while not fits(len(texts)):
+        low, high = 0, len(texts)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
-        given[low] = None
-        place = lines.at(found[low].begin)
+        texts[low] = None
+        place = lines.at(listed[low].begin)
         document.remarks.append(f"line {place}: not translated, because the markup around it would change")
-    file.writelines(spliced(decoded, changes(len(given))))
+    file.writelines(spliced(decoded, changes(len(texts))))
 
 
-def _written(piece: Piece, text: InlineText, source: Callable[[int, int], str]) -> str:
+def _written(piece: UnitSpan, text: InlineText, source: Callable[[int, int], str]) -> str:
     """A translation with its markup set apart: next to letters it needs an escaped space."""
     result = written(piece, text, lambda part: _SPECIAL.sub(r"\\\g<0>", part), lambda *span: f"\0{source(*span)}\1")
     return _apart(result, piece)
 
 
-def _apart(text: str, piece: Piece) -> str:
+def _apart(text: str, piece: UnitSpan) -> str:
     """Markup between marks → markup with `\\ ` where a letter touches it."""
     parts = re.split("\0(.*?)\1", text, flags=re.DOTALL)
     whole = parts[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.docx_runs import tokens_of
 from dragoman.documents.office.docx_write import build
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
@@ -30,39 +30,39 @@ _STORIES = {
 }
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a Word document."""
     with open_package(path, NAME) as package:
         check_whole(package)
         types = part_types(package, _MAIN, NAME)
-        units = list(units_of(package, _parts(types, request)))
+        units = list(units_of(package, _parts(types, options)))
         return Document(path, units, notices=(*notices_of(types), *_bound(package, types)))
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same document with the translations in place."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The Word document with the translations in place of its paragraphs."""
     with open_package(document.path, NAME) as package:
         types = part_types(package, _MAIN, NAME)
-        write_package(package, changed_parts(package, _parts(types, request), translations), file)
+        write_package(package, changed_parts(package, _parts(types, options), translations), file)
 
 
-def _parts(types: dict[str, str], request: Request) -> list[Part]:
+def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
     main = [name for name, kind in types.items() if re.match(_MAIN, kind)]
-    parts: list[Part] = [(name, _story("", request)) for name in main]
+    parts: list[Part] = [(name, _story("", options)) for name in main]
     folder = main[0].rpartition("/")[0]
     for name, kind in types.items():
         story = _STORIES.get(kind.removeprefix("wordprocessingml."))
         if story and name.rpartition("/")[0] == folder:  # the parts of building blocks are in a folder of their own
             number = re.findall(r"\d+", name.rpartition("/")[2])
-            parts.append((name, _story(" ".join([story, *number]) + ", ", request)))
+            parts.append((name, _story(" ".join([story, *number]) + ", ", options)))
         elif kind == "drawingml.chart+xml":
-            parts.append((name, chart_slots(name, request.target)))
+            parts.append((name, chart_slots(name, options.target)))
         elif kind in ("drawingml.diagramData+xml", "ms-office.drawingml.diagramDrawing+xml"):
-            parts.append((name, drawing_slots(name, request.target)))
+            parts.append((name, drawing_slots(name, options.target)))
     return parts + title_parts(types)
 
 
-def _story(where: str, request: Request) -> Callable[[Any], Iterator[Slot]]:
+def _story(where: str, options: DocumentOptions) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
         number = 0
 
@@ -72,7 +72,7 @@ def _story(where: str, request: Request) -> Callable[[Any], Iterator[Slot]]:
             return slot(
                 tokens_of(paragraph),
                 f"{where}paragraph {number}",
-                lambda tokens: build(paragraph, tokens, request.target),
+                lambda tokens: build(paragraph, tokens, options.target),
             )
 
         prefix = root.tag[1 : root.tag.index("}")]

@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.documents.office.ooxml import RunStyle, style_key
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
 
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 # Run properties that no reader sees, or that hold for one language.
@@ -51,22 +51,22 @@ def tokens_of(container: Any) -> list[Token]:
 def _run(run: Any) -> Iterator[Token | _Mark]:
     properties = next(run.iterchildren("{*}rPr"), None)
     style = RunStyle(style_key(properties, IGNORED, frozenset({"hint"})), properties)
-    hidden = properties is not None and any(local(one) in ("vanish", "specVanish") for one in properties)
+    hidden = properties is not None and any(local(part) in ("vanish", "specVanish") for part in properties)
     for child in run:
         name = local(child)
         if name == "t" and not hidden:
             preserved = child.get(XML_SPACE) == "preserve"
             text = (child.text or "").translate(_SPACES)
-            yield Text(text if preserved else text.strip(" "), style, (child,))
+            yield Words(text if preserved else text.strip(" "), style, (child,))
         elif name == "noBreakHyphen":
-            yield Text("\u2011", style, (child,))
+            yield Words("\u2011", style, (child,))
         elif name in BREAKS and not hidden:
             yield Break((child,))
         elif name == "fldChar":
             yield _Mark(child.get(child.tag.replace("fldChar", "fldCharType"), ""), child)
         elif name == "ruby":
-            base = "".join(one.text or "" for one in child.iterfind(".//{*}rubyBase//{*}t"))
-            yield Kept(base, (child,), name) if base.strip() else Alone((child,), name)
+            base = "".join(part.text or "" for part in child.iterfind(".//{*}rubyBase//{*}t"))
+            yield Copied(base, (child,), name) if base.strip() else Alone((child,), name)
         elif name not in PROPERTIES and name not in DROPPED:
             yield Alone((child,), name)
 
@@ -86,10 +86,10 @@ def _computed(instruction: str) -> bool:
     return bool(words) and (words[0].upper() in COMPUTED or words[0].startswith("="))
 
 
-def _kept(result: list[Token], elements: tuple[Any, ...]) -> Token:
-    seen = (one for one in result if isinstance(one, Text | Kept | Break))
-    text = "".join(" " if isinstance(one, Break) else one.text for one in seen)
-    return Kept(text.strip(), elements, "field") if text.strip() else Alone(elements, "field")
+def _kept(tokens: list[Token], elements: tuple[Any, ...]) -> Token:
+    seen = (token for token in tokens if isinstance(token, Words | Copied | Break))
+    text = "".join(" " if isinstance(token, Break) else token.text for token in seen)
+    return Copied(text.strip(), elements, "field") if text.strip() else Alone(elements, "field")
 
 
 def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
@@ -107,7 +107,7 @@ def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
         if isinstance(token, _Mark):
             rest.append(Alone((token.element,), "field"))
         else:
-            rest.append(Alone(token.elements, "field") if inside and isinstance(token, Text) else token)
+            rest.append(Alone(token.elements, "field") if inside and isinstance(token, Words) else token)
     return rest
 
 
@@ -118,13 +118,13 @@ def _last_begin(tokens: list[Token | _Mark]) -> int | None:
 
 def _field(tokens: list[Token | _Mark]) -> list[Token]:
     """A whole field, from its begin to its end."""
-    middle = next((i for i, one in enumerate(tokens) if isinstance(one, _Mark) and one.kind == "separate"), None)
+    middle = next((i for i, token in enumerate(tokens) if isinstance(token, _Mark) and token.kind == "separate"), None)
     if middle is None:
         return [Alone(_elements(tokens), "field")]
-    result = [one for one in tokens[middle + 1 : -1] if not isinstance(one, _Mark)]
+    result = [token for token in tokens[middle + 1 : -1] if not isinstance(token, _Mark)]
     head = _elements(tokens[: middle + 1])
-    instruction = "".join(one.text or "" for one in head if local(one) == "instrText")
-    if _computed(instruction) or not any(isinstance(one, Text) and one.text.strip() for one in result):
+    instruction = "".join(token.text or "" for token in head if local(token) == "instrText")
+    if _computed(instruction) or not any(isinstance(token, Words) and token.text.strip() for token in result):
         return [_kept(result, _elements(tokens))]
     return [Open(head, label="field"), *result, Close(_elements(tokens[-1:]))]
 

@@ -9,7 +9,7 @@ from lxml import etree
 from dragoman.documents.office.docx_runs import PROPERTIES, XML_SPACE
 from dragoman.documents.office.ooxml import RunStyle, is_east_asian, language_tag
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Close, Open, Text, Token
+from dragoman.documents.office.tokens import Close, Open, Token, Words
 from dragoman.documents.xml.text import writable
 from dragoman.text.words.script import is_right_to_left
 
@@ -20,7 +20,7 @@ def build(paragraph: Any, tokens: list[Token], language: str) -> None:
     _set_direction(paragraph, language)
     stack = [paragraph]
     for token in tokens:
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             stack[-1].append(_text_run(paragraph, token, language))
             continue
         if isinstance(token, Close):
@@ -54,10 +54,10 @@ def _set_direction(paragraph: Any, language: str) -> None:
 
 def _set_flag(properties: Any, tag: str, after: Collection[str], is_set: bool) -> None:
     """Set a property that is there or not, before those of `after`, or take it away."""
-    for one in list(properties.iterchildren(tag)):
-        properties.remove(one)
+    for child in list(properties.iterchildren(tag)):
+        properties.remove(child)
     if is_set:
-        later = [at for at, one in enumerate(properties) if local(one) in after]
+        later = [at for at, child in enumerate(properties) if local(child) in after]
         properties.insert(later[0] if later else len(properties), etree.Element(tag))
 
 
@@ -74,13 +74,13 @@ def _in_run(element: Any) -> Any:
         element.tail = None
         return element
     new = etree.Element(run.tag)
-    new.extend(deepcopy(one) for one in run.iterchildren("{*}rPr"))
+    new.extend(deepcopy(properties) for properties in run.iterchildren("{*}rPr"))
     new.append(element)
     element.tail = None
     return new
 
 
-def _text_run(paragraph: Any, token: Text, language: str) -> Any:
+def _text_run(paragraph: Any, token: Words, language: str) -> Any:
     prefix = paragraph.tag[: paragraph.tag.index("}") + 1]
     run = etree.Element(f"{prefix}r")
     style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
@@ -106,16 +106,16 @@ def _set_language(properties: Any, prefix: str, language: str) -> None:
     if asian and not fonts:
         fonts = [etree.Element(f"{prefix}rFonts")]
         properties.insert(len(list(properties.iterchildren(f"{prefix}rStyle"))), fonts[0])
-    for one in fonts:
+    for child in fonts:
         if asian:
-            one.set(f"{prefix}hint", "eastAsia")
+            child.set(f"{prefix}hint", "eastAsia")
         else:
-            one.attrib.pop(f"{prefix}hint", None)
+            child.attrib.pop(f"{prefix}hint", None)
     element = next(properties.iterchildren(f"{prefix}lang"), None)
     if element is None:
         element = etree.Element(f"{prefix}lang")
         others = enumerate(properties)
-        later = [at for at, one in others if local(one) in _AFTER_LANGUAGE or not str(one.tag).startswith(prefix)]
+        later = [at for at, child in others if local(child) in _AFTER_LANGUAGE or not str(child.tag).startswith(prefix)]
         properties.insert(later[0] if later else len(properties), element)
     attribute = "eastAsia" if asian else "bidi" if is_right_to_left(language) else "val"
     element.set(f"{prefix}{attribute}", language_tag(language))

@@ -8,8 +8,8 @@ from lxml import etree
 
 from dragoman.documents.office.ooxml import RunStyle, language_tag, slots_in, style_key
 from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import found, local, text_slot
-from dragoman.documents.office.tokens import Alone, Break, Kept, Slot, Text, Token
+from dragoman.documents.office.parts import local, present, text_slot
+from dragoman.documents.office.tokens import Alone, Break, Copied, Slot, Token, Words
 from dragoman.documents.xml.text import writable
 
 MAIN = ("http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main")
@@ -52,7 +52,7 @@ def chart_slots(where: str, language: str) -> Callable[[Any], Iterator[Slot]]:
             if any(local(above) in ("strCache", "strLit", "multiLvlStrCache", "tx") for above in label.iterancestors())
             and not any(local(above) in ("numCache", "numLit") for above in label.iterancestors())
         )
-        yield from found(text_slot(label, f"{where}, label") for label in labels)
+        yield from present(text_slot(label, f"{where}, label") for label in labels)
 
     return slots
 
@@ -62,17 +62,17 @@ def tokens_of(paragraph: Any) -> list[Token]:
     out = list[Token]()
     for child in paragraph:
         name = local(child)
-        text = next((one.text or "" for one in child.iterchildren("{*}t")), "") if name in ("r", "fld") else ""
+        text = next((element.text or "" for element in child.iterchildren("{*}t")), "") if name in ("r", "fld") else ""
         if name == "r":
             properties = next(child.iterchildren("{*}rPr"), None)
             lines = text.replace("\n", "\v").split("\v")  # a vertical tab is what some writers make of a line break
             for index, line in enumerate(lines):
                 out += [Break()] if index else []
-                out.append(Text(line, _style(properties)))
+                out.append(Words(line, _style(properties)))
         elif name == "br":
             out.append(Break((child,)))
         elif name == "fld" and text.strip():
-            out.append(Kept(text.strip(), (child,), name))
+            out.append(Copied(text.strip(), (child,), name))
         elif name and name not in _PROPERTIES:
             out.append(Alone((child,), name))
     return out
@@ -104,7 +104,7 @@ def build(paragraph: Any, tokens: list[Token], language: str) -> None:
 def _elements(token: Token, prefix: str, language: str) -> Iterator[Any]:
     if isinstance(token, Break) and not token.elements:
         yield etree.Element(f"{prefix}br")
-    elif isinstance(token, Text):
+    elif isinstance(token, Words):
         run = etree.Element(f"{prefix}r")
         style = token.style if isinstance(token.style, RunStyle) else RunStyle(())
         properties = deepcopy(style.properties) if style.properties is not None else etree.Element(f"{prefix}rPr")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.runs import Lines, Piece
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, spliced
-from dragoman.documents.markup.html_spans import attribute_spans, found_in, tokens
-from dragoman.documents.office.parts import found, local, put_all, text_slot
+from dragoman.documents.markup.html_spans import attribute_spans, html_pieces, tokens
+from dragoman.documents.office.parts import local, present, put_all, text_slot
 from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 from dragoman.documents.xml.text import decode_xml, escape, writable
@@ -29,7 +29,7 @@ _OBFUSCATED_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/
 _CHAPTER, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The text of a book: its title, its chapters in the order of the package, the labels of its contents."""
     with open_package(path, NAME) as package:
         check_whole(package)
@@ -37,22 +37,23 @@ def read(path: Path, request: Request) -> Document:
         units = [_unit(slot) for slot in _titles(package.xml(package_part).root)]
         for name in chapters:
             decoded = _decoded(package, name)
-            lines = Lines.of(decoded.text)
-            units += [Unit(one.inline, f"{name}:{lines.at(one.begin)}", one.where) for one in found_in(decoded.text)]
+            lines = LineNumbers.of(decoded.text)
+            pieces = html_pieces(decoded.text)
+            units += [Unit(piece.inline, f"{name}:{lines.at(piece.begin)}", piece.where) for piece in pieces]
         units += [_unit(slot) for name in contents for slot in _labels(package.xml(name).root, name)]
         signed = ("a digital signature, which is not valid for the translation",)
         return Document(path, units, notices=signed if "META-INF/signatures.xml" in package.parts else ())
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same book with the translations in place."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The book with the translations in place of its texts."""
     taken, changed = iter(translations), dict[str, bytes]()
     with open_package(document.path, NAME) as package:
         package_part, chapters, contents = _book(package)
         opf = package.xml(package_part)
         titled = put_all(_titles(opf.root), taken)
         for name in chapters:
-            content = _chapter(package, name, taken, request.target)
+            content = _chapter(package, name, taken, options.target)
             if content is not None:
                 changed[name] = content
         for name in contents:
@@ -61,7 +62,7 @@ def write(document: Document, translations: Translations, request: Request, file
                 changed[name] = serialise_xml(tree)
         if changed or titled:
             for language in list(opf.root.iter("{http://purl.org/dc/elements/1.1/}language"))[:1]:
-                language.text = request.target
+                language.text = options.target
             changed[package_part] = serialise_xml(opf)
         write_package(package, changed, file)
 
@@ -71,12 +72,12 @@ def _book(package: Package) -> tuple[str, list[str], list[str]]:
     if _CONTAINER not in package.parts:
         raise DataError(f"{package.path}: a zip archive, but not {NAME}: {_CONTAINER} is missing")
     _refuse_encrypted(package)
-    roots = [one.get("full-path", "") for one in package.xml(_CONTAINER).root.iter("{*}rootfile")]
+    roots = [node.get("full-path", "") for node in package.xml(_CONTAINER).root.iter("{*}rootfile")]
     if not roots or roots[0] not in package.parts:
         raise DataError(f"{package.path}: not {NAME}: {_CONTAINER} names no package document")
     root, folder = package.xml(roots[0]).root, roots[0].rpartition("/")[0]
-    items = {one.get("id"): one for one in root.iterfind("{*}manifest/{*}item")}
-    spine = [items[one.get("idref")] for one in root.iterfind("{*}spine/{*}itemref") if one.get("idref") in items]
+    items = {node.get("id"): node for node in root.iterfind("{*}manifest/{*}item")}
+    spine = [items[node.get("idref")] for node in root.iterfind("{*}spine/{*}itemref") if node.get("idref") in items]
     chapters, contents = list[str](), list[str]()
     for item in [*spine, *items.values()]:
         name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
@@ -90,7 +91,7 @@ def _refuse_encrypted(package: Package) -> None:
     if _ENCRYPTION not in package.parts:
         return
     for data in package.xml(_ENCRYPTION).root.iter("{*}EncryptedData"):
-        methods = [one.get("Algorithm") for one in data.iterchildren("{*}EncryptionMethod")]
+        methods = [method.get("Algorithm") for method in data.iterchildren("{*}EncryptionMethod")]
         if not methods or methods[0] not in _OBFUSCATED_FONTS:
             raise DataError(f"{package.path}: encrypted (DRM): its text cannot be read; use a copy without DRM")
 
@@ -105,22 +106,22 @@ def _unit(slot: Slot) -> Unit:
 
 def _titles(root: Any) -> list[Slot]:
     titles = root.iterfind("{*}metadata//{http://purl.org/dc/elements/1.1/}title")
-    return list(found(text_slot(element, "title of the book") for element in titles))
+    return list(present(text_slot(element, "title of the book") for element in titles))
 
 
 def _labels(root: Any, name: str) -> Iterator[Slot]:
     for element in root.iter("{*}text"):
         if local(element.getparent()) in ("navLabel", "docTitle"):
-            yield from found([text_slot(element, name, context="contents")])
+            yield from present([text_slot(element, name, context="contents")])
 
 
 def _chapter(package: Package, name: str, taken: Iterator[InlineText | None], target: str) -> bytes | None:
     """A chapter with its translations, None if nothing changes. It is read again. Raises DataError."""
     decoded = _decoded(package, name)
-    pieces = found_in(decoded.text)
+    pieces = html_pieces(decoded.text)
     translations = [next(taken) for _ in pieces]
 
-    def write_piece(piece: Piece, text: InlineText, source: Any) -> str:
+    def write_piece(piece: UnitSpan, text: InlineText, source: Any) -> str:
         if not piece.where:
             return written(piece, text, lambda part: escape(writable(part), decoded.encoding), source)
         quote = source(piece.begin, piece.begin + 1)
@@ -133,8 +134,8 @@ def _chapter(package: Package, name: str, taken: Iterator[InlineText | None], ta
     changes = sorted([*changes, *_language(decoded.text, target)], key=lambda splice: splice.begin)
     content = b"".join(spliced(decoded, changes))
     again = decode_xml(f"{package.path}: {name}", content).text
-    expected = [(one, new or one.inline) for one, new in zip(pieces, translations, strict=True)]
-    check_pieces(package.path, expected, found_in(again))
+    expected = [(piece, new or piece.inline) for piece, new in zip(pieces, translations, strict=True)]
+    check_pieces(package.path, expected, html_pieces(again))
     if _tags(again) != _tags(decoded.text):
         raise DataError(f"{package.path}: {name} would have other tags; nothing was written, please report it")
     return content

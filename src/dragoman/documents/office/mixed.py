@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from dragoman.documents.office.tokens import Close, Open, Text, Token
+from dragoman.documents.office.tokens import Close, Open, Token, Words
 from dragoman.documents.xml.text import writable
 
 
@@ -31,13 +31,13 @@ def clear(element: Any) -> None:
 def build(
     parent: Any,
     tokens: list[Token],
-    add_text: Callable[[Any, Text], None] = lambda parent, token: append_text(parent, token.text),
+    add_text: Callable[[Any, Words], None] = lambda parent, token: append_text(parent, token.text),
     wrapped: Callable[[Any], Any] = lambda element: element,
 ) -> None:
     """Write tokens into an element that is empty. `wrapped` gives an element what it had around it."""
     stack = [parent]
     for token in tokens:
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             add_text(stack[-1], token)
             continue
         if isinstance(token, Close):

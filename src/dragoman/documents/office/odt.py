@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.odt_text import TEXT, looks_of, tokens_of, write_paragraph
 from dragoman.documents.office.paragraphs import slot
-from dragoman.documents.office.parts import Part, changed_parts, found, local, text_slot, units_of
+from dragoman.documents.office.parts import Part, changed_parts, local, present, text_slot, units_of
 from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 from dragoman.errors import DataError
@@ -22,7 +22,7 @@ _MANIFEST = "META-INF/manifest.xml"
 _ROOTS = {"content.xml": "document-content", "styles.xml": "document-styles", "meta.xml": "document-meta"}
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a text."""
     with open_package(path, NAME) as package:
         check_whole(package)
@@ -31,8 +31,8 @@ def read(path: Path, request: Request) -> Document:
         return Document(path, units, notices=signed if "META-INF/documentsignatures.xml" in package.parts else ())
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same text with the translations in place."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The OpenDocument text with the translations in place of its paragraphs."""
     with open_package(document.path, NAME) as package:
         write_package(package, changed_parts(package, _parts(package), translations), file)
 
@@ -58,9 +58,9 @@ def _body(where: str) -> Callable[[Any], Iterator[Slot]]:
         for number, element in enumerate(root.iter(f"{TEXT}p", f"{TEXT}h", _IMAGE_TITLE), 1):
             location = f"{where}paragraph {number}"
             if local(element) == "title":
-                yield from found([text_slot(element, location, context="title of an image")])
+                yield from present([text_slot(element, location, context="title of an image")])
             elif not _is_kept(element):
-                yield from found([_slot(element, location, looks)])
+                yield from present([_slot(element, location, looks)])
 
     return slots
 
@@ -81,4 +81,4 @@ def _is_kept(paragraph: Any) -> bool:
 
 def _meta(root: Any) -> Iterator[Slot]:
     for element in root.iterfind("{*}meta/{http://purl.org/dc/elements/1.1/}title"):
-        yield from found([text_slot(element, "title")])
+        yield from present([text_slot(element, "title")])

@@ -10,7 +10,7 @@ from lxml import etree
 from dragoman.documents.office.mixed import append_text, build, clear
 from dragoman.documents.office.ooxml import RunStyle
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
@@ -35,7 +35,7 @@ def looks_of(root: Any) -> Looks:
             properties = (
                 (local(child), name.rpartition("}")[2], value) for child in style for name, value in child.items()
             )
-            seen = {one for one in properties if one[1] not in _UNSEEN}
+            seen = {item for item in properties if item[1] not in _UNSEEN}
             parent = style.get(f"{STYLE}parent-style-name")
             looks[style.get(f"{STYLE}name", "")] = (*sorted(seen), *([("parent", parent)] if parent else []))
     return looks
@@ -48,14 +48,14 @@ def tokens_of(paragraph: Any, looks: Looks) -> list[Token]:
 
 def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
     if element.text:
-        yield Text(element.text, style)
+        yield Words(element.text, style)
     for child in element:
         name = child.tag
         if name == f"{TEXT}span":
             yield from _tokens(child, _inner(style, child, looks), looks)
         elif name == f"{TEXT}s":
             count = child.get(f"{TEXT}c", "1")
-            yield Text(" " * min(int(count), 999) if count.isdigit() else " ", style, (child,))
+            yield Words(" " * min(int(count), 999) if count.isdigit() else " ", style, (child,))
         elif name in _BREAKS:
             yield Break((child,))
         elif name in _WRAPPERS:
@@ -63,7 +63,7 @@ def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
         elif name != f"{TEXT}soft-page-break":
             yield _whole(child)
         if child.tail:
-            yield Text(child.tail, style)
+            yield Words(child.tail, style)
 
 
 def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
@@ -76,7 +76,7 @@ def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
 def _whole(element: Any) -> Token:
     seen = _SPACE.sub(" ", "".join(element.itertext())).strip() if isinstance(element.tag, str) else ""
     if seen and element.tag.startswith(TEXT) and element.tag not in _WHOLE:
-        return Kept(seen, (element,), local(element))
+        return Copied(seen, (element,), local(element))
     return Alone((element,), local(element))
 
 
@@ -84,14 +84,14 @@ def _collapsed(tokens: Iterator[Token]) -> Iterator[Token]:
     """The tokens with white space as it is shown: once, and not at the beginning."""
     after_space = True
     for token in tokens:
-        if isinstance(token, Text) and not token.elements:
+        if isinstance(token, Words) and not token.elements:
             text = _SPACE.sub(" ", token.text)
             text = text.removeprefix(" ") if after_space else text
             token = replace(token, text=text)
             after_space = text.endswith(" ") if text else after_space
-        elif isinstance(token, Text | Break | Kept):
+        elif isinstance(token, Words | Break | Copied):
             after_space = False
-        if not isinstance(token, Text) or token.text:
+        if not isinstance(token, Words) or token.text:
             yield token
 
 
@@ -99,7 +99,7 @@ def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
     """Write the content of a paragraph."""
     last = " "
 
-    def add(parent: Any, token: Text) -> None:
+    def add(parent: Any, token: Words) -> None:
         nonlocal last
         for span in token.style.properties if isinstance(token.style, RunStyle) else ():
             parent = etree.SubElement(parent, span.tag, dict(span.items()))

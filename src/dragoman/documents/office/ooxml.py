@@ -36,13 +36,13 @@ def part_types(package: Package, main: str, format_name: str) -> dict[str, str]:
             defaults[element.get("Extension", "").lower()] = kind
         elif local(element) == "Override":
             types[element.get("PartName", "").lstrip("/")] = kind
-    found = {
+    types_of_parts = {
         name: types.get(name) or defaults.get(name.rpartition(".")[2].lower(), "")
         for name in sorted(package.parts, key=natural)
     }
-    if not any(re.match(main, kind) for kind in found.values()):
+    if not any(re.match(main, kind) for kind in types_of_parts.values()):
         raise DataError(f"{package.path}: a zip archive, but not {format_name}: its main part is missing")
-    return found
+    return types_of_parts
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -78,10 +78,10 @@ def slots_in(root: Any, make: Callable[[Any], Slot | None], name: str, namespace
         return plain
     choices, groups = dict[Any, list[Slot]](), dict[Any, list[Slot]]()
     for element, slot in here:
-        if found := fallbacks[id(element)]:
-            groups.setdefault(found[0], []).append(slot)
+        if blocks := fallbacks[id(element)]:
+            groups.setdefault(blocks[0], []).append(slot)
         for block in _blocks(element):
-            if not found:
+            if not blocks:
                 choices.setdefault(block, []).append(slot)
     twins = dict[int, list[Slot]]()
     alone = list[Slot]()
@@ -97,8 +97,8 @@ def slots_in(root: Any, make: Callable[[Any], Slot | None], name: str, namespace
 
 def _alternatives(element: Any) -> list[Any]:
     """The outermost blocks of alternatives of whose fallback the element is a part."""
-    found = [above.getparent() for above in element.iterancestors(f"{_COMPATIBILITY}Fallback")]
-    return found[-1:]
+    blocks = [above.getparent() for above in element.iterancestors(f"{_COMPATIBILITY}Fallback")]
+    return blocks[-1:]
 
 
 def _blocks(element: Any) -> list[Any]:
@@ -110,8 +110,8 @@ def _both(slot: Slot, twins: list[Slot]) -> Slot:
         return slot
 
     def put(inline: InlineText) -> None:
-        for one in (slot, *twins):
-            one.put(inline)
+        for twin in (slot, *twins):
+            twin.put(inline)
 
     return Slot(slot.source, slot.location, put, slot.context)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.documents.office.token_edges import peel
 from dragoman.documents.office.token_spans import with_spans
-from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Slot, Text, Token
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Slot, Token, Words
 from dragoman.text.words.inline import Code, InlineText
 
 
@@ -42,12 +42,12 @@ def analyse(tokens: Sequence[Token]) -> Paragraph | None:
     """The text of a paragraph, None if there is nothing to translate."""
     spanned, style = with_spans(tokens)
     before, core, after = peel(spanned)
-    if not any(isinstance(token, Text) and any(map(str.isalpha, token.text)) for token in core):
+    if not any(isinstance(token, Words) and any(map(str.isalpha, token.text)) for token in core):
         return None
     text, codes, protected = "", list[Code](), list[tuple[int, int]]()
     named, closes, opened = dict[str, Token](), dict[str, Close](), list[tuple[str, str]]()
     for token in core:
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             text += token.text
         elif isinstance(token, Break):
             text += "\n"
@@ -62,7 +62,7 @@ def analyse(tokens: Sequence[Token]) -> Paragraph | None:
             codes.append(Code(len(text), kind, name, shown.format(token.label)))
             if isinstance(token, Open):
                 opened.append((name, token.label))
-            elif isinstance(token, Kept):
+            elif isinstance(token, Copied):
                 protected.append((len(text), len(text) + len(token.text)))
                 text += token.text
                 codes.append(Code(len(text), "close", name, f"</{token.label}>"))
@@ -70,7 +70,7 @@ def analyse(tokens: Sequence[Token]) -> Paragraph | None:
     return Paragraph(before, InlineText(text, tuple(codes), tuple(protected)), named, closes, breaks, after, style)
 
 
-_KINDS: dict[type, tuple[Any, str]] = {Open: ("open", "<{}>"), Kept: ("open", "<{}>"), Alone: ("alone", "<{}/>")}
+_KINDS: dict[type, tuple[Any, str]] = {Open: ("open", "<{}>"), Copied: ("open", "<{}>"), Alone: ("alone", "<{}/>")}
 
 
 def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
@@ -86,9 +86,9 @@ def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
     def add(text: str) -> None:
         for index, line in enumerate(text.split("\n")):
             if index:
-                out.append(next(breaks, None) or Text(" ", styles[-1]))
+                out.append(next(breaks, None) or Words(" ", styles[-1]))
             if line:
-                out.append(Text(line, styles[-1]))
+                out.append(Words(line, styles[-1]))
 
     for begin, end, token in _events(paragraph, inline):
         begin = max(at, begin)
@@ -107,12 +107,12 @@ def translated(paragraph: Paragraph, inline: InlineText) -> list[Token]:
 
 def _events(paragraph: Paragraph, inline: InlineText) -> Iterator[tuple[int, int, Token]]:
     """The tokens of the codes in order, each with the text that it is in place of."""
-    kept = _kept_spans(paragraph, inline)
+    spans = _kept_spans(paragraph, inline)
     events = list[tuple[int, int, Token]]()
     for code in inline.codes:
-        if code.name in kept:
+        if code.name in spans:
             if code.kind == "open":
-                events.append((*kept[code.name], paragraph.named[code.name]))
+                events.append((*spans[code.name], paragraph.named[code.name]))
         elif code.kind == "close":
             events.append((code.position, code.position, paragraph.closes[code.name]))
         else:
@@ -121,13 +121,13 @@ def _events(paragraph: Paragraph, inline: InlineText) -> Iterator[tuple[int, int
 
 
 def _kept_spans(paragraph: Paragraph, inline: InlineText) -> dict[str, tuple[int, int]]:
-    """Where the text of each `Kept` is in a translation: between its codes, otherwise where it is nearest to them."""
+    """Where the text of each `Copied` is in a translation: between its codes, otherwise where it is nearest to them."""
     text, taken = inline.text, dict[str, tuple[int, int]]()
     ends = {code.name: code.position for code in inline.codes if code.kind == "close"}
     lost = dict[str, tuple[str, int]]()
     for code in inline.codes:
         token = paragraph.named.get(code.name)
-        if code.kind == "open" and isinstance(token, Kept):
+        if code.kind == "open" and isinstance(token, Copied):
             inside = text[code.position : ends.get(code.name, code.position)]
             if inside.strip() == token.text:
                 begin = code.position + inside.index(token.text)
@@ -135,9 +135,9 @@ def _kept_spans(paragraph: Paragraph, inline: InlineText) -> dict[str, tuple[int
             else:
                 lost[code.name] = token.text, code.position
     for name, (wanted, position) in lost.items():
-        found = [at for at in _occurrences(text, wanted) if not _overlaps(at, at + len(wanted), taken.values())]
-        at = min(found, key=lambda at: abs(at - position), default=position)
-        taken[name] = at, at + len(wanted) if found else at
+        places = [at for at in _occurrences(text, wanted) if not _overlaps(at, at + len(wanted), taken.values())]
+        at = min(places, key=lambda at: abs(at - position), default=position)
+        taken[name] = at, at + len(wanted) if places else at
     return taken
 
 
@@ -156,8 +156,8 @@ def _merged(tokens: list[Token]) -> list[Token]:
     """Neighbouring texts of one style are one."""
     out = list[Token]()
     for token in tokens:
-        if isinstance(token, Text) and out and isinstance(out[-1], Text) and out[-1].style == token.style:
-            out[-1] = Text(out[-1].text + token.text, token.style)
+        if isinstance(token, Words) and out and isinstance(out[-1], Words) and out[-1].style == token.style:
+            out[-1] = Words(out[-1].text + token.text, token.style)
         else:
             out.append(token)
     return out

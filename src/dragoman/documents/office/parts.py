@@ -35,11 +35,11 @@ def changed_parts(package: Package, parts: Iterable[Part], translations: Transla
     for name, slots in parts:
         xml = package.xml(name)
         listed, elements = list(slots(xml.root)), _elements(xml.root)
-        given = list(islice(taken, len(listed)))
-        if put_all(listed, iter(given)):
+        texts = list(islice(taken, len(listed)))
+        if put_all(listed, iter(texts)):
             changed[name] = serialise_xml(xml)
             root = parse_xml(f"{package.path}: {name}", changed[name]).root
-            expected = (_letters(new or slot.source, slot.source) for slot, new in zip(listed, given, strict=True))
+            expected = (_letters(new or slot.source, slot.source) for slot, new in zip(listed, texts, strict=True))
             check_letters(package.path, expected, (_letters(slot.source, slot.source) for slot in slots(root)))
             if _elements(root) != elements:
                 raise DataError(f"{package.path}: {name} would lose elements; nothing was written, please report it")
@@ -75,8 +75,8 @@ def _letters(inline: InlineText, source: InlineText) -> str:
     """The letters of a translation without those that are copied, of which only the order is free."""
     copied = [source.text[begin:end] for begin, end in source.protected]
     text = inline.text
-    for each in copied:
-        text = text.replace(each, "", 1)
+    for span in copied:
+        text = text.replace(span, "", 1)
     letters = filter(str.isalpha, writable(text))
     return "".join(sorted(letters) if copied else letters)
 
@@ -111,8 +111,8 @@ def text_slot(element: Any, location: str, attribute: str | None = None, context
     return Slot(InlineText(text.strip()), location, put, context)
 
 
-def found(slots: Iterable[Slot | None]) -> Iterator[Slot]:
-    """Those that there are."""
+def present(slots: Iterable[Slot | None]) -> Iterator[Slot]:
+    """The slots without None, which stands for a text with nothing to translate."""
     return (slot for slot in slots if slot is not None)
 
 

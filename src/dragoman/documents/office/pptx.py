@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
 from dragoman.documents.office.parts import Part, changed_parts, units_of
@@ -27,30 +27,30 @@ _DRAWINGS = {
 _CHART = "drawingml.chart+xml"
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The paragraphs of a presentation."""
     with open_package(path, NAME) as package:
         check_whole(package)
         types = part_types(package, _MAIN, NAME)
-        return Document(path, list(units_of(package, _parts(types, request))), notices=notices_of(types))
+        return Document(path, list(units_of(package, _parts(types, options))), notices=notices_of(types))
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same presentation with the translations in place."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The presentation with the translations in place of its paragraphs."""
     with open_package(document.path, NAME) as package:
         types = part_types(package, _MAIN, NAME)
-        write_package(package, changed_parts(package, _parts(types, request), translations), file)
+        write_package(package, changed_parts(package, _parts(types, options), translations), file)
 
 
-def _parts(types: dict[str, str], request: Request) -> list[Part]:
+def _parts(types: dict[str, str], options: DocumentOptions) -> list[Part]:
     parts = list[Part]()
     for wanted, label in _DRAWINGS.items():
         for name, kind in types.items():
             if kind == wanted:
                 shown = _is_shown if label.startswith(("layout", "master")) else None
-                parts.append((name, drawing_slots(label.format(_number(name)), request.target, shown)))
+                parts.append((name, drawing_slots(label.format(_number(name)), options.target, shown)))
     charts = [name for name, kind in types.items() if kind == _CHART]
-    parts += [(name, chart_slots(f"chart {_number(name)}", request.target)) for name in charts]
+    parts += [(name, chart_slots(f"chart {_number(name)}", options.target)) for name in charts]
     return parts + title_parts(types)
 
 

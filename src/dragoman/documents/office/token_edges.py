@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dragoman.documents.office.tokens import Alone, Break, Close, Kept, Open, Text, Token
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
 
 
 def peel(tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token]]:
@@ -45,9 +45,9 @@ def _empty(tokens: list[Token], partner: dict[int, int], index: int) -> int | No
     if isinstance(token, Open | Close):
         other = partner[index]
         inner = tokens[min(index, other) : max(index, other)]
-        seen = (isinstance(one, Kept) or (isinstance(one, Text) and one.text.strip()) for one in inner)
+        seen = (isinstance(token, Copied) or (isinstance(token, Words) and token.text.strip()) for token in inner)
         return None if any(seen) else other
-    if isinstance(token, Alone | Break) or (isinstance(token, Text) and not token.text.strip()):
+    if isinstance(token, Alone | Break) or (isinstance(token, Words) and not token.text.strip()):
         return index
     return None
 
@@ -56,7 +56,7 @@ def _outer_space(core: list[Token], step: int) -> list[Token]:
     """Take the white space off the first (1) or last (-1) text of `core`, where only codes are outside of it."""
     for index in range(len(core))[::step]:
         token = core[index]
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             stripped = token.text.lstrip() if step == 1 else token.text.rstrip()
             if stripped == token.text:
                 return []

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from dragoman.documents.office.tokens import Close, Open, Text, Token
+from dragoman.documents.office.tokens import Close, Open, Token, Words
 
 
 def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:
@@ -22,7 +22,7 @@ def with_spans(tokens: Sequence[Token]) -> tuple[list[Token], Hashable]:
         waiting.clear()
 
     for index, token in enumerate(tokens):
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             if not current or token.style != current[0]:
                 end_span()
                 if token.style != stack[-1]:
@@ -51,7 +51,7 @@ def _with_spaces(tokens: Sequence[Token]) -> list[Token]:
     for token in tokens:
         if isinstance(token, Open | Close):
             last = None
-        elif isinstance(token, Text):
+        elif isinstance(token, Words):
             token = replace(token, style=last.style) if last is not None and token.text == " " else token
             last = token
         out.append(token)
@@ -68,6 +68,6 @@ def _bases(tokens: Sequence[Token]) -> dict[int, Hashable]:
             weights[index] = Counter()
         elif isinstance(token, Close):
             opened.pop()
-        elif isinstance(token, Text):
+        elif isinstance(token, Words):
             weights[opened[-1]][token.style] += len(token.text.strip())
     return {index: max(styles, key=styles.__getitem__, default=None) for index, styles in weights.items()}

@@ -12,7 +12,7 @@ from dragoman.text.words.inline import InlineText
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class Words:
     """Words in one style. `elements` are what they were read from."""
 
     text: str
@@ -36,7 +36,7 @@ class Alone:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class Copied:
     """What is seen in the sentence and copied as a whole: a page number, code."""
 
     text: str
@@ -62,7 +62,7 @@ class Close:
     elements: tuple[Any, ...] = ()
 
 
-Token = Text | Break | Alone | Kept | Open | Close
+Token = Words | Break | Alone | Copied | Open | Close
 
 
 @dataclass(frozen=True, slots=True)

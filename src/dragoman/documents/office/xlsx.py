@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
-from dragoman.documents.office.parts import Part, changed_parts, found, local, text_slot, units_of
+from dragoman.documents.office.parts import Part, changed_parts, local, present, text_slot, units_of
 from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.xlsx_tables import (
-    Header,
+    HeaderCell,
     headers,
     names_in_formulas,
     related,
@@ -43,25 +43,25 @@ class Workbook:
     sheets: dict[str, str]
     """The name of each sheet by its part, in the order of the workbook."""
     strings: str | None
-    headers: list[Header]
+    headers: list[HeaderCell]
     names: set[str]
     """What formulas have in brackets."""
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The text of a workbook."""
     with open_package(path, NAME) as package:
         check_whole(package)
         book = _workbook(package)
-        units = list(units_of(package, _parts(package, book, request)))
+        units = list(units_of(package, _parts(package, book, options)))
         return Document(path, units, notices=(*notices_of(book.types), *_notices(package, book)))
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same workbook with the translations in place."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The workbook with the translations in place of its cells."""
     with open_package(document.path, NAME) as package:
         book = _workbook(package)
-        changed = changed_parts(package, _parts(package, book, request), translations)
+        changed = changed_parts(package, _parts(package, book, options), translations)
         write_package(package, rename_columns(package, book.headers, changed, book.strings, document.remarks), file)
 
 
@@ -78,7 +78,7 @@ def _workbook(package: Package) -> Workbook:
     return Workbook(types, sheets, strings, tables, names_in_formulas(package, types) if tables else set())
 
 
-def _parts(package: Package, book: Workbook, request: Request) -> Iterator[Part]:
+def _parts(package: Package, book: Workbook, options: DocumentOptions) -> Iterator[Part]:
     if book.strings is not None:
         yield book.strings, _strings(package, book)
     for name, label in book.sheets.items():
@@ -90,9 +90,9 @@ def _parts(package: Package, book: Workbook, request: Request) -> Iterator[Part]
         elif kind == "ms-excel.threadedcomments+xml":
             yield name, _threads(where)
         elif kind == "drawing+xml":
-            yield name, drawing_slots(where, request.target)
+            yield name, drawing_slots(where, options.target)
         elif kind == "drawingml.chart+xml":
-            yield name, chart_slots(where, request.target)
+            yield name, chart_slots(where, options.target)
     yield from title_parts(book.types)
 
 
@@ -105,10 +105,10 @@ def _strings(package: Package, book: Workbook) -> Callable[[Any], Iterator[Slot]
     named = {header.string for header in book.headers}
 
     def slots(root: Any) -> Iterator[Slot]:
-        items = [one for one in root if local(one) == "si"]
+        items = [element for element in root if local(element) == "si"]
         for number, item in enumerate(items):
             if number not in named or shown_text(item) not in book.names:
-                yield from found([string_slot(item, uses.get(number, f"string {number}"))])
+                yield from present([string_slot(item, uses.get(number, f"string {number}"))])
 
     return slots
 
@@ -120,12 +120,12 @@ def _sheet(label: str, book: Workbook) -> Callable[[Any], Iterator[Slot]]:
         for cell in root.iterfind("{*}sheetData/{*}row/{*}c"):
             for inline in cell.iterchildren("{*}is"):
                 if cell.get("r") not in named or shown_text(inline) not in book.names:
-                    yield from found([string_slot(inline, f"{label}!{cell.get('r')}")])
+                    yield from present([string_slot(inline, f"{label}!{cell.get('r')}")])
         for rule in root.iterfind("{*}dataValidations/{*}dataValidation"):
             where = f"{label}!{rule.get('sqref')}"
-            yield from found(text_slot(rule, where, attribute, "message") for attribute in _MESSAGES)
+            yield from present(text_slot(rule, where, attribute, "message") for attribute in _MESSAGES)
         for element in root.iterfind("{*}headerFooter/*"):
-            yield from found(header_slots(element, f"{label}, {local(element)}"))
+            yield from present(header_slots(element, f"{label}, {local(element)}"))
 
     return slots
 
@@ -134,7 +134,7 @@ def _comments(where: str) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
         for comment in root.iter("{*}comment"):
             for text in comment.iterchildren("{*}text"):
-                yield from found([string_slot(text, f"{where}, {comment.get('ref')}")])
+                yield from present([string_slot(text, f"{where}, {comment.get('ref')}")])
 
     return slots
 
@@ -143,7 +143,7 @@ def _threads(where: str) -> Callable[[Any], Iterator[Slot]]:
     def slots(root: Any) -> Iterator[Slot]:
         for comment in root.iter("{*}threadedComment"):
             for text in comment.iterchildren("{*}text"):
-                yield from found([text_slot(text, f"{where}, {comment.get('ref')}")])
+                yield from present([text_slot(text, f"{where}, {comment.get('ref')}")])
 
     return slots
 
@@ -153,8 +153,8 @@ def _notices(package: Package, book: Workbook) -> Iterator[str]:
     if any(_TEXT_FORMULA.search(package.read(part)) for part in book.sheets):
         yield "formulas that contain text: what they compare or show is not translated"
     if any(header.string is not None for header in book.headers) and book.names and book.strings is not None:
-        items = [one for one in package.xml(book.strings).root if local(one) == "si"]
+        items = [element for element in package.xml(book.strings).root if local(element) == "si"]
         shared = [header.string for header in book.headers if header.string is not None and header.string < len(items)]
-        kept = sorted({shown_text(items[number]) for number in shared} & book.names)
-        if kept:
-            yield f"headers of tables that formulas name stay as they are: {', '.join(kept)}"
+        unchanged = sorted({shown_text(items[number]) for number in shared} & book.names)
+        if unchanged:
+            yield f"headers of tables that formulas name stay as they are: {', '.join(unchanged)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Break, Text
+from dragoman.documents.office.tokens import Break, Words
 from dragoman.documents.office.xlsx_text import tokens_of
 from dragoman.documents.office.zip import Package
 from dragoman.documents.xml.xml import Xml, parse_xml, serialise_xml
@@ -18,7 +18,7 @@ _CELL = re.compile(r"([A-Z]+)(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class HeaderCell:
     """A header cell of a table: the number of its string, or None if the string is in the sheet."""
 
     table: str
@@ -31,7 +31,9 @@ class Header:
 def shown_text(item: Any) -> str:
     """The text of a string as a cell shows it."""
     return "".join(
-        token.text if isinstance(token, Text) else "\n" for token in tokens_of(item) if isinstance(token, Text | Break)
+        token.text if isinstance(token, Words) else "\n"
+        for token in tokens_of(item)
+        if isinstance(token, Words | Break)
     )
 
 
@@ -41,17 +43,17 @@ def related(package: Package, part: str, kind: str) -> dict[str, str]:
     relations = f"{folder}/_rels/{name}.rels"
     if relations not in package.parts:
         return {}
-    found = {
-        one.get("Id", ""): posixpath.normpath(posixpath.join("/" + folder, one.get("Target", ""))).lstrip("/")
-        for one in package.xml(relations).root
-        if one.get("Type", "").endswith(f"/{kind}")
+    targets = {
+        relation.get("Id", ""): posixpath.normpath(posixpath.join("/" + folder, relation.get("Target", ""))).lstrip("/")
+        for relation in package.xml(relations).root
+        if relation.get("Type", "").endswith(f"/{kind}")
     }
-    return {key: target for key, target in found.items() if target in package.parts}
+    return {key: target for key, target in targets.items() if target in package.parts}
 
 
-def headers(package: Package, sheets: list[str]) -> list[Header]:
+def headers(package: Package, sheets: list[str]) -> list[HeaderCell]:
     """The header cells of all tables."""
-    out = list[Header]()
+    out = list[HeaderCell]()
     for sheet in sheets:
         tables = related(package, sheet, "table")
         if not tables:
@@ -67,26 +69,26 @@ def headers(package: Package, sheets: list[str]) -> list[Header]:
                 name = f"{_letters(_number(corner[1]) + index)}{corner[2]}"
                 cell = cells.get(name)
                 if cell is not None:
-                    value = next((one.text for one in cell.iterchildren("{*}v")), None)
+                    value = next((element.text for element in cell.iterchildren("{*}v")), None)
                     shared = cell.get("t") == "s" and value is not None and value.isdigit()
-                    out.append(Header(table, index, sheet, name, int(value) if shared and value else None))
+                    out.append(HeaderCell(table, index, sheet, name, int(value) if shared and value else None))
     return out
 
 
 def names_in_formulas(package: Package, types: Mapping[str, str]) -> set[str]:
     """What formulas write in brackets, as they name the columns of tables, and the fields of pivot tables."""
-    found = set[str]()
+    names = set[str]()
     for name, kind in types.items():
         if kind.startswith("spreadsheetml.") and kind.endswith("+xml") and "sharedStrings" not in kind:
             content = package.read(name).decode("utf-8", "replace")
-            found |= {html.unescape(one).replace("'", "") for one in _BRACKETS.findall(content)}
+            names |= {html.unescape(bracket).replace("'", "") for bracket in _BRACKETS.findall(content)}
         if "pivotCacheDefinition" in kind:
-            found |= {field.get("name", "") for field in package.xml(name).root.iter("{*}cacheField")}
-    return found
+            names |= {field.get("name", "") for field in package.xml(name).root.iter("{*}cacheField")}
+    return names
 
 
 def rename_columns(
-    package: Package, found: list[Header], changed: dict[str, bytes], strings: str | None, remarks: list[str]
+    package: Package, cells: list[HeaderCell], changed: dict[str, bytes], strings: str | None, remarks: list[str]
 ) -> dict[str, bytes]:
     """The changed parts with columns named as their header cells, each of them once in its table; `remarks` grow."""
     trees = dict[str, Xml]()
@@ -97,11 +99,12 @@ def rename_columns(
         return trees[part]
 
     touched = set[str]()
-    for header, item, part in _items(found, tree, strings):
+    for header, item, part in _items(cells, tree, strings):
         columns = list(tree(header.table).root.iterfind("{*}tableColumns/{*}tableColumn"))
         if part not in changed or shown_text(item) == _plain(columns[header.column].get("name", "")):
             continue
-        taken = {_plain(one.get("name", "")).casefold() for one in columns if one is not columns[header.column]}
+        others = (column for column in columns if column is not columns[header.column])
+        taken = {_plain(column.get("name", "")).casefold() for column in others}
         name, number = shown_text(item), 1
         while name.casefold() in taken:
             number += 1
@@ -116,10 +119,10 @@ def rename_columns(
     return changed | {part: serialise_xml(trees[part]) for part in touched}
 
 
-def _items(found: list[Header], tree: Any, strings: str | None) -> Iterator[tuple[Header, Any, str]]:
+def _items(cells: list[HeaderCell], tree: Any, strings: str | None) -> Iterator[tuple[HeaderCell, Any, str]]:
     """Each header with the element of its string and the part that has it."""
-    items = [one for one in tree(strings).root if local(one) == "si"] if strings is not None else []
-    for header in found:
+    items = [element for element in tree(strings).root if local(element) == "si"] if strings is not None else []
+    for header in cells:
         if header.string is not None and strings is not None and header.string < len(items):
             yield header, items[header.string], strings
         elif header.string is None:

@@ -10,7 +10,7 @@ from lxml import etree
 from dragoman.documents.office.ooxml import RunStyle, style_key
 from dragoman.documents.office.paragraphs import slot
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Kept, Slot, Text, Token
+from dragoman.documents.office.tokens import Alone, Break, Copied, Slot, Token, Words
 from dragoman.documents.xml.text import writable
 
 XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -32,25 +32,25 @@ def tokens_of(item: Any) -> list[Token]:
             out += _lines(child.text, RunStyle(()))
         elif local(child) == "r":
             properties = next(child.iterchildren("{*}rPr"), None)
-            text = next((one.text for one in child.iterchildren("{*}t")), "")
+            text = next((element.text for element in child.iterchildren("{*}t")), "")
             out += _lines(text, RunStyle(style_key(properties, _IGNORED), properties))
     return out
 
 
 def _lines(text: str | None, style: RunStyle) -> Iterator[Token]:
-    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text or "").replace("\r", "")
+    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text or "").replace("\r", "")
     for index, line in enumerate(plain.split("\n")):
         if index:
             yield Break()
         if line:
-            yield Text(line, style)
+            yield Words(line, style)
 
 
 def _build(item: Any, tokens: list[Token]) -> None:
     runs = list[tuple[str, Any]]()
     for token in tokens:
-        text = token.text if isinstance(token, Text) else "\n" if isinstance(token, Break) else ""
-        style = token.style if isinstance(token, Text) else runs[-1][1] if runs else RunStyle(())
+        text = token.text if isinstance(token, Words) else "\n" if isinstance(token, Break) else ""
+        style = token.style if isinstance(token, Words) else runs[-1][1] if runs else RunStyle(())
         if runs and runs[-1][1] == style:
             runs[-1] = runs[-1][0] + text, style
         elif text:
@@ -66,7 +66,7 @@ def _build(item: Any, tokens: list[Token]) -> None:
         if style.properties is not None:
             run.append(deepcopy(style.properties))
         element = etree.SubElement(run, f"{prefix}t")
-        element.text = _ESCAPED.sub(lambda found: f"_x005F{found[0]}", writable(text))
+        element.text = _ESCAPED.sub(lambda match: f"_x005F{match[0]}", writable(text))
         if text != " ".join(text.split()):
             element.set(XML_SPACE, "preserve")
 
@@ -93,22 +93,22 @@ def header_slots(element: Any, location: str) -> Iterator[Slot | None]:
 
 def _header_tokens(text: str) -> Iterator[Token]:
     at = 0
-    for found in _CODES.finditer(text):
-        yield from _lines(text[at : found.start()], RunStyle(()))
-        at = found.end()
-        if found[1]:
-            yield Kept(found[1], (found[1],), found[1])
-        elif found[2]:
-            yield Alone((found[2],), found[2])
+    for match in _CODES.finditer(text):
+        yield from _lines(text[at : match.start()], RunStyle(()))
+        at = match.end()
+        if match[1]:
+            yield Copied(match[1], (match[1],), match[1])
+        elif match[2]:
+            yield Alone((match[2],), match[2])
         else:
-            yield Text("&", RunStyle(()))
+            yield Words("&", RunStyle(()))
     yield from _lines(text[at:], RunStyle(()))
 
 
 def _header(tokens: list[Token]) -> str:
     out = ""
     for token in tokens:
-        if isinstance(token, Text):
+        if isinstance(token, Words):
             text = writable(token.text).replace("&", "&&")
             # After a size, digits would be taken for a part of it.
             out += " " + text if text[:1].isdigit() and re.search(r"&\d+$", out) else text

@@ -75,7 +75,7 @@ def check_whole(package: Package) -> None:
 
 
 def write_package(package: Package, changed: Mapping[str, bytes], file: IO[bytes]) -> None:
-    """The same archive with the content of the `changed` parts."""
+    """The archive with the content of the `changed` parts."""
     with zipfile.ZipFile(file, "w") as written:
         written.comment = package.file.comment
         for name, part in package.parts.items():
@@ -96,14 +96,14 @@ def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zi
         raise DataError(f"{path}: {len(members):,} parts, more than {MOST_PARTS:,}; refused")
     if sum(member.file_size for member in members) > LARGEST:
         raise DataError(f"{path}: unpacks to more than {LARGEST >> 30} GiB; refused")
-    found: dict[str, zipfile.ZipInfo] = {}
+    by_name: dict[str, zipfile.ZipInfo] = {}
     for member in members:
         if fault := name_fault(member) or _fault(member):
             raise DataError(f"{path}: the part {member.orig_filename!r} {fault}; refused")
-        if member.filename in found:
+        if member.filename in by_name:
             raise DataError(f"{path}: the part {member.filename!r} is there twice; which one counts is unknown")
-        found[member.filename] = member
-    return found
+        by_name[member.filename] = member
+    return by_name
 
 
 def _fault(member: zipfile.ZipInfo) -> str | None:

@@ -11,7 +11,7 @@ from dragoman.text.words.language import primary_language
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadingLimits:
     """The width of a line, the characters per second, and whether words are divided by spaces."""
 
     line: int = 42
@@ -22,11 +22,11 @@ class Limits:
 
 
 _LIMITS = {
-    "en": Limits(speed=20),
-    "ko": Limits(16, 12, wide=True),
-    "ja": Limits(13, 4, spaced=False, wide=True),
-    "zh": Limits(16, 9, spaced=False, wide=True),
-    "th": Limits(35, spaced=False),
+    "en": ReadingLimits(speed=20),
+    "ko": ReadingLimits(16, 12, wide=True),
+    "ja": ReadingLimits(13, 4, spaced=False, wide=True),
+    "zh": ReadingLimits(16, 9, spaced=False, wide=True),
+    "th": ReadingLimits(35, spaced=False),
 }
 _MARK = re.compile(r"[,.;:!?…،。、，！？؟]['\")\]»”’」』]*$")
 _ENDS = re.compile(r"[.!?…。！？؟]['\")\]»”’」』]*$")
@@ -34,12 +34,12 @@ _ENDS = re.compile(r"[.!?…。！？؟]['\")\]»”’」』]*$")
 _CLOSING = re.compile(r"[\s,.;:!?…)\]»”’」』。、，！？ーぁぃぅぇぉっゃゅょァィゥェォッャュョ]")
 
 
-def limits_of(language: str) -> Limits:
+def limits_of(language: str) -> ReadingLimits:
     """The limits of a language, by its BCP-47 tag."""
-    return _LIMITS.get(primary_language(language), Limits())
+    return _LIMITS.get(primary_language(language), ReadingLimits())
 
 
-def width(text: str, limits: Limits) -> float:
+def width(text: str, limits: ReadingLimits) -> float:
     """The width of a line of text."""
     if not limits.wide:
         return float(len(text))
@@ -51,7 +51,7 @@ def ends_sentence(text: str) -> bool:
     return _ENDS.search(text.rstrip()) is not None
 
 
-def divided(text: str, shares: list[int], limits: Limits) -> list[str] | None:
+def divided(text: str, shares: list[int], limits: ReadingLimits) -> list[str] | None:
     """A text in parts of about these shares, divided between words, rather after marks; None: it has too few words."""
     if limits.spaced:
         borders = [match.start() for match in re.finditer(r"\s+", text)]
@@ -77,7 +77,7 @@ def _cost(text: str, border: int, ideal: float) -> float:
     return abs(border - ideal) - bonus
 
 
-def wrapped(text: str, lines: int, limits: Limits) -> list[str]:
+def wrapped(text: str, lines: int, limits: ReadingLimits) -> list[str]:
     """A text in as few lines as its width allows, at most `lines`."""
     for count in range(1, lines):
         parts = divided(text, [1] * count, limits)

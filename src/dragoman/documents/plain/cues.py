@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from dragoman.documents.core.runs import Item, Piece, pieces
+from dragoman.documents.core.spans import Item, UnitSpan, pieces
 from dragoman.documents.plain.cue_lines import ends_sentence
 
 _LINE = re.compile(r"[^\r\n]*")
@@ -25,7 +25,7 @@ class Cue:
     begin: int
     end: int
     lines: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[UnitSpan, ...]
     text: str
 
 
@@ -33,7 +33,7 @@ def cues(content: str, *, webvtt: bool) -> list[Cue]:
     """The cues of a file, in its order."""
     lines = _lines(content)
     times = [(index, match) for index, match in _timing(content, lines, webvtt)]
-    found = []
+    listed = []
     for number, (index, match) in enumerate(times):
         stop = times[number + 1][0] if number + 1 < len(times) else len(lines)
         if stop < len(lines) and stop - 1 > index and content[slice(*lines[stop - 1])].strip().isdigit():
@@ -42,8 +42,8 @@ def cues(content: str, *, webvtt: bool) -> list[Cue]:
             begin, end = _clock(match.groups()[:4]), _clock(match.groups()[4:])
             text = content[block[0][0] : block[-1][1]]
             items = list(_items(content, block, webvtt))
-            found.append(Cue(begin, end, len(block), tuple(pieces(items, content)), text))
-    return found
+            listed.append(Cue(begin, end, len(block), tuple(pieces(items, content)), text))
+    return listed
 
 
 def _lines(content: str) -> list[tuple[int, int]]:
@@ -89,8 +89,8 @@ def _items(content: str, block: Sequence[tuple[int, int]], webvtt: bool) -> Iter
     for number, (begin, end) in enumerate(block):
         if number:
             # Three lines and more are a list: the names at the end of a film.
-            kept = len(block) > 2 or _SPEAKER.match(content, begin, end)
-            yield Item("break" if kept else "text", block[number - 1][1], begin, "\n" if kept else " ")
+            breaks = len(block) > 2 or _SPEAKER.match(content, begin, end)
+            yield Item("break" if breaks else "text", block[number - 1][1], begin, "\n" if breaks else " ")
         at = begin
         for match in _TAG.finditer(content, begin, end):
             if match[0][0] == "&" and not webvtt:
@@ -111,14 +111,14 @@ def _code(match: re.Match[str]) -> Item:
     return Item("close" if match[0][1] == "/" else "open", *match.span(), match[1].lower())
 
 
-def sentences(found: Sequence[Cue]) -> list[list[tuple[Cue, Piece]]]:
+def sentences(listed: Sequence[Cue]) -> list[list[tuple[Cue, UnitSpan]]]:
     """The units of the cues: each a piece of one, or the pieces of several cues that one sentence runs over."""
-    full_stops = sum(cue.pieces[-1].inline.text.endswith((".", "。", "।")) for cue in found if cue.pieces)
+    full_stops = sum(cue.pieces[-1].inline.text.endswith((".", "。", "।")) for cue in listed if cue.pieces)
     # Without full stops (Korean subtitles have none), nothing says which cues belong together.
-    marked = full_stops * 10 >= sum(bool(cue.pieces) for cue in found)
-    units: list[list[tuple[Cue, Piece]]] = []
+    marked = full_stops * 10 >= sum(bool(cue.pieces) for cue in listed)
+    units: list[list[tuple[Cue, UnitSpan]]] = []
     previous: Cue | None = None
-    for cue in found:
+    for cue in listed:
         if marked and previous is not None and len(units[-1]) < _MOST and _continues(previous, cue):
             units[-1].append((cue, cue.pieces[0]))
         else:
@@ -127,20 +127,20 @@ def sentences(found: Sequence[Cue]) -> list[list[tuple[Cue, Piece]]]:
     return units
 
 
-def _continues(one: Cue, two: Cue) -> bool:
+def _continues(first: Cue, second: Cue) -> bool:
     """Whether a sentence runs from one cue into the next: plain text of one speaker, without a pause."""
     plain = all(
         len(cue.pieces) == 1 and not cue.pieces[0].codes and not cue.pieces[0].breaks and cue.end > cue.begin
-        for cue in (one, two)
+        for cue in (first, second)
     )
     return (
         plain
-        and one.begin <= two.begin
-        and two.begin - one.end < _GAP
-        and not ends_sentence(one.pieces[0].inline.text)
-        and not one.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
-        and not _SPEAKER.match(two.pieces[0].inline.text)
-        and _voice(one) == _voice(two)
+        and first.begin <= second.begin
+        and second.begin - first.end < _GAP
+        and not ends_sentence(first.pieces[0].inline.text)
+        and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
+        and not _SPEAKER.match(second.pieces[0].inline.text)
+        and _voice(first) == _voice(second)
     )
 
 

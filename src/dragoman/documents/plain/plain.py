@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.splice import BYTE_ORDER_MARKS
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -25,7 +25,7 @@ _TEXT = re.compile(r"\S(?:.*\S)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _TextFile:
     """The lines of a file, each with its end, as often as they are asked for."""
 
     path: Path
@@ -55,7 +55,7 @@ class _Lines:
 class _Units:
     """The units of the lines that are not blank."""
 
-    lines: _Lines
+    lines: _TextFile
 
     def __iter__(self) -> Iterator[Unit]:
         for number, line in enumerate(self.lines, 1):
@@ -63,23 +63,23 @@ class _Units:
                 yield Unit(InlineText(match[0]), f"line {number}")
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The lines of a text file that are not blank."""
     with path.open("rb") as file:
         first = file.read(4)
-    found = [(mark, encoding) for mark, encoding in BYTE_ORDER_MARKS.items() if first.startswith(mark)]
-    mark, encoding = found[0] if found else (b"", "utf-8")
-    lines = _Lines(path, encoding, mark)
+    marks = [(mark, encoding) for mark, encoding in BYTE_ORDER_MARKS.items() if first.startswith(mark)]
+    mark, encoding = marks[0] if marks else (b"", "utf-8")
+    lines = _TextFile(path, encoding, mark)
     return Document(path, _Units(lines), lines)
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same lines with the translations in place."""
-    lines, found = document.skeleton, iter(translations)
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The lines of the text file, each translated one in place of its source."""
+    lines, remaining = document.skeleton, iter(translations)
     file.write(lines.mark)
     for line in lines:
         if match := _TEXT.search(line):
-            translation = next(found)
+            translation = next(remaining)
             if translation is not None:
                 line = line[: match.start()] + translation.text + line[match.end() :]
         file.write(line.encode(lines.encoding))

@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations, Unit
+from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_letters, written
-from dragoman.documents.core.runs import Lines, Piece
+from dragoman.documents.core.spans import LineNumbers, UnitSpan
 from dragoman.documents.core.splice import Splice, decode, spliced
-from dragoman.documents.plain.cue_lines import Limits, divided, limits_of, width, wrapped
+from dragoman.documents.plain.cue_lines import ReadingLimits, divided, limits_of, width, wrapped
 from dragoman.documents.plain.cues import Cue, cues, sentences
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -23,23 +23,23 @@ _BREAK = "\u2028"
 _ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\xa0", "&nbsp;"))
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The sentences of a file of subtitles. Raises DataError for a file that has no cues or no signature."""
     decoded = decode(path, path.read_bytes())
     webvtt = _WEBVTT.match(decoded.text) is not None
     if path.suffix.lower() == ".vtt" and not webvtt:
         raise DataError(f"{path}:1: the first line is not WEBVTT; is it another format?")
-    found = cues(decoded.text, webvtt=webvtt)
-    if not found and not webvtt:
+    listed = cues(decoded.text, webvtt=webvtt)
+    if not listed and not webvtt:
         raise DataError(f"{path}: no times (00:00:01,000 --> 00:00:02,000) with text; is it another format?")
-    groups = sentences(found)
-    lines, limits = Lines.of(decoded.text), limits_of(request.target)
+    groups = sentences(listed)
+    lines, limits = LineNumbers.of(decoded.text), limits_of(options.target)
     units = [
         Unit(
             _joined(group),
             f"line {lines.at(group[0][1].begin)}",
             max_length=None
-            if any(_is_long(cue, limits_of(request.source)) for cue, _ in group)
+            if any(_is_long(cue, limits_of(options.source)) for cue, _ in group)
             else _most(group, limits),
         )
         for group in groups
@@ -47,27 +47,27 @@ def read(path: Path, request: Request) -> Document:
     return Document(path, units, (decoded, webvtt, groups))
 
 
-def _joined(group: list[tuple[Cue, Piece]]) -> InlineText:
+def _joined(group: list[tuple[Cue, UnitSpan]]) -> InlineText:
     if len(group) == 1:
         return group[0][1].inline
     return InlineText(" ".join(piece.inline.text for _, piece in group))
 
 
-def _most(group: list[tuple[Cue, Piece]], limits: Limits) -> int:
+def _most(group: list[tuple[Cue, UnitSpan]], limits: ReadingLimits) -> int:
     return sum(max(2, cue.lines) * limits.line for cue, _ in group)
 
 
-def _is_long(cue: Cue, limits: Limits) -> bool:
+def _is_long(cue: Cue, limits: ReadingLimits) -> bool:
     """Whether a source does not keep to the limits of its own language: then its translation need not."""
     text = " ".join(piece.inline.text for piece in cue.pieces)
     return width(text, limits) > max(2, cue.lines) * limits.line
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in the cues; what is hard to read is in `document.remarks`."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The subtitles with the translations in their cues; what is hard to read is in `document.remarks`."""
     decoded, webvtt, groups = document.skeleton
-    limits, own = limits_of(request.target), limits_of(request.source)
-    lines = Lines.of(decoded.text)
+    limits, source_limits = limits_of(options.target), limits_of(options.source)
+    lines = LineNumbers.of(decoded.text)
     match = re.search(r"\r\n?|\n", decoded.text)
     end = match[0] if match else "\n"
     changes = []
@@ -85,19 +85,19 @@ def write(document: Document, translations: Translations, request: Request, file
         for (cue, piece), part in zip(group, parts, strict=True):
             part = _broken(part, cue, piece, limits)
             text = written(
-                piece, part, lambda each: _escaped(each, webvtt, end), lambda *span: decoded.text[slice(*span)]
+                piece, part, lambda remark: _escaped(remark, webvtt, end), lambda *span: decoded.text[slice(*span)]
             )
             changes.append(Splice(piece.begin, piece.end, text))
-            if not _is_long(cue, own):
-                hard = _hard(part, cue, limits, own)
-                document.remarks.extend(f"line {lines.at(piece.begin)}: {each}" for each in hard)
+            if not _is_long(cue, source_limits):
+                hard = _hard(part, cue, limits, source_limits)
+                document.remarks.extend(f"line {lines.at(piece.begin)}: {remark}" for remark in hard)
     again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
-    found = cues(again, webvtt=webvtt)
-    check_letters(document.path, expected, [piece.inline.text for cue in found for piece in cue.pieces])
+    listed = cues(again, webvtt=webvtt)
+    check_letters(document.path, expected, [piece.inline.text for cue in listed for piece in cue.pieces])
     file.writelines(spliced(decoded, changes))
 
 
-def _parts(group: list[tuple[Cue, Piece]], text: InlineText, limits: Limits) -> list[InlineText] | None:
+def _parts(group: list[tuple[Cue, UnitSpan]], text: InlineText, limits: ReadingLimits) -> list[InlineText] | None:
     """The translation for each cue."""
     if len(group) == 1:
         return [text]
@@ -105,7 +105,7 @@ def _parts(group: list[tuple[Cue, Piece]], text: InlineText, limits: Limits) -> 
     return None if parts is None else [InlineText(part) for part in parts]
 
 
-def _broken(text: InlineText, cue: Cue, piece: Piece, limits: Limits) -> InlineText:
+def _broken(text: InlineText, cue: Cue, piece: UnitSpan, limits: ReadingLimits) -> InlineText:
     """The text in lines, if its unit is all of its cue and has no line breaks of its own."""
     if "\n" in text.text or len(cue.pieces) > 1 or not (limits.spaced or not text.codes):
         return text
@@ -129,15 +129,15 @@ def _escaped(text: str, webvtt: bool, end: str) -> str:
     return text.replace(_BREAK, end)
 
 
-def _hard(text: InlineText, cue: Cue, limits: Limits, own: Limits) -> list[str]:
+def _hard(text: InlineText, cue: Cue, limits: ReadingLimits, source_limits: ReadingLimits) -> list[str]:
     """What makes a cue hard to read, if its source was not."""
-    found = []
+    remarks = []
     widest = max(width(line, limits) for line in re.split(f"[\n{_BREAK}]", text.text))
     if widest > limits.line:
-        found.append(f"a line of {widest:g} characters, where {limits.line} are usual")
+        remarks.append(f"a line of {widest:g} characters, where {limits.line} are usual")
     seconds = (cue.end - cue.begin) / 1000
-    source = sum(width(piece.inline.text, own) for piece in cue.pieces)
+    source = sum(width(piece.inline.text, source_limits) for piece in cue.pieces)
     speed = width(text.text, limits) / seconds if seconds > 0 else 0.0
-    if speed > limits.speed and source / seconds <= own.speed:
-        found.append(f"{speed:.0f} characters per second, where {limits.speed} are usual")
-    return found
+    if speed > limits.speed and source / seconds <= source_limits.speed:
+        remarks.append(f"{speed:.0f} characters per second, where {limits.speed} are usual")
+    return remarks

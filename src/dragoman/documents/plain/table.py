@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.passage import ENTITY, UNFIT, plain
 from dragoman.documents.core.splice import Decoded, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -43,20 +43,20 @@ class Cell:
     end: int
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The cells of a table. Raises DataError for another encoding, ConfigError for a column that it has not got."""
     decoded = decode(path, path.read_bytes())
     delimiter = "\t" if path.name.lower().endswith(".tsv") else _sniffed(decoded.text)
     records = list(_records(decoded.text, delimiter))
-    header = records.pop(0) if records and _is_header(records[0], request) else []
+    header = records.pop(0) if records and _is_header(records[0], options) else []
     names = {cell.column: cell.text.strip() for cell in header}
-    chosen, notices = _columns(path, request, names, records)
-    target = None if request.columns else _named(names, request.target, "target")
+    chosen, notices = _columns(path, options, names, records)
+    target = None if options.columns else _named(names, options.target, "target")
     values, formulas = [], []
     for record in records:
         into = next((cell for cell in record if cell.column == target), None)
         for cell in record:
-            if cell.column not in chosen or (request.update and into and into.text.strip()):
+            if cell.column not in chosen or (options.update and into and into.text.strip()):
                 continue
             if cell.text.startswith(_FORMULA):
                 formulas.append(str(cell.line))
@@ -65,9 +65,9 @@ def read(path: Path, request: Request) -> Document:
     if formulas:
         lines = ", ".join(formulas[:10]) + (", …" if len(formulas) > 10 else "")
         notices.append(f"cells that begin with = + - or @ are formulas for a spreadsheet; left unchanged: line {lines}")
-    found = document_of(path, Values(decoded, values, _encoder(decoded, delimiter)), notices)
-    guessed = not request.columns and all(value.target is None for value in values)
-    return replace(found, again=replace(request, columns=tuple(map(str, sorted(chosen))))) if guessed else found
+    document = document_of(path, Values(decoded, values, _encoder(decoded, delimiter)), notices)
+    guessed = not options.columns and all(value.target is None for value in values)
+    return replace(document, again=replace(options, columns=tuple(map(str, sorted(chosen))))) if guessed else document
 
 
 def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
@@ -81,8 +81,8 @@ def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
     return Value(cell.begin, cell.end, where, message, existing=existing, target=(into.begin, into.end))
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same table with the translations in place of the cells."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The table with the translations in place of its cells, or in the column of the target language."""
     write_values(document, translations, file)
 
 
@@ -135,31 +135,31 @@ def _sniffed(text: str) -> str:
     return max(_DELIMITERS, key=agreement)
 
 
-def _is_header(record: Sequence[Cell], request: Request) -> bool:
+def _is_header(record: Sequence[Cell], options: DocumentOptions) -> bool:
     names = [cell.text.strip() for cell in record]
-    named = [column for column in request.columns if not column.isdigit()]
+    named = [column for column in options.columns if not column.isdigit()]
     return bool(named) or (any(names) and all(_NAME.fullmatch(name) for name in names))
 
 
 def _named(names: Mapping[int, str], *wanted: str) -> int | None:
     """The column with one of these names, whatever their case."""
-    return next((column for column, name in names.items() if name.lower() in {each.lower() for each in wanted}), None)
+    return next((column for column, name in names.items() if name.lower() in {title.lower() for title in wanted}), None)
 
 
 def _columns(
-    path: Path, request: Request, names: Mapping[int, str], records: Sequence[Sequence[Cell]]
+    path: Path, options: DocumentOptions, names: Mapping[int, str], records: Sequence[Sequence[Cell]]
 ) -> tuple[set[int], list[str]]:
     """The numbers of the columns to translate, and what is to be known about the choice."""
     cells = [cell for record in records for cell in record]
     present = {cell.column for cell in cells} | set(names)
     chosen = set()
-    for wanted in request.columns:
+    for wanted in options.columns:
         column = _named(names, wanted) or (int(wanted) if wanted.isdecimal() else 0)
         if column not in present:
             known = ", ".join(filter(None, names.values())) or f"columns 1 to {max(present, default=0)}"
             raise ConfigError(f"{path}: no column {wanted!r}; it has {known}")
         chosen.add(column)
-    source = _named(names, request.source, "source")
+    source = _named(names, options.source, "source")
     if chosen or source is not None:
         return chosen or {source or 0}, []
     chosen = {cell.column for cell in cells if cell.text.strip() and not _CODE.fullmatch(cell.text.strip())}

@@ -6,20 +6,40 @@ Codes and white space are left out of the comparison: a tag that is around a who
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import IO
 
-from dragoman.documents.core.runs import Piece
-from dragoman.documents.core.splice import Decoded
+from dragoman.documents.core.document import Document, Translations
+from dragoman.documents.core.spans import UnitSpan
+from dragoman.documents.core.splice import Decoded, Splice, spliced
 from dragoman.documents.xml.elements import Element, read_elements
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
 
 
+def write_checked(
+    document: Document,
+    translations: Translations,
+    file: IO[bytes],
+    write_piece: Callable[[UnitSpan, InlineText], str],
+    pieces: Callable[[Decoded, Element], Iterable[UnitSpan]],
+) -> None:
+    """Write a document of (text, root, units) with `write_piece` of each translation; see `check_letters`."""
+    decoded, root, units = document.skeleton
+    pairs = zip(units, translations, strict=True)
+    changed = [(piece, new) for piece, new in pairs if new is not None and new != piece.inline]
+    splices = (Splice(piece.begin, piece.end, write_piece(piece, new)) for piece, new in changed)
+    content = b"".join(spliced(decoded, splices))
+    if changed:
+        check_letters(document.path, pieces(decoded, root), changed, content, pieces)
+    file.write(content)
+
+
 def check_letters(
     path: Path,
-    old: Iterable[Piece],
-    changed: Iterable[tuple[Piece, InlineText]],
+    old: Iterable[UnitSpan],
+    changed: Iterable[tuple[UnitSpan, InlineText]],
     content: bytes,
-    pieces: Callable[[Decoded, Element], Iterable[Piece]],
+    pieces: Callable[[Decoded, Element], Iterable[UnitSpan]],
 ) -> None:
     """Raise DataError unless `content` has the letters of `old` with these changes; `pieces` are all its texts."""
     expected = _letters(piece.inline for piece in old)
@@ -27,11 +47,11 @@ def check_letters(
         expected.subtract(_letters([piece.inline]))
         expected.update(_letters([new]))
     try:
-        found = _letters(piece.inline for piece in pieces(*read_elements(str(path), content)))
+        surplus = _letters(piece.inline for piece in pieces(*read_elements(str(path), content)))
     except DataError as error:
         raise _unreadable(path, str(error).partition("; ")[0]) from None
-    found.subtract(expected)
-    if wrong := "".join(letter for letter, count in found.items() if count):
+    surplus.subtract(expected)
+    if wrong := "".join(letter for letter, count in surplus.items() if count):
         raise _unreadable(path, f"too many or too few of {wrong[:20]!r}")
 
 
@@ -40,4 +60,4 @@ def _unreadable(path: Path, why: str) -> DataError:
 
 
 def _letters(texts: Iterable[InlineText]) -> Counter[str]:
-    return Counter(letter for each in texts for letter in each.text if letter.isalpha())
+    return Counter(letter for inline in texts for letter in inline.text if letter.isalpha())

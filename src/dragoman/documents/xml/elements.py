@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dragoman.documents.core.splice import Decoded
-from dragoman.documents.xml.text import DEEPEST, decode_xml, escape, new_parser, parse, without_declaration
+from dragoman.documents.xml.text import DEEPEST, decode_xml, escape, parse, without_declaration
 from dragoman.errors import DataError
+from dragoman.system.parsing import new_xml_parser
 
 XML = "http://www.w3.org/XML/1998/namespace"
 _START_TAG = re.compile(r"""<(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
@@ -39,13 +40,13 @@ class Element:
 
     def child(self, name: str) -> "Element | None":
         """The first child of a name in the same namespace."""
-        return next((each for each in self.children if (each.name, each.space) == (name, self.space)), None)
+        return next((child for child in self.children if (child.name, child.space) == (name, self.space)), None)
 
     def walk(self) -> "Iterator[Element]":
         """This element and all below it, in the order of the file."""
         yield self
-        for each in self.children:
-            yield from each.walk()
+        for child in self.children:
+            yield from child.walk()
 
 
 def read_elements(
@@ -60,7 +61,7 @@ def read_elements(
     before, after = _AROUND if fragment else (b"", b"")
     text = decoded.text if fragment else without_declaration(decoded.text)
     encoded = before + text.encode("utf-8") + after
-    parser = new_parser(where, " " if namespaces else None)
+    parser = new_xml_parser(where, "utf-8", " " if namespaces else None)
     stack: list[Element] = []
     roots: list[Element] = []
     last_byte, last_character = 0, -len(before)

@@ -6,7 +6,6 @@ of this machine.
 """
 
 import re
-from typing import NoReturn
 from xml.parsers import expat
 
 from dragoman.documents.core.splice import BYTE_ORDER_MARKS, Decoded
@@ -27,8 +26,8 @@ def decode_xml(where: str, content: bytes) -> Decoded:
     elif content[:2] in (b"<\0", b"\0<"):
         encoding = "utf-16-le" if content.startswith(b"<") else "utf-16-be"
     else:
-        found = _ENCODING.match(content[:400])
-        encoding = found[1].decode("ascii").lower() if found else "utf-8"
+        declared = _ENCODING.match(content[:400])
+        encoding = declared[1].decode("ascii").lower() if declared else "utf-8"
         encoding = "utf-8" if encoding.startswith("utf-16") else encoding  # its bytes are not those of UTF-16
     try:
         return Decoded(content[len(mark) :].decode(encoding), encoding, mark)
@@ -46,23 +45,7 @@ def decode_xml(where: str, content: bytes) -> Decoded:
 
 def without_declaration(text: str) -> str:
     """XML text without what its declaration says of an encoding, in as many characters: positions stay."""
-    return _DECLARATION.sub(lambda found: re.sub(r"[^\r\n]", " ", found[0]), text, count=1) if text else text
-
-
-def new_parser(where: str, separator: str | None = None) -> expat.XMLParserType:
-    """A parser of UTF-8 that reads nothing but what it is given. Its entity declarations raise DataError."""
-    parser = expat.ParserCreate("utf-8", separator)
-    parser.buffer_text = True
-    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-
-    def refuse(name: str, *_: object) -> NoReturn:
-        raise DataError(
-            f"{where}:{parser.CurrentLineNumber}: declares the entity {name!r}, which is refused: entities can read "
-            "files and fill the memory; write its text in its place"
-        )
-
-    parser.EntityDeclHandler = refuse
-    return parser
+    return _DECLARATION.sub(lambda match: re.sub(r"[^\r\n]", " ", match[0]), text, count=1) if text else text
 
 
 def parse(where: str, parser: expat.XMLParserType, text: bytes, before: int = 0) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from lxml import etree
 
 from dragoman.documents.core.splice import Decoded
-from dragoman.documents.xml.text import DEEPEST, decode_xml, new_parser, parse, references, without_declaration
+from dragoman.documents.xml.text import DEEPEST, decode_xml, parse, references, without_declaration
 from dragoman.errors import DataError
+from dragoman.system.parsing import new_xml_parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def serialise_xml(xml: Xml) -> bytes:
 
 def _root_span(where: str, text: bytes) -> tuple[int, int]:
     """Where the root element begins and ends, in characters; refuses entities and too deep nesting on the way."""
-    parser = new_parser(where)
+    parser = new_xml_parser(where, "utf-8")
     depth = 0
     begin = end = -1
 

@@ -64,5 +64,5 @@ def foreign_config(
 
 def name_of(path: Path) -> str:
     """The name of a model from that of its folder or file: letters, digits, dots, dashes and underscores."""
-    plain = "".join(one if one.isalnum() or one in "._-" else "-" for one in path.absolute().name).strip("._-")
+    plain = "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in path.absolute().name).strip("._-")
     return plain if is_name(plain) else "imported"

@@ -58,12 +58,13 @@ class Repository:
     def needed(self) -> list[str]:
         """The files to fetch. Raises ModelError if there are no weights."""
         top = [name for name in self.files if "/" not in name]
-        weights = next((found for one in WEIGHTS if (found := [name for name in top if fnmatch(name, one)])), [])
+        matching = ([name for name in top if fnmatch(name, pattern)] for pattern in WEIGHTS)
+        weights = next(filter(None, matching), [])
         if not weights:
             names = ", ".join(sorted(top)[:8]) or "no files"
             wanted = ", ".join(WEIGHTS)
             raise ModelError(f"{PREFIX}{self.name}: has none of {wanted}, only {names}; give another repository")
-        return sorted({*weights, *(name for name in top if any(fnmatch(name, one) for one in NEEDED))})
+        return sorted({*weights, *(name for name in top if any(fnmatch(name, pattern) for pattern in NEEDED))})
 
     def describe(self) -> list[str]:
         """What will be fetched, for the user, before it is."""
@@ -110,7 +111,7 @@ class HuggingFaceHub(Hub):
         hub = _library()
         from tqdm import tqdm
 
-        class Counted(tqdm):  # type: ignore[misc]  # a bar that shows nothing and counts
+        class SilentBar(tqdm):  # type: ignore[misc]  # a bar that shows nothing and counts
             def __init__(self, *positional: Any, **named: Any) -> None:
                 named.pop("name", None)
                 super().__init__(*positional, **{**named, "disable": True})
@@ -120,7 +121,7 @@ class HuggingFaceHub(Hub):
 
         try:
             paths = [
-                hub.hf_hub_download(repository.name, name, revision=repository.commit, tqdm_class=Counted)
+                hub.hf_hub_download(repository.name, name, revision=repository.commit, tqdm_class=SilentBar)
                 for name in repository.needed
             ]
         except Exception as error:
@@ -132,10 +133,10 @@ def parse_name(model: str) -> tuple[str, str | None] | None:
     """Name and revision of `hf:NAME[@REVISION]`; None for a path. Raises ConfigError."""
     if not model.startswith(PREFIX):
         return None
-    found = NAME.fullmatch(model.removeprefix(PREFIX))
-    if found is None:
+    match = NAME.fullmatch(model.removeprefix(PREFIX))
+    if match is None:
         raise ConfigError(f"{model}: not a name; give hf:OWNER/NAME or hf:OWNER/NAME@REVISION")
-    return found["name"], found["revision"]
+    return match["name"], match["revision"]
 
 
 def origin_on_hub(origin: Origin, repository: Repository) -> Origin:

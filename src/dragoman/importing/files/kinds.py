@@ -83,16 +83,16 @@ def check_files(path: Path) -> None:
     """Raise ModelError if `path` does not exist, and for files in it that hold nothing to read."""
     if not path.exists():
         raise ModelError(f"{path}: no such file or folder; give the model's folder, or hf:NAME to download one")
-    for one in sorted(path.iterdir()) if path.is_dir() else [path]:
-        if one.exists() and not one.is_dir() and not one.is_file():
-            raise ModelError(f"{one}: a pipe or a device, not a file; put the file itself there")
-        _refuse_pointer(one)
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if file.exists() and not file.is_dir() and not file.is_file():
+            raise ModelError(f"{file}: a pipe or a device, not a file; put the file itself there")
+        _refuse_pointer(file)
 
 
 def kind_of(path: Path) -> str:
     """The kind of the model at `path`. Raises ModelError if it is none that can be imported, with the reason."""
     check_files(path)
-    names = {one.name for one in path.iterdir()} if path.is_dir() else {path.name}
+    names = {file.name for file in path.iterdir()} if path.is_dir() else {path.name}
     kind = _kind_of_folder(path, names) if path.is_dir() else _kind_of_file(path)
     if kind is None or (
         kind == "npz" and path.is_dir()
@@ -121,7 +121,7 @@ def _kind_of_folder(folder: Path, names: Set[str]) -> str | None:
 
 def _lacking(names: Set[str]) -> str | None:
     """What is missing in a folder that is recognised and not whole."""
-    if "config.json" in names and not any(fnmatch(name, one) for name in names for one in _patterns()):
+    if "config.json" in names and not any(fnmatch(name, pattern) for name in names for pattern in _patterns()):
         return f"has config.json and neither {' nor '.join(WEIGHTS)}; fetch the weights too"
     if "decoder.yml" in names:
         return "has decoder.yml and no .npz; fetch the weights too"
@@ -144,25 +144,25 @@ def _kind_of_file(path: Path) -> str | None:
 
 def _kind_of_config(path: Path) -> str:
     """The kind that `model_type` of config.json names. Raises ModelError."""
-    found = str(read_settings(path).get("model_type"))
-    if found in MODEL_TYPES:
-        return MODEL_TYPES[found]
-    if found in CONVERTIBLE:
+    model_type = str(read_settings(path).get("model_type"))
+    if model_type in MODEL_TYPES:
+        return MODEL_TYPES[model_type]
+    if model_type in CONVERTIBLE:
         raise ModelError(
-            f"{path}: model_type {found}: runs on CTranslate2 only; convert it with ct2-transformers-converter and "
-            "import that folder"
+            f"{path}: model_type {model_type}: runs on CTranslate2 only; convert it with ct2-transformers-converter "
+            "and import that folder"
         )
     known = ", ".join(MODEL_TYPES)
     raise ModelError(
-        f"{path}: model_type {found}: an architecture that cannot be imported (known: {known}); {ELSEWHERE}"
+        f"{path}: model_type {model_type}: an architecture that cannot be imported (known: {known}); {ELSEWHERE}"
     )
 
 
 def _refuse_stranger(path: Path, names: Set[str]) -> None:
     """Raise ModelError, with the reason, for a model of a toolkit that is known and not supported."""
     for patterns, why in STRANGERS:
-        if found := next((name for name in sorted(names) if any(fnmatch(name, one) for one in patterns)), None):
-            raise ModelError(f"{path / found if path.is_dir() else path}: {why}")
+        if file := next((name for name in sorted(names) if any(fnmatch(name, pattern) for pattern in patterns)), None):
+            raise ModelError(f"{path / file if path.is_dir() else path}: {why}")
 
 
 def _refuse_pointer(path: Path) -> None:

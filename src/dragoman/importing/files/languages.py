@@ -45,12 +45,12 @@ def tags_of(codes: Iterable[str]) -> dict[str, str]:
     by_language: dict[str, list[str]] = {}
     for code, tag in full.items():
         by_language.setdefault(tag.split("-")[0], []).append(code)
-    found: dict[str, str] = {}
+    by_tag: dict[str, str] = {}
     for language, group in by_language.items():
         for code in group:
             tag = language if len(group) == 1 else full[code]
-            found.setdefault(tag if tag not in found else code.replace("_", "-"), code)
-    return found
+            by_tag.setdefault(tag if tag not in by_tag else code.replace("_", "-"), code)
+    return by_tag
 
 
 def choose(wanted: str, tags: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The file model.bin of CTranslate2: its variables, checked before C++ reads them, and written again. No torch.
+"""The file model.bin of CTranslate2: its variables, checked before C++ reads them, and written again.
 
 The format, little-endian, of versions 4 to 6:
 
@@ -92,19 +92,19 @@ class ModelBin:
     def parameters(self) -> int:
         """The number of learned weights, each counted once."""
         learned = ("weight", "bias", "gamma", "beta")
-        return sum(math.prod(one.shape) for name, one in self.variables.items() if name.endswith(learned))
+        return sum(math.prod(variable.shape) for name, variable in self.variables.items() if name.endswith(learned))
 
 
 def read_model_bin(path: Path) -> ModelBin:
     """Read the headers of a model.bin. Raises ModelError if they disagree with the file."""
     try:
         with path.open("rb") as file:
-            return _Reader(path, file).read()
+            return _BinaryReader(path, file).read()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}; {REMEDY}") from None
 
 
-class _Reader:
+class _BinaryReader:
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path, self.file, self.size = path, file, path.stat().st_size
 

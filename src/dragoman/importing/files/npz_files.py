@@ -1,6 +1,6 @@
 """Marian's files and options: which files a model consists of, and the keys of [model] that its options mean.
 
-Input: a folder or a .npz file; `special:model.yml`, the options inside of it. Output: paths; keys. No torch.
+Input: a folder or a .npz file; `special:model.yml`, the options inside of it. Output: paths; keys.
 """
 
 import re
@@ -76,11 +76,11 @@ def find_files(path: Path) -> Files:
 
 def _only(folder: Path, listed: list[str], names: list[str], suffix: str) -> Path:
     """The file that is listed, or the only one of this kind. Raises ModelError."""
-    found = listed or [name for name in names if name.endswith(suffix) and name != "decoder.yml"]
-    if len(found) != 1:
-        named = "none" if not found else ", ".join(found[:5])
+    candidates = listed or [name for name in names if name.endswith(suffix) and name != "decoder.yml"]
+    if len(candidates) != 1:
+        named = "none" if not candidates else ", ".join(candidates[:5])
         raise ModelError(f"{folder}: one *{suffix} is needed, found: {named}; give the .npz, with its decoder.yml")
-    return _inside(folder, found[0])
+    return _inside(folder, candidates[0])
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -1,6 +1,5 @@
 """Where an imported model comes from: kind, name, address, licence and hashes, for `bundle.json` and the model card."""
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -74,8 +73,8 @@ def origin_of(
     license, license_from = header.get("license"), README
     if not license:
         for file in LICENSES:
-            if found := license_of_text(texts.get(file, "")):
-                license, license_from = found, file
+            if spdx := license_of_text(texts.get(file, "")):
+                license, license_from = spdx, file
                 break
     return Origin(
         kind,
@@ -88,17 +87,12 @@ def origin_of(
     )
 
 
-def bytes_sha256(content: bytes) -> str:
-    """The SHA-256 of bytes, for members of an archive."""
-    return hashlib.sha256(content).hexdigest()
-
-
 def front_matter(readme: str) -> dict[str, str]:
     """The plain `key: value` lines of the YAML header of a README; lists and nested keys are left out."""
     header = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme, re.DOTALL)
     lines = header[1].splitlines() if header else []
-    found = (re.fullmatch(r"([\w-]+):\s*(['\"]?)([^\n'\"\[{|>#]+?)\2\s*", line) for line in lines)
-    return {match[1]: match[3].strip() for match in found if match}
+    matches = (re.fullmatch(r"([\w-]+):\s*(['\"]?)([^\n'\"\[{|>#]+?)\2\s*", line) for line in lines)
+    return {match[1]: match[3].strip() for match in matches if match}
 
 
 def license_of_text(text: str) -> str | None:

@@ -86,10 +86,10 @@ def read_model(path: Path) -> bytes:
     serialized = _read(path)
     try:
         SentencePieceProcessor().LoadFromSerializedProto(serialized)
-        found = model_pieces(serialized)
+        pieces = model_pieces(serialized)
     except (RuntimeError, ValueError, KeyError, struct.error):
-        found = []
-    if not found:
+        pieces = []
+    if not pieces:
         raise ModelError(f"{path}: not a SentencePiece model; fetch the file again")
     return serialized
 
@@ -97,15 +97,16 @@ def read_model(path: Path) -> bytes:
 def read_vocabulary(path: Path) -> dict[str, int]:
     """Piece → id from a JSON file, the ids dense from 0. Raises ModelError."""
     try:
-        found = parse_json(_read(path))
+        vocabulary = parse_json(_read(path))
     except ValueError as error:
         raise ModelError(f"{path}: cannot be read: {error}; fetch the file again") from None
-    if not isinstance(found, dict) or not all(type(id_) is int for id_ in found.values()):
+    if not isinstance(vocabulary, dict) or not all(type(id_) is int for id_ in vocabulary.values()):
         raise ModelError(f"{path}: not pieces with their ids; fetch the file again")
-    if sorted(found.values()) != list(range(len(found))):
-        gap = next((id_ for id_, other in enumerate(sorted(found.values())) if id_ != other), len(found))
-        raise ModelError(f"{path}: the ids are not those from 0 to {len(found) - 1:,}: see {gap:,}; fetch it again")
-    return found
+    size = len(vocabulary)
+    if sorted(vocabulary.values()) != list(range(size)):
+        gap = next((id_ for id_, other in enumerate(sorted(vocabulary.values())) if id_ != other), size)
+        raise ModelError(f"{path}: the ids are not those from 0 to {size - 1:,}: see {gap:,}; fetch it again")
+    return vocabulary
 
 
 def renumber(
@@ -119,9 +120,9 @@ def renumber(
 
     `where` is the vocabulary's file, for messages.
     """
-    own = [{piece.text: piece for piece in model_pieces(content) if _is_text(piece)} for content in models.values()]
+    texts = [{piece.text: piece for piece in model_pieces(content) if _is_text(piece)} for content in models.values()]
     lacking = []
-    for path, pieces in zip(models, own, strict=True):
+    for path, pieces in zip(models, texts, strict=True):
         lacking.append(len(pieces.keys() - vocabulary.keys()))
         if len(pieces) - lacking[-1] < LEAST_SHARE * len(pieces):
             raise ModelError(f"{path}: does not belong to {where.name}, which has few of its pieces; fetch both again")
@@ -132,13 +133,13 @@ def renumber(
         raise ModelError(f"{where}: an empty piece; fetch the file again")
     if SURROGATE.search("".join(known)):
         raise ModelError(f"{where}: a piece with an unpaired surrogate; fetch the file again")
-    extras = [piece for piece in dict.fromkeys(text for pieces in own for text in pieces) if piece not in vocabulary]
+    extras = [piece for piece in dict.fromkeys(text for pieces in texts for text in pieces) if piece not in vocabulary]
     marks = tuple(filter(is_mark, known))
     order = [*known, *extras]
     return Renumbered(
         tuple(
             Vocabulary.load(_written(content, pieces, order, frozenset(marks)), str(path))
-            for (path, content), pieces in zip(models.items(), own, strict=True)
+            for (path, content), pieces in zip(models.items(), texts, strict=True)
         ),
         (-1, special.unk, special.bos, special.eos, *map(vocabulary.__getitem__, known), *[special.unk] * len(extras)),
         len(extras),
@@ -154,18 +155,18 @@ def tokenizer_keys(content: bytes) -> dict[str, Any]:
     return {"kind": kind, "byte_fallback": bool(trainer.get(BYTE_FALLBACK, 0))}
 
 
-def _written(content: bytes, own: Mapping[str, Piece], order: Sequence[str], marks: frozenset[str]) -> bytes:
+def _written(content: bytes, by_text: Mapping[str, Piece], order: Sequence[str], marks: frozenset[str]) -> bytes:
     """The model with the special tokens and then the pieces of `order`; what it does to text stays the same."""
     pieces = [Piece(name, 0.0, type_) for name, type_ in zip(NAMES, TYPES, strict=True)]
     for text in order:
-        piece = own.get(text) or Piece(text, 0.0, UNUSED)
+        piece = by_text.get(text) or Piece(text, 0.0, UNUSED)
         pieces.append(Piece(text, 0.0, CONTROL) if text in marks else piece)
-    kept = {number: value for number, value in fields(content) if number in (NORMALIZER_SPEC, DENORMALIZER_SPEC)}
+    specs = {number: value for number, value in fields(content) if number in (NORMALIZER_SPEC, DENORMALIZER_SPEC)}
     trainer = next((value for number, value in fields(content) if number == TRAINER_SPEC), b"")
     assert isinstance(trainer, bytes)
     trainer = replaced(trainer, {VOCAB_SIZE: len(pieces), **SPECIAL_IDS, **SPECIAL_PIECES})
     written = [field(PIECES, piece.message()) for piece in pieces]
-    return b"".join([*written, field(TRAINER_SPEC, trainer), *(field(*item) for item in sorted(kept.items()))])
+    return b"".join([*written, field(TRAINER_SPEC, trainer), *(field(*item) for item in sorted(specs.items()))])
 
 
 def _is_text(piece: Piece) -> bool:

@@ -31,14 +31,14 @@ def read_settings(path: Path, required: bool = True) -> dict[str, Any]:
         return {}
     try:
         with path.open("rb") as file:
-            found = parse_json(file.read(LARGEST_FILE))
+            settings = parse_json(file.read(LARGEST_FILE))
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}; {AGAIN}") from None
     except ValueError as error:
         raise ModelError(f"{path}: cannot be read: {error}; {AGAIN}") from None
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise ModelError(f"{path}: cannot be read: not keys with their values; {AGAIN}")
-    return found
+    return settings
 
 
 def require(settings: Mapping[str, Any], values: Mapping[str, tuple[Any, ...]], where: Path) -> None:

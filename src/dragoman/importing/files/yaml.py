@@ -33,22 +33,22 @@ def read_yaml(path: Path) -> str:
 
 def parse_settings(text: str) -> Settings:
     """The keys at the beginning of lines, with their values as texts, or as lists of texts."""
-    found: Settings = {}
+    settings: Settings = {}
     items: list[str] = []
     for line in (line.split(" #")[0].rstrip() for line in text.splitlines()):
         if match := _KEY.fullmatch(line):
             value = (match[2] or "").strip()
             listed = value.startswith("[") and value.endswith("]")
-            items = [_scalar(one) for one in value[1:-1].split(",") if one.strip()] if listed else []
-            found[match[1]] = items if listed or not value else _scalar(value)
+            items = [_scalar(item) for item in value[1:-1].split(",") if item.strip()] if listed else []
+            settings[match[1]] = items if listed or not value else _scalar(value)
         elif match := _ITEM.fullmatch(line):
             items.append(_scalar(match[1]))
-    return found
+    return settings
 
 
 def parse_vocabulary(text: str, where: Path) -> dict[str, int]:
     """Piece → id, from lines `piece: id`. Raises ModelError for another line, and for a piece or an id twice."""
-    found: dict[str, int] = {}
+    vocabulary: dict[str, int] = {}
     key: str | None = None
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if not line or line in ("---", "..."):
@@ -60,12 +60,12 @@ def parse_vocabulary(text: str, where: Path) -> dict[str, int]:
         if not piece or not id_.strip().isdecimal():
             raise ModelError(f"{where}:{number}: not a piece and its id; fetch the file again")
         piece, key = _scalar(piece), None
-        if piece in found:
+        if piece in vocabulary:
             raise ModelError(f"{where}:{number}: {piece!r} is there twice; fetch the file again")
-        found[piece] = int(id_)
-    if len(set(found.values())) != len(found):
+        vocabulary[piece] = int(id_)
+    if len(set(vocabulary.values())) != len(vocabulary):
         raise ModelError(f"{where}: two pieces have the same id; fetch the file again")
-    return found
+    return vocabulary
 
 
 def _scalar(text: str) -> str:

@@ -94,19 +94,19 @@ def take_one_of(tensors: Tensors, names: tuple[str, ...]) -> str:
     present = [name for name in names if name in tensors]
     if not present:
         raise ModelError(f"{tensors.path}: tensor {names[0]} is missing; {AGAIN}")
-    kept = present[0]
+    first = present[0]
     for other in present[1:]:
-        one, two = tensors[kept], tensors[other]
-        if one.data_ptr() != two.data_ptr() and not torch.equal(one, two):
-            raise ModelError(f"{tensors.path}: tensors {kept} and {other} differ, but config.json ties them; {AGAIN}")
+        reference, copy = tensors[first], tensors[other]
+        if reference.data_ptr() != copy.data_ptr() and not torch.equal(reference, copy):
+            raise ModelError(f"{tensors.path}: tensors {first} and {other} differ, but config.json ties them; {AGAIN}")
         del tensors[other]
-    return kept
+    return first
 
 
 def _unpickled(path: Path) -> dict[str, Tensor]:
     """The tensors of a file of `torch.save`. Raises ModelError; code in the file is not executed."""
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
     except UnpicklingError as error:
         if "nsupported" in str(error):
             raise ModelError(
@@ -116,9 +116,9 @@ def _unpickled(path: Path) -> dict[str, Tensor]:
     except Exception as error:  # what the unpickler raises for a damaged file depends on where the damage is
         cause = next(iter(str(error).splitlines()), type(error).__name__)[:200]
         raise ModelError(f"{path}: cannot be read: {cause}; {AGAIN}") from None
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+    if not isinstance(tensors, dict) or not all(isinstance(name, str) for name in tensors):
         raise ModelError(f"{path}: not a dictionary of tensors; use a copy as {SAFETENSORS}")
-    for name, tensor in found.items():
+    for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise ModelError(f"{path}: {name} is not a tensor but {type(tensor).__name__}; use a copy as {SAFETENSORS}")
-    return dict(found)
+    return dict(tensors)

@@ -9,10 +9,11 @@ the projection do not depend on that order, and the inside of heads and of feed-
 from collections.abc import Callable, Mapping, MutableMapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.errors import ModelError
+from dragoman.importing.files.foreign import Foreign
 from dragoman.model.parts.device import without_values
 from dragoman.model.parts.embedding import positional_encoding
 from dragoman.model.transformer import Transformer
@@ -62,8 +63,8 @@ def check_positions(table: Tensor, config: ModelConfig, name: str) -> None:
     Raises ModelError if it is another table.
     """
     expected = positional_encoding(0, len(table), config.d_model, config.position_base)
-    found = table.float()[:, interleaving(config.d_model)] if table.shape == expected.shape else None
-    if found is None or not torch.isclose(found, expected, atol=2e-3).all(1)[found.any(1)].all():
+    actual = table.float()[:, interleaving(config.d_model)] if table.shape == expected.shape else None
+    if actual is None or not torch.isclose(actual, expected, atol=2e-3).all(1)[actual.any(1)].all():
         raise ModelError(f"{name}: not the sinusoidal positions of this architecture; the model has another one")
 
 
@@ -95,7 +96,7 @@ def our_weights(
     """
     with without_values():
         expected = {name: tensor.shape for name, tensor in Transformer(config, *sizes).named_parameters()}
-    found = {}
+    weights = {}
     for ours, shape in expected.items():
         name = name_of(ours)
         if name not in theirs:
@@ -114,10 +115,36 @@ def our_weights(
         axis = stream_axis(ours)
         if permutation is not None and axis is not None:
             tensor = tensor.index_select(axis, permutation)
-        found[ours] = tensor.float().contiguous()
+        weights[ours] = tensor.float().contiguous()
     if theirs:
         raise ModelError(f"{where}: tensor {min(theirs)} is not one of this architecture; the model has another one")
-    return found
+    return weights
+
+
+def network_of(foreign: Foreign) -> Transformer:
+    """The network with the very tensors of `foreign`, whose dictionary is empty afterwards. Raises ModelError.
+
+    No weights are initialised or copied, so that those of the model are in memory once.
+    """
+    tensors = foreign.tensors
+    assert tensors is not None
+    shape = foreign.config.model
+    assert isinstance(shape, ModelConfig), "every kind that is imported is a Transformer"
+    with without_values():
+        model = Transformer(shape, len(foreign.tokenizer.source), len(foreign.tokenizer.target))
+    parameters = dict(model.named_parameters())
+    where = foreign.origin.name
+    if odd := sorted(tensors.keys() ^ parameters.keys()):
+        raise ModelError(f"{where}: missing or unexpected tensor {odd[0]}; fetch the model again")
+    for name, parameter in parameters.items():
+        tensor = tensors.pop(name)
+        if tensor.shape != parameter.shape:
+            shapes = f"{tuple(tensor.shape)}, expected {tuple(parameter.shape)}"
+            raise ModelError(f"{where}: tensor {name} is {shapes}; weights and vocabulary differ")
+        if not is_finite(tensor):
+            raise ModelError(f"{where}: tensor {name} contains NaN or infinity; fetch the model again")
+        torch.utils.swap_tensors(parameter, nn.Parameter(tensor.float()))  # in place: a shared matrix stays shared
+    return model.eval()
 
 
 def make_unlikely(weights: Mapping[str, Tensor], extras: int) -> None:

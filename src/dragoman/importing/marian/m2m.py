@@ -75,7 +75,7 @@ CHANGES = (
 
 
 @dataclass(frozen=True)
-class Pair:
+class LanguageTokens:
     """The two languages of a bundle: their tags, and the names of their tokens."""
 
     source: str
@@ -144,10 +144,10 @@ def _read_vocabulary(path: Path) -> tuple[dict[str, int], Path]:
     """Piece → id of the network, and the file that says so. Raises ModelError."""
     file = path / "vocab.json"
     if file.is_file():  # M2M-100
-        found = read_vocabulary(file)
-        if any(found.get(piece) != id_ for piece, id_ in SPECIAL.items()):
+        vocabulary = read_vocabulary(file)
+        if any(vocabulary.get(piece) != id_ for piece, id_ in SPECIAL.items()):
             raise ModelError(f"{file}: the first ids are not those of {' '.join(SPECIAL)}; fetch the file again")
-        return found, file
+        return vocabulary, file
     file = path / "sentencepiece.bpe.model"  # NLLB: the ids follow from the model's own
     pieces = [piece.text for piece in model_pieces(read_model(file))]
     if pieces[: len(SPECIAL) - OFFSET] != ["<unk>", "<s>", "</s>"]:
@@ -159,13 +159,14 @@ def _language_ids(path: Path, vocabulary: Mapping[str, int], size: int) -> tuple
     """The language tokens with their ids, and the file that names them. Raises ModelError."""
     for name in ADDED:
         settings = read_settings(path / name, required=False)
-        found = {token: id_ for token, id_ in _added(settings, len(vocabulary)).items() if LANGUAGE.fullmatch(token)}
-        if not found:
+        tokens = {token: id_ for token, id_ in _added(settings, len(vocabulary)).items() if LANGUAGE.fullmatch(token)}
+        if not tokens:
             continue
-        outside = [token for token, id_ in found.items() if not len(vocabulary) <= id_ < size]
-        if outside or len(set(found.values())) != len(found):
-            raise ModelError(f"{path / name}: {(outside or list(found))[0]} has an id of another token; fetch it again")
-        return found, name
+        outside = [token for token, id_ in tokens.items() if not len(vocabulary) <= id_ < size]
+        if outside or len(set(tokens.values())) != len(tokens):
+            token = (outside or list(tokens))[0]
+            raise ModelError(f"{path / name}: {token} has an id of another token; fetch it again")
+        return tokens, name
     raise ModelError(f"{path}: no language tokens in {', '.join(ADDED)}; fetch those files too")
 
 
@@ -188,7 +189,7 @@ def _added(settings: Mapping[str, Any], first: int) -> dict[str, int]:
     return {token: id_ for token, id_ in settings.items() if type(id_) is int}
 
 
-def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> Pair:
+def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> LanguageTokens:
     """The tokens of the pair that the user named. Raises ConfigError."""
     marks = {match[1] or match[2]: token for token in languages if (match := LANGUAGE.fullmatch(token))}
     tags = tags_of(marks)
@@ -198,7 +199,7 @@ def _choose(pair: tuple[str, str] | None, languages: Mapping[str, int]) -> Pair:
     source, target = (marks[choose(tag, tags)] for tag in pair)
     if source == target:
         raise ConfigError(f"--pair: {pair[0]} and {pair[1]} are one language to this model; choose two")
-    return Pair(*pair, source, target)
+    return LanguageTokens(*pair, source, target)
 
 
 # --- tensors ---------------------------------------------------------------------------------------------------------

@@ -131,13 +131,13 @@ def _read_tokenizer(path: Path, settings: Mapping[str, Any], separate: bool) -> 
     numbered = {"vocab.json": list(models)}
     if separate:
         numbered = dict(zip(("vocab.json", "target_vocab.json"), ([file] for file in models), strict=True))
-    found = []
+    sides = []
     for name, part in numbered.items():
         vocabulary = read_vocabulary(path / name)
         special = _special_ids(settings, vocabulary, path / name, len(part) == 2 or name != "vocab.json")
-        found.append(renumber({file: models[file] for file in part}, vocabulary, special, _is_mark, path / name))
-    tokenizer = Tokenizer(found[0].models[0], found[-1].models[-1])
-    return Sides(tokenizer, found[0], found[-1]), ["source.spm", "target.spm", *numbered]
+        sides.append(renumber({file: models[file] for file in part}, vocabulary, special, _is_mark, path / name))
+    tokenizer = Tokenizer(sides[0].models[0], sides[-1].models[-1])
+    return Sides(tokenizer, sides[0], sides[-1]), ["source.spm", "target.spm", *numbered]
 
 
 def _special_ids(settings: Mapping[str, Any], vocabulary: Mapping[str, int], where: Path, decoded: bool) -> SpecialIds:

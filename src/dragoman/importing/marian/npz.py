@@ -116,8 +116,8 @@ def _read_tokenizer(files: Files) -> tuple[Renumbered, Renumbered]:
     models = [(path, read_model(path)) for path in files.models]
     vocabularies = [_read_vocabulary(path) for path in files.vocabularies]
     if vocabularies[0] == vocabularies[1]:
-        one = _renumbered(models, vocabularies[0], files, 0)
-        return one, one
+        shared = _renumbered(models, vocabularies[0], files, 0)
+        return shared, shared
     return _renumbered(models[:1], vocabularies[0], files, 0), _renumbered(models[1:], vocabularies[1], files, 1)
 
 

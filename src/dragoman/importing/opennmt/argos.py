@@ -1,7 +1,7 @@
 """A package of Argos Translate and LibreTranslate (.argosmodel), or its folder → a bundle that CTranslate2 runs.
 
 A package is a zip with one folder: `metadata.json` (languages), `model/` (CTranslate2), `sentencepiece.model`, README,
-and a model that finds sentences, which is pickled and not read: Dragoman finds them by itself. No torch.
+and a model that finds sentences, which is pickled and not read: Dragoman finds them by itself.
 """
 
 import re
@@ -51,21 +51,21 @@ def read_argos(path: Path, *, pair: tuple[str, str] | None = None, scratch: Path
 def _read(path: Path, package: Path, pair: tuple[str, str] | None, scratch: Path, weights: bool) -> Foreign:
     """The model of the package at `path`, whose files are in the folder `package`."""
     metadata = _metadata(package / METADATA)
-    _refuse_bpe(path, {one.name for one in package.iterdir()})
+    _refuse_bpe(path, {file.name for file in package.iterdir()})
     prefix = metadata.get("target_prefix") or None
     folder = read_ct2_folder(package / MODEL, start=prefix)
     if prefix and prefix not in folder.target:
         raise ModelError(f"{path}: {METADATA}: target_prefix {prefix!r} is no piece of the model; fetch the file again")
-    found = read_tokenizer(folder, package, control={prefix} if prefix else ())
+    folder_tokenizer = read_tokenizer(folder, package, control={prefix} if prefix else ())
     languages = pair or _languages(path, metadata)
     project: dict[str, Any] = {"name": name_of(path.with_suffix("") if path.is_file() else path)}
     if prefix and prefix != folder.config["decoder_start_token"]:
         project["pairs"] = [{"source": languages[0], "target": languages[1], "target_marks": [prefix]}]
-    names = [METADATA, *found.files, *(f"{MODEL}/{name}" for name in folder.files)]
+    names = [METADATA, *folder_tokenizer.files, *(f"{MODEL}/{name}" for name in folder.files)]
     origin = _origin(path, package, names, metadata)
     return foreign_of(
         folder,
-        found,
+        folder_tokenizer,
         path,
         languages,
         origin,
@@ -91,10 +91,10 @@ def _extract(path: Path, package: Path) -> Path:
 
 def _root(archive: Archive) -> str:
     """The folder of the package, with its slash; empty if there is none."""
-    found = [name for name in archive.members if PurePosixPath(name).name == METADATA and name.count("/") <= 1]
-    if len(found) != 1:
-        raise ModelError(f"{archive.path}: {len(found)} × {METADATA}, where a package of Argos Translate has one")
-    return found[0].removesuffix(METADATA)
+    roots = [name for name in archive.members if PurePosixPath(name).name == METADATA and name.count("/") <= 1]
+    if len(roots) != 1:
+        raise ModelError(f"{archive.path}: {len(roots)} × {METADATA}, where a package of Argos Translate has one")
+    return roots[0].removesuffix(METADATA)
 
 
 def _refuse_bpe(path: Path, names: set[str]) -> None:

@@ -1,8 +1,8 @@
-"""A folder of CTranslate2 with its SentencePiece models → a bundle that only CTranslate2 runs. No torch.
+"""A folder of CTranslate2 with its SentencePiece models → a bundle that only CTranslate2 runs.
 
 Input: what ct2-transformers-converter, OpenNMT-py, Eole (quickmt), Marian's or fairseq's converter wrote, with the
-SentencePiece files in the same folder. Output: the network with its vocabulary renumbered (`ct2_rows`), a tokenizer of
-the same numbering (`ct2_tokenizer`), and a configuration whose [model] is read from the headers of model.bin.
+SentencePiece files in the same folder. Output: the network with its vocabulary renumbered (`rows`), a tokenizer of
+the same numbering (`tokenizer`), and a configuration whose [model] is read from the headers of model.bin.
 """
 
 import re
@@ -35,16 +35,16 @@ def read_ctranslate2(path: Path, *, pair: tuple[str, str] | None, scratch: Path,
     if pair is None:
         raise ConfigError("--pair: a folder of CTranslate2 names no languages; give them, as in --pair en-ko")
     folder = read_ct2_folder(path)
-    found = read_tokenizer(folder)
-    marked = language_pair(folder, found, pair)
+    folder_tokenizer = read_tokenizer(folder)
+    marked = language_pair(folder, folder_tokenizer, pair)
     project = {"pairs": [marked]} if marked else {}
-    origin = origin_of_folder("ctranslate2", path, [*folder.files, *found.files], CHANGES)
-    return foreign_of(folder, found, path, pair, origin, scratch, project=project, weights=weights)
+    origin = origin_of_folder("ctranslate2", path, [*folder.files, *folder_tokenizer.files], CHANGES)
+    return foreign_of(folder, folder_tokenizer, path, pair, origin, scratch, project=project, weights=weights)
 
 
 def foreign_of(
     folder: CT2Folder,
-    found: FolderTokenizer,
+    folder_tokenizer: FolderTokenizer,
     path: Path,
     pair: tuple[str, str],
     origin: Origin,
@@ -57,19 +57,21 @@ def foreign_of(
 ) -> Foreign:
     """The model of a checked folder that was read from `path`; its files for the engine are written to `scratch`."""
     start = folder.config["decoder_start_token"]
-    target = Renumbering.of(found.target, folder.target, start)
-    source = target if folder.shared else Renumbering.of(found.source, folder.source, start)
-    shape, own = model_shape(folder)
-    config = foreign_config(path, pair, model=shape, tokenizer=_segmentation(found), decode=decode, project=project)
-    if not own and not weights:
+    target = Renumbering.of(folder_tokenizer.target, folder.target, start)
+    source = target if folder.shared else Renumbering.of(folder_tokenizer.source, folder.source, start)
+    shape, has_network = model_shape(folder)
+    config = foreign_config(
+        path, pair, model=shape, tokenizer=_segmentation(folder_tokenizer), decode=decode, project=project
+    )
+    if not has_network and not weights:
         notes = [*notes, "a network that Dragoman's own has no options for: [model] gives its sizes"]
-    notes = [*folder.notes, *found.notes, *notes]
+    notes = [*folder.notes, *folder_tokenizer.notes, *notes]
     if weights:
-        return _trainable(folder, found, config, origin, source, target, own, notes)
+        return _trainable(folder, folder_tokenizer, config, origin, source, target, has_network, notes)
     engine_folder = write_engine_folder(folder, source, target, scratch)
     return Foreign(
         config,
-        found.tokenizer,
+        folder_tokenizer.tokenizer,
         origin,
         engine_folder=engine_folder,
         parameters=folder.model.parameters,
@@ -79,16 +81,16 @@ def foreign_of(
 
 def _trainable(
     folder: CT2Folder,
-    found: FolderTokenizer,
+    folder_tokenizer: FolderTokenizer,
     config: RunConfig,
     origin: Origin,
     source: Renumbering,
     target: Renumbering,
-    own: bool,
+    has_network: bool,
     notes: Sequence[str],
 ) -> Foreign:
     """The model with weights for our own network. Raises ModelError if it is of another architecture."""
-    if not own:
+    if not has_network:
         raise ModelError(f"{folder.model.path}: an architecture that Dragoman's network has no options for; {REMEDY}")
     try:
         from dragoman.importing.opennmt.weights import weights_of
@@ -98,16 +100,18 @@ def _trainable(
     shape, tensors = weights_of(folder, config.model, source, target)
     if quantization(folder.model) != "float32":
         origin = replace(origin, changes=(*origin.changes, DEQUANTISED))
-    return Foreign(config.model_copy(update={"model": shape}), found.tokenizer, origin, tensors=tensors, notes=notes)
+    return Foreign(
+        config.model_copy(update={"model": shape}), folder_tokenizer.tokenizer, origin, tensors=tensors, notes=notes
+    )
 
 
-def _segmentation(found: FolderTokenizer) -> dict[str, Any]:
-    joint = found.tokenizer.joint
+def _segmentation(folder_tokenizer: FolderTokenizer) -> dict[str, Any]:
+    joint = folder_tokenizer.tokenizer.joint
     return {
-        **found.keys,
-        "vocab_size": max(16, len(found.source)),
+        **folder_tokenizer.keys,
+        "vocab_size": max(16, len(folder_tokenizer.source)),
         "joint": joint,
-        "shared": not joint and found.source == found.target,
+        "shared": not joint and folder_tokenizer.source == folder_tokenizer.target,
     }
 
 

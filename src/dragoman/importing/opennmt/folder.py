@@ -1,4 +1,4 @@
-"""A folder of CTranslate2: configuration, vocabularies and the headers of its weights. No torch.
+"""A folder of CTranslate2: configuration, vocabularies and the headers of its weights.
 
 A folder holds `model.bin`, `config.json` (from version 6 of the format; before, the same facts are in model.bin), and
 `shared_vocabulary` or `source_vocabulary` and `target_vocabulary`, each .json or, in early versions, .txt.
@@ -91,10 +91,10 @@ def _config(folder: Path, model: ModelBin) -> dict[str, Any]:
             "decoder_start_token": None if model.flag("user_decoder_start_tokens") else start,
         }
     path = folder / CONFIG
-    found = _json(path, LARGEST_CONFIG)
-    if not isinstance(found, dict):
+    values = _json(path, LARGEST_CONFIG)
+    if not isinstance(values, dict):
         raise ModelError(f"{path}: not the configuration of a model; convert the model again")
-    config |= found
+    config |= values
     for key in ("unk_token", "bos_token", "eos_token", "decoder_start_token"):
         if not isinstance(config[key], str) and (key, config[key]) != ("decoder_start_token", None):
             raise ModelError(f"{path}: {key}: a piece in quotes, not {config[key]!r}; convert the model again")

@@ -1,4 +1,4 @@
-"""A network of CTranslate2 with its vocabulary renumbered, so that it is an export like Dragoman's own. No torch.
+"""A network of CTranslate2 with its vocabulary renumbered, so that it is an export like Dragoman's own.
 
 Only the rows of the embeddings and of the projection are moved; every other byte stays. Two things are added: rows for
 pieces of the tokenizer that the network never learned, which are copies of the unknown piece's, and a bias that keeps
@@ -53,20 +53,20 @@ class Renumbering:
 
 def write_engine_folder(folder: CT2Folder, source: Renumbering, target: Renumbering, parent: Path) -> Path:
     """Write the renumbered network into a new folder of `parent`, named by its quantization. Raises ModelError."""
-    own = parent / f"ct2-{quantization(folder.model)}"
-    own.mkdir()
+    folder_of_engine = parent / f"ct2-{quantization(folder.model)}"
+    folder_of_engine.mkdir()
     changed, aliases = _changed(folder, source, target)
-    write_model_bin(own / WEIGHTS, folder.model, changed, aliases, IN_CONFIG)
+    write_model_bin(folder_of_engine / WEIGHTS, folder.model, changed, aliases, IN_CONFIG)
     config = dict(folder.config)
     if config["decoder_start_token"] not in target.order:  # a model that starts from a zero vector may name any
         config["decoder_start_token"] = "<s>"
-    _write_json(own / CONFIG, config)
+    _write_json(folder_of_engine / CONFIG, config)
     if source.order is target.order:
-        _write_json(own / "shared_vocabulary.json", target.order)
+        _write_json(folder_of_engine / "shared_vocabulary.json", target.order)
     else:
-        _write_json(own / "source_vocabulary.json", source.order)
-        _write_json(own / "target_vocabulary.json", target.order)
-    return own
+        _write_json(folder_of_engine / "source_vocabulary.json", source.order)
+        _write_json(folder_of_engine / "target_vocabulary.json", target.order)
+    return folder_of_engine
 
 
 def quantization(model: ModelBin) -> str:

@@ -55,10 +55,10 @@ def read_tokenizer(folder: CT2Folder, where: Path | None = None, control: Collec
     names = _files(place)
     models = {place / name: read_model(place / name) for name in names}
     first, last = place / names[0], place / names[-1]
-    own = {piece.text for model in models.values() for piece in model_pieces(model) if piece.type == NORMAL}
+    normal = {piece.text for model in models.values() for piece in model_pieces(model) if piece.type == NORMAL}
 
     def is_mark(piece: str) -> bool:
-        return piece in control or piece == folder.config["bos_token"] or (is_language(piece) and piece not in own)
+        return piece in control or piece == folder.config["bos_token"] or (is_language(piece) and piece not in normal)
 
     def numbered(vocabulary: list[str], *paths: Path) -> Renumbered:
         ids = {piece: row for row, piece in enumerate(vocabulary)}
@@ -84,7 +84,7 @@ def is_language(piece: str) -> bool:
     return any(form.fullmatch(piece) for form in (*OF_TARGET, *OF_EACH))
 
 
-def language_pair(folder: CT2Folder, found: FolderTokenizer, pair: tuple[str, str]) -> dict[str, Any] | None:
+def language_pair(folder: CT2Folder, folder_tokenizer: FolderTokenizer, pair: tuple[str, str]) -> dict[str, Any] | None:
     """The pair with its language tokens, an entry of `project.pairs`; None for a model without any.
 
     Raises ConfigError that lists the languages of the model if the pair is not among them.
@@ -92,8 +92,8 @@ def language_pair(folder: CT2Folder, found: FolderTokenizer, pair: tuple[str, st
     if folder.config["add_source_bos"] and is_language(folder.config["bos_token"]):
         return None  # CTranslate2 puts it before each source by itself
     for form in (*OF_TARGET, *OF_EACH):
-        tokens = {match[1]: piece for piece in found.target if (match := form.fullmatch(piece))}
-        tokens = {code: piece for code, piece in tokens.items() if _is_control(found.tokenizer, piece)}
+        tokens = {match[1]: piece for piece in folder_tokenizer.target if (match := form.fullmatch(piece))}
+        tokens = {code: piece for code, piece in tokens.items() if _is_control(folder_tokenizer.tokenizer, piece)}
         tags = tags_of(tokens)
         if not tags:
             continue

@@ -59,15 +59,15 @@ def weights_of(
     shape = model_config(config.model_dump(exclude={"layers", "preset"}) | changes, folder.path)
     theirs = dict(_theirs(model, shape, len(folder.target)))
     rows = {side: torch.from_numpy(numbering.rows.copy()) for side, numbering in (("s", source), ("t", target))}
-    for own in rows.values():
-        own[PAD] = -1
+    for order in rows.values():
+        order[PAD] = -1
     if model.flag("decoder/start_from_zero_embedding"):
         rows["t"][BOS] = -1
     joint = shape.tie == "all"
     if joint and not folder.shared:
         raise ModelError(f"{model.path}: one matrix for two vocabularies; not supported")
     of = dict.fromkeys(("projection", "projection_bias", "target_embedding.weight"), rows["t"])
-    found = our_weights(
+    weights = our_weights(
         shape,
         (len(source.order), len(target.order)),
         theirs,
@@ -77,9 +77,9 @@ def weights_of(
         where=model.path,
     )
     if shape.output_bias:  # what was never learned is never generated; our network masks special tokens by itself
-        found["projection_bias"][torch.from_numpy(~target.known)] = FORBIDDEN_LOGIT
-        found["projection_bias"][list(FORBIDDEN_IDS)] = 0.0
-    return shape, found
+        weights["projection_bias"][torch.from_numpy(~target.known)] = FORBIDDEN_LOGIT
+        weights["projection_bias"][list(FORBIDDEN_IDS)] = 0.0
+    return shape, weights
 
 
 def _theirs(model: ModelBin, config: ModelConfig, pieces: int) -> Iterator[tuple[str, Tensor]]:
@@ -126,8 +126,8 @@ def _positions(model: ModelBin, config: ModelConfig) -> tuple[Tensor | None, dic
         for first in (0, 1, 2):
             expected = positional_encoding(first, length, width, base)
             for order in orders:
-                found = table[:length] if order is None else table[:length, order]
-                if found.shape == expected.shape and (found - expected).abs().max() < POSITION_ERROR:
+                positions = table[:length] if order is None else table[:length, order]
+                if positions.shape == expected.shape and (positions - expected).abs().max() < POSITION_ERROR:
                     return order, {"position_base": base, "first_position": first}
     raise ModelError(f"{model.path}: its positions are learned, or of another formula; {REMEDY}")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dragoman.errors import ConfigError, DataError
-from dragoman.memory import Contents, Match, Memory, Unit, contents
+from dragoman.memory import Contents, Memory, MemoryMatch, MemoryUnit, contents
 from dragoman.serve.models.models import ServedPair
 from dragoman.text.words.language import primary_language
 from dragoman.translator import Translator
@@ -55,7 +55,7 @@ class Memories:
         pair = translator.pair
         return translator.with_memory(self.of(pair.source, pair.target)) if pair and pair.target else translator
 
-    def search(self, source: str, target: str, text: str, threshold: int, count: int) -> list[Match]:
+    def search(self, source: str, target: str, text: str, threshold: int, count: int) -> list[MemoryMatch]:
         """Up to `count` units for a text: an equal one, or one with other numbers, then similar ones, best first."""
         memory = self.of(source, target)
         if memory is None:
@@ -65,7 +65,7 @@ class Memories:
         similar = memory.similar(text, threshold, count)
         return [*first, *(one for one in similar if found is None or one.source != found.source)][:count]
 
-    def add(self, source: str, target: str, units: Sequence[Unit]) -> int:
+    def add(self, source: str, target: str, units: Sequence[MemoryUnit]) -> int:
         """Add units; the number of new ones. Raises ConfigError for a file that is only read."""
         memory = self.of(source, target)
         if not self.grows or memory is None:

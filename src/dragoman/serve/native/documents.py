@@ -6,7 +6,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from dragoman.documents import Request as Languages
+from dragoman.documents import DocumentOptions as Languages
 from dragoman.serve.documents.document import Asked, StoredDocument
 from dragoman.serve.documents.documents import documents_of, own, remove, sent, upload
 from dragoman.serve.documents.schema import DocumentAnswer, DocumentsAnswer, ReviewAnswer, ReviewRow, answer_of

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from dragoman.errors import ResourceError
-from dragoman.memory import Unit
+from dragoman.memory import MemoryUnit
 from dragoman.serve.http.body import json_object, validated
 from dragoman.serve.http.described import PROBLEMS, problem_of_status, takes
 from dragoman.serve.http.http import service_of
@@ -68,7 +68,7 @@ async def add(request: Request) -> MemoryAddAnswer:
     source, target = _checked(service, given.source, given.target, [*texts, given.origin])
     if not all(text.strip() for text in texts):
         raise malformed("units: a blank source or target; give both")
-    units = [Unit(unit.source, unit.target, given.origin) for unit in given.units]
+    units = [MemoryUnit(unit.source, unit.target, given.origin) for unit in given.units]
     memories = _memories(service)
     new = await service.run(partial(memories.add, source, target, units))
     return MemoryAddAnswer(units=len(units), new=new)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.control.inline.inline import InlineTranslation
-from dragoman.documents import Document, Request
+from dragoman.documents import Document, DocumentOptions
 from dragoman.documents.markup import html, markdown, markup
 from dragoman.documents.markup.markup import ANY_TAGS, LostTags, Tags
 from dragoman.text.terms.glossary import GlossaryLike
@@ -47,7 +47,7 @@ def translate_markup(
     """
     documents = [_parsed(text, format, tags) for text in texts]
     pair = translator.pair
-    request = Request(pair.source if pair else "und", (pair.target if pair else None) or "und")
+    request = DocumentOptions(pair.source if pair else "und", (pair.target if pair else None) or "und")
     scripts = scripts_of_language(request.source), scripts_of_language(request.target)
     units = [unit for document in documents for unit in document.units]
     chosen = [is_translatable(unit, *scripts) for unit in units]
@@ -71,7 +71,7 @@ def translate_markup(
 
 
 def _written(
-    document: Document, found: Sequence[InlineTranslation | None], format: Markup, request: Request
+    document: Document, found: Sequence[InlineTranslation | None], format: Markup, request: DocumentOptions
 ) -> MarkupTranslation:
     file = BytesIO()
     _MODULES[format].write(document, [one and one.inline for one in found], request, file)

@@ -80,7 +80,7 @@ class Glossary:
 
     @classmethod
     def parse(cls, content: bytes, name: str = "glossary") -> Self:
-        """The same for the content of a file, of which errors say `name`. Raises DataError that names the line."""
+        """The glossary in the content of a file, which errors call `name`. Raises DataError that names the line."""
         return cls._of_rows(_rows(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), name), name)
 
     @classmethod
@@ -91,7 +91,7 @@ class Glossary:
         """
         if not isinstance(terms, Mapping):
             raise ConfigError(f"{name}: {describe_type(terms)} given; give a mapping of terms to translations")
-        listed = ((term, [given] if isinstance(given, str) else given) for term, given in terms.items())
+        listed = ((term, [forms] if isinstance(forms, str) else forms) for term, forms in terms.items())
         return cls._of_rows(((number, *row) for number, row in enumerate(listed, 1)), name)
 
     def over(self, other: Self) -> Self:
@@ -101,13 +101,13 @@ class Glossary:
 
     def find(self, text: str) -> list[Match]:
         """The terms that occur in `text`, from left to right."""
-        text, position, found = normalise(text), 0, []
+        text, position, matches = normalise(text), 0, []
         while position < len(text):
             match = self._at(text, position) if begins_word(text, position) else None
             if match:
-                found.append(match)
+                matches.append(match)
             position = match.end if match else position + 1
-        return found
+        return matches
 
     def _at(self, text: str, position: int) -> Match | None:
         """The longest term that begins at `position`; of equal length the one as written, then a stem last."""
@@ -116,7 +116,7 @@ class Glossary:
             written = text[position:end]
             if end <= len(text) and (candidates := self._index.get(written.casefold())):
                 whole = ends_word(text, position, end)
-                for form, entry in sorted(candidates, key=lambda each: each[0] != written):
+                for form, entry in sorted(candidates, key=lambda pair: pair[0] != written):
                     if form != written and is_abbreviation(entry.source):
                         continue
                     if is_stem(entry.term):
@@ -130,7 +130,7 @@ class Glossary:
         """By written form, without regard to case: the forms and their entries, those as listed first, stems last."""
         listed = [(form, number, entry) for entry in self.entries for number, form in enumerate(forms(entry.term))]
         index: dict[str, list[tuple[str, Entry]]] = {}
-        for form, _, entry in sorted(listed, key=lambda each: (is_stem(each[2].term), each[1] > 0)):
+        for form, _, entry in sorted(listed, key=lambda row: (is_stem(row[2].term), row[1] > 0)):
             index.setdefault(form.casefold(), []).append((form, entry))
         return index
 

@@ -144,46 +144,49 @@ def find_placeholders(
     ones the first. Raises ConfigError for a name that is none.
     """
     if patterns is None:
-        found = [one for name in PLACEHOLDERS for one in _matches(text, name)] if _ANY_SIGN.search(text) else []
-    else:
-        found = [one for name in dict.fromkeys(patterns) for one in _matches(text, name)]
+        patterns = PLACEHOLDERS if _ANY_SIGN.search(text) else ()
+    placeholders = [match for name in dict.fromkeys(patterns) for match in _matches(text, name)]
     for literal in dict.fromkeys(filter(None, literals)):
-        before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", literal) else ""
-        after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", literal) else ""
-        pattern = before + re.escape(literal) + after  # no part of a longer word
-        found += [Placeholder(*one.span(), LITERAL, literal) for one in re.finditer(pattern, text)]
-    if len(found) < 2:
-        return found
+        placeholders += [Placeholder(*match.span(), LITERAL, literal) for match in re.finditer(as_word(literal), text)]
+    if len(placeholders) < 2:
+        return placeholders
     chosen: list[Placeholder] = []
     taken = bytearray(len(text))
-    for one in sorted(found, key=lambda one: (one.begin - one.end, one.begin)):
-        if not (taken[one.begin] or taken[one.end - 1]):  # nothing longer is inside
-            taken[one.begin : one.end] = b"\1" * (one.end - one.begin)
-            chosen.append(one)
+    for match in sorted(placeholders, key=lambda span: (span.begin - span.end, span.begin)):
+        if not (taken[match.begin] or taken[match.end - 1]):  # nothing longer is inside
+            taken[match.begin : match.end] = b"\1" * (match.end - match.begin)
+            chosen.append(match)
     return sorted(chosen)
+
+
+def as_word(literal: str) -> str:
+    """A pattern for a text as it is written, where it is no part of a longer word of Latin letters and digits."""
+    before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", literal) else ""
+    after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", literal) else ""
+    return before + re.escape(literal) + after
 
 
 def blanked(text: str, placeholders: Iterable[Placeholder], sign: str = " ") -> str:
     """The text with a sign in place of each character of its placeholders, which are in order and apart."""
     parts, at = list[str](), 0
-    for one in placeholders:
-        parts += (text[at : one.begin], sign * (one.end - one.begin))
-        at = one.end
+    for placeholder in placeholders:
+        parts += (text[at : placeholder.begin], sign * (placeholder.end - placeholder.begin))
+        at = placeholder.end
     return "".join((*parts, text[at:]))
 
 
 def _matches(text: str, name: str) -> list[Placeholder]:
     sign, pattern = _compiled(name)
-    found: list[Placeholder] = []
+    placeholders: list[Placeholder] = []
     if not sign.search(text):
-        return found
+        return placeholders
     for match in pattern.finditer(text):
         begin, end = match.span()
         if name in ("url", "path"):
             end = begin + len(_without_rest(match[0]))
         if end > begin:
-            found.append(Placeholder(begin, end, name, text[begin:end]))
-    return found
+            placeholders.append(Placeholder(begin, end, name, text[begin:end]))
+    return placeholders
 
 
 @lru_cache(maxsize=64)

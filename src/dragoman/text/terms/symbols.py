@@ -29,7 +29,7 @@ _GAP = f"{INVISIBLE.pattern}*"
 _LOOKALIKE = re.compile(f"⟦{_GAP}[0-9](?:{_GAP}[0-9])*{_GAP}⟧")
 
 
-class Found(Protocol):
+class Spanned(Protocol):
     """A placeholder: its characters in the text, from `begin` to before `end`."""
 
     @property
@@ -49,37 +49,37 @@ def symbol(number: int) -> str:
     return f"⟦{number}⟧"
 
 
-def mask(text: str, placeholders: Iterable[Found], symbols: Sequence[str]) -> tuple[str, Table]:
+def mask(text: str, placeholders: Iterable[Spanned], symbols: Sequence[str]) -> tuple[str, Table]:
     """`text` with symbols in place of its placeholders, and what they replace.
 
     Of more different placeholders than `symbols` the last ones stay text.
     """
-    own = _lookalikes(text, symbols)
-    spans = _spans(placeholders, own)
+    present = _lookalikes(text, symbols)
+    spans = _spans(placeholders, present)
     distinct = list(dict.fromkeys(text[begin:end] for begin, end in spans))
     if len(distinct) > len(symbols):
-        looks_alike = {text[begin:end] for begin, end in own}
-        ranked = sorted(distinct, key=lambda one: (one not in symbols, one not in looks_alike))
-        kept = set(ranked[: len(symbols)])
-        distinct = [one for one in distinct if one in kept]
+        looks_alike = {text[begin:end] for begin, end in present}
+        ranked = sorted(distinct, key=lambda text: (text not in symbols, text not in looks_alike))
+        chosen = set(ranked[: len(symbols)])
+        distinct = [original for original in distinct if original in chosen]
     names = dict(zip(distinct, symbols, strict=False))
-    return _replaced(text, spans, names), {name: found for found, name in names.items()}
+    return _replaced(text, spans, names), {name: original for original, name in names.items()}
 
 
 def restore(text: str, table: Table) -> str:
     """`text` with what its symbols replace; a symbol that is not in the table stays."""
-    return _SYMBOL.sub(lambda found: table.get(found[0], found[0]), text) if table else text
+    return _SYMBOL.sub(lambda match: table.get(match[0], match[0]), text) if table else text
 
 
 def find_symbols(text: str) -> list[tuple[str, int, int]]:
     """What has the form of a symbol, and where."""
-    return [(found[0], *found.span()) for found in _SYMBOL.finditer(text)]
+    return [(match[0], *match.span()) for match in _SYMBOL.finditer(text)]
 
 
 def is_inside_symbol(text: str, position: int) -> bool:
     """Whether a cut at this position would divide a symbol."""
     near = _SYMBOL.finditer(text, max(0, position - LONGEST), position + LONGEST)
-    return any(found.start() < position < found.end() for found in near)
+    return any(match.start() < position < match.end() for match in near)
 
 
 def drop_unknown(text: str, table: Table, symbols: Sequence[str]) -> str:
@@ -87,7 +87,7 @@ def drop_unknown(text: str, table: Table, symbols: Sequence[str]) -> str:
     if "⟦" not in text:
         return text
     unknown = set(symbols) - set(table)
-    return _SYMBOL.sub(lambda found: "" if found[0] in unknown else found[0], text)
+    return _SYMBOL.sub(lambda match: "" if match[0] in unknown else match[0], text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Symbols:
 
     @classmethod
     def of(cls, config: RunConfig, names: Sequence[str]) -> "Symbols":
-        """That of a run or a bundle whose tokenizer has these symbols."""
+        """The symbols of a run or a bundle, the `names` that its tokenizer has; none if it protects none."""
         return cls(tuple(names)) if config.data.protect else NO_SYMBOLS
 
     def mask(self, text: str) -> tuple[str, Table]:
@@ -113,7 +113,7 @@ class Symbols:
             return text
         spans = self._spans(text)
         names = {text[begin:end]: _broken(text[begin:end]) for begin, end in spans}
-        return _replaced(text, spans, names | {found: name for name, found in table.items()})
+        return _replaced(text, spans, names | {original: name for name, original in table.items()})
 
     def mask_pair(self, source: str, target: str, first: int = 0) -> tuple[str, str]:
         """A pair with symbols in place of the placeholders that both sides have equally often.
@@ -128,9 +128,9 @@ class Symbols:
         if not ours and not theirs:
             return source, target
         size = len(self.names)
-        shared = [one for one, count in ours.items() if theirs[one] == count][:size]
-        names = {one: self.names[(first + index) % size] for index, one in enumerate(shared)}
-        names = {one: _broken(one) for one in ours | theirs} | names
+        shared = [original for original, count in ours.items() if theirs[original] == count][:size]
+        names = {original: self.names[(first + index) % size] for index, original in enumerate(shared)}
+        names = {original: _broken(original) for original in ours | theirs} | names
         masked = [_replaced(text, spans, names) for text, spans in sides]
         return masked[0], masked[1]
 
@@ -147,25 +147,25 @@ NO_SYMBOLS = Symbols()
 
 def _broken(text: str) -> str:
     """`text` in which nothing is a symbol."""
-    return _LOOKALIKE.sub(lambda found: found[0].replace("⟦", "⟦ "), text)
+    return _LOOKALIKE.sub(lambda match: match[0].replace("⟦", "⟦ "), text)
 
 
 def _lookalikes(text: str, symbols: Sequence[str]) -> Spans:
     """Where the text has one of the symbols already."""
     if "⟦" not in text:
         return []
-    return [found.span() for found in _LOOKALIKE.finditer(text) if INVISIBLE.sub("", found[0]) in symbols]
+    return [match.span() for match in _LOOKALIKE.finditer(text) if INVISIBLE.sub("", match[0]) in symbols]
 
 
-def _spans(placeholders: Iterable[Found], own: Spans) -> Spans:
+def _spans(placeholders: Iterable[Spanned], present: Spans) -> Spans:
     """The placeholders and the symbols that the text has already, in order; none overlaps another."""
-    return list(_apart(sorted([*own, *_outside(placeholders, own)])))
+    return list(_apart(sorted([*present, *_outside(placeholders, present)])))
 
 
-def _outside(placeholders: Iterable[Found], own: Spans) -> Iterator[tuple[int, int]]:
-    for found in placeholders:
-        if found.end > found.begin and all(found.end <= begin or found.begin >= end for begin, end in own):
-            yield found.begin, found.end
+def _outside(placeholders: Iterable[Spanned], present: Spans) -> Iterator[tuple[int, int]]:
+    for first, last in ((placeholder.begin, placeholder.end) for placeholder in placeholders):
+        if last > first and all(last <= begin or first >= end for begin, end in present):
+            yield first, last
 
 
 def _apart(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from dragoman.errors import DataError, checked_path
+from dragoman.system.parsing import new_xml_parser
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.words.language import primary_language
 from dragoman.text.words.words import is_abbreviation, listed
@@ -32,24 +33,18 @@ class Concept:
     terms: dict[str, list[str]] = field(default_factory=dict)
 
 
-class _Handler:
+class _TermHandler:
     """What expat found so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        self.parser.EntityDeclHandler = self._refuse
+        self.parser = new_xml_parser(str(path))
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
         self.concepts: list[Concept] = []
         self.root = self.language = self.term = self.status = ""
         self.reads: list[str] | None = None
-
-    def _refuse(self, name: str, *_: object) -> None:
-        raise DataError(f"{self.path}:{self.parser.CurrentLineNumber}: declares the entity {name!r}, which is refused")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
@@ -102,8 +97,8 @@ class TermBase:
 
     @classmethod
     def parse(cls, file: BinaryIO, path: Path) -> "TermBase":
-        """The same for an open file, of which errors say `path`. Raises DataError."""
-        handler = _Handler(path)
+        """The terms in an open file, which errors call `path`. Raises DataError as `read` does."""
+        handler = _TermHandler(path)
         try:
             while block := file.read(_BLOCK):
                 handler.parser.Parse(block, False)
@@ -120,7 +115,7 @@ class TermBase:
         spelled: dict[str, str] = {}  # concepts with terms that differ in case only become one term
         for term, translations in self._rows(primary_language(source), primary_language(target)):
             term = spelled.setdefault(term if is_abbreviation(term) else term.casefold(), term)
-            terms.setdefault(term, []).extend(one for one in translations if one not in terms[term])
+            terms.setdefault(term, []).extend(form for form in translations if form not in terms[term])
         if not terms:
             known = ", ".join(sorted({language for concept in self.concepts for language in concept.terms}))
             raise DataError(f"{self.path}: no term from {source} into {target}; its languages are {known or 'none'}")
@@ -128,7 +123,7 @@ class TermBase:
 
     def _rows(self, source: str, target: str) -> Iterator[tuple[str, list[str]]]:
         for concept in self.concepts:
-            translations = [listed(one) for one in concept.terms.get(target, ())]
+            translations = [listed(translation) for translation in concept.terms.get(target, ())]
             for term in concept.terms.get(source, ()) if translations else ():
                 yield listed(term), translations
 

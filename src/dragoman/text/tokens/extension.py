@@ -60,16 +60,16 @@ def extend(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], count: int) -
     if tokenizer.same_ids:
         words = _words(tokenizer.source, sources) + _words(tokenizer.target, targets)
         merges = _Merges(words, _taken(tokenizer.source) | _taken(tokenizer.target))
-        found, before = merges.learn(count, _is_bpe(tokenizer.source)), merges.before
-        source = _appended(tokenizer.source, found, merges)
-        target = source if tokenizer.joint else _appended(tokenizer.target, found, merges)
-        replaced = [piece.ids for piece in found]
+        added, before = merges.learn(count, _is_bpe(tokenizer.source)), merges.before
+        source = _appended(tokenizer.source, added, merges)
+        target = source if tokenizer.joint else _appended(tokenizer.target, added, merges)
+        replaced = [piece.ids for piece in added]
         return Extension(Tokenizer(source, target), (replaced, replaced), before, merges.tokens)
     sides = []
     for vocabulary, lines in ((tokenizer.source, sources), (tokenizer.target, targets)):
         merges = _Merges(_words(vocabulary, lines), _taken(vocabulary))
-        found = merges.learn(count, _is_bpe(vocabulary))
-        sides.append((_appended(vocabulary, found, merges), [piece.ids for piece in found], merges))
+        added = merges.learn(count, _is_bpe(vocabulary))
+        sides.append((_appended(vocabulary, added, merges), [piece.ids for piece in added], merges))
     (source, of_source, ours), (target, of_target, theirs) = sides
     tokens = ours.before + theirs.before, ours.tokens + theirs.tokens
     return Extension(Tokenizer(source, target), (of_source, of_target), *tokens)
@@ -106,19 +106,19 @@ Word = tuple[tuple[str, Ids], ...]
 def _words(vocabulary: Vocabulary, lines: Iterable[str]) -> Counter[Word]:
     """How often each word occurs, as the base segments it; what cannot be merged divides words."""
     kinds = [piece.type for piece in model_pieces(vocabulary.serialized)]
-    found: Counter[Word] = Counter()
+    counts: Counter[Word] = Counter()
     for line in lines:
         word: list[tuple[str, Ids]] = []
         for text, ids in _symbols(vocabulary, line):
             mergeable = len(ids) > 1 or ids[0] == UNK or kinds[ids[0]] == NORMAL
             if word and (text.startswith(SPACE) or not mergeable):
-                found[tuple(word)] += 1
+                counts[tuple(word)] += 1
                 word = []
             if mergeable:
                 word.append((text, ids))
         if word:
-            found[tuple(word)] += 1
-    return found
+            counts[tuple(word)] += 1
+    return counts
 
 
 def _symbols(vocabulary: Vocabulary, line: str) -> Iterator[tuple[str, Ids]]:
@@ -129,7 +129,7 @@ def _symbols(vocabulary: Vocabulary, line: str) -> Iterator[tuple[str, Ids]]:
     for piece, id_ in zip(processor.EncodeAsPieces(text), processor.EncodeAsIds(text), strict=True):
         if processor.IsByte(id_):
             pending.append(id_)
-            raw = bytes(int(processor.IdToPiece(one)[3:-1], 16) for one in pending)
+            raw = bytes(int(processor.IdToPiece(byte)[3:-1], 16) for byte in pending)
             try:
                 yield raw.decode(), tuple(pending)
                 pending = []
@@ -161,12 +161,12 @@ class _Merges:
         A BPE model writes a piece only by way of those that it was merged from. A unigram model does not need them:
         of twice as many pieces those are kept that save the most tokens in the end.
         """
-        found = self._characters(most)
+        characters = self._characters(most)
         known = {text for text, ids in self.ids.items() if len(ids) == 1 and ids[0] != UNK}
-        known |= {piece.text for piece in found}
+        known |= {piece.text for piece in characters}
         self.words = [[text if text in known else "" for text in word] for word in self.words]
-        merged = self._merged((most - len(found)) * (1 if bpe else 2))
-        return found + (merged if bpe else self._most_useful(merged, most - len(found)))
+        merged = self._merged((most - len(characters)) * (1 if bpe else 2))
+        return characters + (merged if bpe else self._most_useful(merged, most - len(characters)))
 
     def _most_useful(self, merged: Sequence[_New], most: int) -> list[_New]:
         left: Counter[str] = Counter()
@@ -174,11 +174,11 @@ class _Merges:
             for text in word:
                 left[text] += count
         saved = {piece.text: left[piece.text] * (len(piece.ids) - 1) for piece in merged}
-        kept = {
+        useful = {
             piece.text for piece in sorted(merged, key=lambda piece: -saved[piece.text])[:most] if saved[piece.text]
         }
-        self.tokens += sum(saved[piece.text] for piece in merged if piece.text not in kept)
-        return [replace(piece, count=left[piece.text]) for piece in merged if piece.text in kept]
+        self.tokens += sum(saved[piece.text] for piece in merged if piece.text not in useful)
+        return [replace(piece, count=left[piece.text]) for piece in merged if piece.text in useful]
 
     def _characters(self, most: int) -> list[_New]:
         """Characters that the base has no piece for."""
@@ -188,9 +188,9 @@ class _Merges:
                 if len(self.ids[text]) > 1 or self.ids[text][0] == UNK:
                     seen[text] += count
         often = sorted((text for text, count in seen.items() if count >= FEWEST), key=lambda text: (-seen[text], text))
-        found = [_New(text, (), seen[text], self.ids[text]) for text in often[:most]]
-        self.tokens -= sum(piece.count * (len(piece.ids) - 1) for piece in found)
-        return found
+        characters = [_New(text, (), seen[text], self.ids[text]) for text in often[:most]]
+        self.tokens -= sum(piece.count * (len(piece.ids) - 1) for piece in characters)
+        return characters
 
     def _merged(self, most: int) -> list[_New]:
         pairs: Counter[Pair] = Counter()
@@ -199,8 +199,8 @@ class _Merges:
             self._count(index, word, pairs, where)
         heap = [(-count, pair) for pair, count in pairs.items() if count >= FEWEST]
         heapify(heap)
-        found: list[_New] = []
-        while heap and len(found) < most:
+        merged: list[_New] = []
+        while heap and len(merged) < most:
             count, pair = heappop(heap)
             if -count != pairs[pair]:  # it has changed since it was pushed
                 if pairs[pair] >= FEWEST:
@@ -211,13 +211,13 @@ class _Merges:
             text = "".join(pair)
             self.taken.add(text)
             self.ids[text] = self.ids[pair[0]] + self.ids[pair[1]]
-            found.append(_New(text, pair, -count, self.ids[text]))
+            merged.append(_New(text, pair, -count, self.ids[text]))
             self.tokens += count
             changed = self._replace(pair, text, pairs, where)
             for other in changed:
                 if pairs[other] >= FEWEST:
                     heappush(heap, (-pairs[other], other))
-        return found
+        return merged
 
     def _count(self, index: int, word: list[str], pairs: Counter[Pair], where: Places, sign: int = 1) -> None:
         for pair in pairwise(word):
@@ -262,14 +262,14 @@ def _is_bpe(vocabulary: Vocabulary) -> bool:
     return fields_of(vocabulary.serialized, TRAINER_SPEC).get(MODEL_TYPE) == BPE
 
 
-def _appended(vocabulary: Vocabulary, found: Sequence[_New], merges: _Merges) -> Vocabulary:
+def _appended(vocabulary: Vocabulary, pieces: Sequence[_New], merges: _Merges) -> Vocabulary:
     """The model with the pieces that were found at its end."""
-    if not found:
+    if not pieces:
         return vocabulary
     scores = {piece.text: piece.score for piece in model_pieces(vocabulary.serialized) if piece.type == NORMAL}
     lowest, highest = min(scores.values()), max(scores.values())
     bpe, added = _is_bpe(vocabulary), b""
-    for rank, piece in enumerate(found, 1):
+    for rank, piece in enumerate(pieces, 1):
         if bpe:
             score = lowest - rank
         else:  # within the bounds of the old scores, from which SentencePiece computes those of other kinds of pieces

@@ -33,11 +33,11 @@ class Piece:
     @classmethod
     def read(cls, message: bytes) -> "Piece":
         """A piece from its message."""
-        found = dict(fields(message))
-        [score] = struct.unpack("<f", _sized(found.get(2, bytes(4))))
-        kind = found.get(3, NORMAL)
+        values = dict(fields(message))
+        [score] = struct.unpack("<f", _sized(values.get(2, bytes(4))))
+        kind = values.get(3, NORMAL)
         assert isinstance(kind, int)
-        return cls(_sized(found[1]).decode(), score, kind)
+        return cls(_sized(values[1]).decode(), score, kind)
 
     def message(self) -> bytes:
         """The message that `read` reads."""
@@ -77,7 +77,7 @@ def model_pieces(serialized: bytes) -> list[Piece]:
 
 def section(serialized: bytes, number: int) -> dict[int, int | bytes]:
     """The fields of TRAINER_SPEC or NORMALIZER_SPEC that occur once."""
-    return dict(fields(b"".join(_sized(value) for found, value in fields(serialized) if found == number)))
+    return dict(fields(b"".join(_sized(value) for key, value in fields(serialized) if key == number)))
 
 
 def replaced(message: bytes, values: dict[int, int | bytes]) -> bytes:

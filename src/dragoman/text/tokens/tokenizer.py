@@ -133,7 +133,7 @@ class Tokenizer:
         processors = self.source.processor, self.target.processor
 
         def known(name: str) -> bool:
-            return all(one.IdToPiece(one.PieceToId(name)) == name for one in processors)
+            return all(processor.IdToPiece(processor.PieceToId(name)) == name for processor in processors)
 
         return tuple(takewhile(known, map(symbol, count())))
 

@@ -67,15 +67,15 @@ def with_accelerator(translation: str, source: Accelerator) -> str:
         at = ending.start() if ending else len(translation)
         return f"{translation[:at]}({source.mark}{source.key.upper()}){translation[at:]}"
     key = re.escape(source.key)
-    found = re.search(rf"\b{key}", translation, re.IGNORECASE) or re.search(key, translation, re.IGNORECASE)
-    at = found.start() if found else translation.index(letters[0])
+    match = re.search(rf"\b{key}", translation, re.IGNORECASE) or re.search(key, translation, re.IGNORECASE)
+    at = match.start() if match else translation.index(letters[0])
     return f"{translation[:at]}{source.mark}{translation[at:]}"
 
 
 def without_accelerator(translation: str) -> str:
     """A translation that has an accelerator, without it."""
-    found = find_accelerator(translation)
-    return found.text if found else translation
+    accelerator = find_accelerator(translation)
+    return accelerator.text if accelerator else translation
 
 
 def _has_case(letter: str) -> bool:

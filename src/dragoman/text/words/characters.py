@@ -31,13 +31,13 @@ def joined(before: str, after: str) -> bool:
 
 def clusters(text: str) -> list[str]:
     """The letters and signs of `text` as a reader sees them: close to the grapheme clusters of UAX 29."""
-    found: list[str] = []
+    groups: list[str] = []
     for character in text:
-        if found and joined(found[-1][-1], character):
-            found[-1] += character
+        if groups and joined(groups[-1][-1], character):
+            groups[-1] += character
         else:
-            found.append(character)
-    return found
+            groups.append(character)
+    return groups
 
 
 def _is_initial_consonant(character: str) -> bool:

@@ -39,11 +39,11 @@ def checked_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs as a list. Raises DataError that says which is no pair of str."""
     if isinstance(pairs, str | bytes | Mapping) or not isinstance(pairs, Iterable):
         raise DataError(f"pairs: {describe_type(pairs)} given; give an iterable of (source, target), two str")
-    found = list(pairs)
-    for number, pair in enumerate(found, 1):
+    listed = list(pairs)
+    for number, pair in enumerate(listed, 1):
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
             raise DataError(f"pairs: pair {number} is {pair!r:.80}; give (source, target), two str")
-    return found
+    return listed
 
 
 def chunks_of(

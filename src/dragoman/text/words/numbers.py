@@ -81,9 +81,9 @@ def _may_be_a_word(number: Value) -> bool:
 
 def _forgive_parts(decimals: Counter[Value], whole: Counter[Value], text: Sequence[Value]) -> None:
     """Take out numbers of several parts, and of the other these parts; those of a decimal are next to each other."""
-    for number in [one for one in decimals.elements() if not isinstance(one, int)]:
+    for number in [value for value in decimals.elements() if not isinstance(value, int)]:
         parts = [int(part) for part in (number if isinstance(number, str) else f"{number:f}").split(".")]
-        together = isinstance(number, str) or any([*each] == parts for each in pairwise(text))
+        together = isinstance(number, str) or any([*neighbours] == parts for neighbours in pairwise(text))
         if together and all(whole[part] >= parts.count(part) for part in parts):
             whole.subtract(parts)
             decimals[number] -= 1

@@ -58,7 +58,7 @@ Particle = tuple[str, Shape]  # as written, and its shapes
 
 
 def _shapes(*lists: str) -> list[Shape]:
-    pairs = [one.partition("/") for listed in lists for one in listed.split()]
+    pairs = [item.partition("/") for listed in lists for item in listed.split()]
     return [(closed, opened or closed) for closed, _, opened in pairs]
 
 
@@ -132,11 +132,11 @@ def _readings(rest: str, short: bool) -> tuple[tuple[Particle, ...], ...]:
     """Every chain of particles that is written `rest`, the longest first particle first."""
     last = _LAST + _SHORT if short else _LAST
     whole = [((rest, shape),) for shape in _CONTINUED + last if rest in shape]
-    started = {(one, shape) for shape in _CONTINUED for one in shape if rest.startswith(one) and rest != one}
+    started = {(first, shape) for shape in _CONTINUED for first in shape if rest.startswith(first) and rest != first}
     chains = [
-        ((one, shape), *following)
-        for one, shape in sorted(started, key=lambda each: (-len(each[0]), each))
-        for following in _readings(rest[len(one) :], True)
+        ((first, shape), *following)
+        for first, shape in sorted(started, key=lambda item: (-len(item[0]), item))
+        for following in _readings(rest[len(first) :], True)
     ]
     return (*whole, *chains)
 

@@ -107,8 +107,8 @@ def _kind(character: str) -> str:
     name = unicodedata.name(character, "")
     if _NO_SPACES.match(name):
         return "no spaces"
-    own = _OWN_KIND.match(name)
-    return own[1] if own else "word"
+    script = _OWN_KIND.match(name)
+    return script[1] if script else "word"
 
 
 def _kind_before(text: str, position: int) -> str:

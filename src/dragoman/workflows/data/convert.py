@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.data.corpus.tmx import read_tmx
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import kind_of, read_document
 from dragoman.errors import ConfigError, DataError
 from dragoman.system.files import atomic_file, storage_error
@@ -45,7 +45,7 @@ def convert_data(
         raise ConfigError(f"{path}: pairs are written as .tsv; give it that name")
     if path.exists() and not force:
         raise ConfigError(f"{path}: already exists; --force replaces it")
-    request = Request(source, target)
+    request = DocumentOptions(source, target)
     counts: dict[str, int] = {}
     with atomic_file(path) as file:
         for each in map(Path, files):
@@ -58,7 +58,7 @@ def convert_data(
     return Conversion(path, sum(counts.values()), counts)
 
 
-def bilingual_pairs(path: Path, request: Request) -> Iterator[tuple[str, str]]:
+def bilingual_pairs(path: Path, request: DocumentOptions) -> Iterator[tuple[str, str]]:
     """The finished pairs of a bilingual document. Raises ConfigError for another format, DataError."""
     if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(".tmx"):
         yield from ((pair.source, pair.target) for pair in read_tmx(path, request.source, request.target))

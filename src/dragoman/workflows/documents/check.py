@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from dragoman.documents import Document, Request, Unit
+from dragoman.documents import Document, DocumentOptions, Unit
 from dragoman.documents.formats import Kind, read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.text.words.inline import InlineText
@@ -23,7 +23,7 @@ Located = Iterator[tuple[str, InlineText]]
 
 
 def check_written(
-    path: Path, kind: Kind, request: Request, document: Document, translations: Iterable[InlineText | None]
+    path: Path, kind: Kind, request: DocumentOptions, document: Document, translations: Iterable[InlineText | None]
 ) -> None:
     """Raise DataError if the document at `path` does not have these translations of the units of `document`."""
     everything = replace(document.again or request, update=False)

@@ -24,7 +24,7 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.search.request import merge_glossaries
-from dragoman.documents import Document, Request
+from dragoman.documents import Document, DocumentOptions
 from dragoman.documents.formats import read_document
 from dragoman.errors import ConfigError, DragomanError, check_count, check_type, checked_path
 from dragoman.system.files import sha256
@@ -166,7 +166,7 @@ def run_documents(
         raise ConfigError("columns (--columns): none of the documents is a table, .csv or .tsv; leave it out")
     if task.output is None and (len(task.files) > 1 or task.files[0].is_dir()):
         raise ConfigError("several documents: where their translations go is missing; give -o FOLDER")
-    request = Request("und", "und", task.update, task.columns, task.mark)
+    request = DocumentOptions("und", "und", task.update, task.columns, task.mark)
     first = _First()
     if not isinstance(translator, Translator):
         first = _first_document(sources, request)
@@ -220,7 +220,7 @@ class _First:
     state: FileState = (0, 0)
 
 
-def _first_document(sources: Sequence[Source], request: Request) -> _First:
+def _first_document(sources: Sequence[Source], request: DocumentOptions) -> _First:
     """The first document with letters; those that cannot be read are reported later."""
     for source in sources:
         with suppress(DragomanError, OSError):
@@ -232,7 +232,7 @@ def _first_document(sources: Sequence[Source], request: Request) -> _First:
     return _First()
 
 
-def _in_languages(request: Request, translator: Translator) -> Request:
+def _in_languages(request: DocumentOptions, translator: Translator) -> DocumentOptions:
     """The request with the languages of the translator. Raises ConfigError if it has several pairs."""
     if translator.pair is None:
         raise ConfigError("target (--to): the documents do not say which pair of the model is meant; give it")

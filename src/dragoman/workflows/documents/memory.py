@@ -18,11 +18,11 @@ from dragoman.config import CorpusConfig
 from dragoman.config.sections.project import pair_name
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.data.corpus.tmx import read_tmx, tmx_languages
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.documents.formats import Kind
 from dragoman.documents.xml.text import writable
 from dragoman.errors import ConfigError, DataError, check_type, checked_path
-from dragoman.memory import Match, Memory, Unit, contents
+from dragoman.memory import Memory, MemoryMatch, MemoryUnit, contents
 from dragoman.memory.keys import similarity
 from dragoman.system.files import atomic_file
 from dragoman.text.words.language import primary_language
@@ -76,7 +76,7 @@ def existing_memory(path: str | PathLike[str]) -> Path:
     return path
 
 
-def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Callable[[str], Sequence[Match]]:
+def candidates_of(memory: Memory, threshold: int, kinds: Iterable[Kind]) -> Callable[[str], Sequence[MemoryMatch]]:
     """A function from a text to the similar sources that a person may begin with; none for what is translated from it.
 
     `kinds` are the formats for which it is. Raises ConfigError for a threshold that is none, ResourceError if one of
@@ -110,7 +110,7 @@ def add_to_memory(
         raise ConfigError("files: an empty list; give files of translations, such as .tmx")
     counts = dict[str, int]()
 
-    def units() -> Iterator[Unit]:
+    def units() -> Iterator[MemoryUnit]:
         for each in named:
             counts[str(each)] = 0
             for unit in _units(each, source, target):
@@ -177,7 +177,7 @@ def _database(memory: str | PathLike[str]) -> Path:
     return path
 
 
-def _units(path: Path, source: str, target: str) -> Iterator[Unit]:
+def _units(path: Path, source: str, target: str) -> Iterator[MemoryUnit]:
     """What a file holds in these languages."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     if name.endswith(".tmx"):
@@ -187,10 +187,10 @@ def _units(path: Path, source: str, target: str) -> Iterator[Unit]:
         corpus = CorpusConfig(source=path)
         pairs = reviewed if reviewed is not None else ((one.source, one.target) for one in read_pairs(corpus))
     elif name.endswith((".po", ".xlf", ".xliff")):
-        pairs = bilingual_pairs(path, Request(source, target))
+        pairs = bilingual_pairs(path, DocumentOptions(source, target))
     else:
         raise ConfigError(f"{path}: not a memory; give a .db, .tmx, .tsv, .jsonl, .po or .xliff file")
-    return (Unit(one, other, path.name) for one, other in pairs)
+    return (MemoryUnit(one, other, path.name) for one, other in pairs)
 
 
 def memory_lines(memory: Memory, suffix: str) -> Iterator[str]:

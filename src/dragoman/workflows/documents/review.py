@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dragoman.documents import Request
+from dragoman.documents import DocumentOptions
 from dragoman.errors import ConfigError
 from dragoman.system.files import atomic_file, write_text_atomically
 from dragoman.system.pages import content_policy, fill, in_languages, labels, static, visible
@@ -41,7 +41,7 @@ def refuse_review(output: Path, *, force: bool) -> None:
         raise ConfigError(f"{table}: already exists and is no table of an earlier translation; --force replaces it")
 
 
-def write_review(output: Path, journal: Journal, request: Request) -> Path | None:
+def write_review(output: Path, journal: Journal, request: DocumentOptions) -> Path | None:
     """Write both files for what is flagged; those of an earlier translation go if nothing is. The table's path."""
     table, page = review_files(output)
     if not journal.review_count:
@@ -88,7 +88,7 @@ def cell(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def render(name: str, rows: list[FlaggedUnit], count: int, request: Request) -> str:
+def render(name: str, rows: list[FlaggedUnit], count: int, request: DocumentOptions) -> str:
     """The page for these rows of `count`."""
     kinds = sorted({kind for row in rows for kind, _ in row.why})
     options = "".join(
@@ -124,7 +124,7 @@ def review_rows(table: Path) -> Iterator[dict[str, str]]:
         yield from (dict(zip(COLUMNS, map(_text, line.split("\t")), strict=False)) for line in lines if line)
 
 
-def _row(row: FlaggedUnit, request: Request) -> str:
+def _row(row: FlaggedUnit, request: DocumentOptions) -> str:
     kinds = " ".join(kind for kind, _ in row.why)
     why = "".join(f"<li><b>{_both_names(kind)}</b> {_shown(text)}</li>" for kind, text in row.why)
     return (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dragoman.documents import Document, Request, Unit
+from dragoman.documents import Document, DocumentOptions, Unit
 from dragoman.documents.formats import load, read_document
 from dragoman.errors import DataError, DragomanError
 from dragoman.system.files import atomic_path
@@ -71,7 +71,7 @@ class DocumentWork:
     def __init__(
         self,
         translator: Translator,
-        request: Request,
+        request: DocumentOptions,
         journal: Journal,
         listener: Listeners,
         max_chars: int | None,

@@ -20,7 +20,7 @@ from dragoman.importing.files.foreign import Foreign, name_of
 from dragoman.importing.files.hub import Hub, HuggingFaceHub, Repository, origin_on_hub, parse_name
 from dragoman.importing.files.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
 from dragoman.importing.files.origin import UNKNOWN, Origin
-from dragoman.importing.trial import Trial, check_pieces, try_pairs
+from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.system.files import atomic_folder, refuse_unwritable_folder
 from dragoman.system.parsing import parse_json
 from dragoman.translator import Translator
@@ -42,7 +42,7 @@ class ImportResult:
     """Folder of the bundle."""
     origin: Origin
     """Where it comes from, with its licence."""
-    trial: Trial | None = None
+    trial: ImportTrial | None = None
     """Whether it translates; None if there was no text to try it on."""
     scores: tuple[Score, ...] = ()
     """BLEU and chrF on up to 200 pairs."""
@@ -216,7 +216,7 @@ def _write(foreign: Foreign, folder: Path) -> None:
         facts["parameters"] = foreign.parameters
         network = None
     else:
-        from dragoman.importing.marian.network import network_of
+        from dragoman.importing.marian.layers import network_of
 
         network = network_of(foreign)
     write_bundle(
@@ -265,7 +265,7 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
     return found
 
 
-def _passed_trial(translator: Translator, text: TrialText, path: Path) -> Trial:
+def _passed_trial(translator: Translator, text: TrialText, path: Path) -> ImportTrial:
     """What the trial measured. Raises QualityError if the model does not translate."""
     trial = try_pairs(translator.marked_engine, translator.tokenizer, text.pairs)
     if trial is None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from dragoman.documents.core.passage import ENTITY, Kept, Message, Passage, passage
+from dragoman.documents.core.passage import ENTITY, Message, Passage, Verbatim, passage
 
 _COMPLEX = re.compile(
     r"\{\s*[^\s{},#']+\s*,\s*(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration|choice)\s*[,}]"
@@ -38,7 +38,7 @@ def parse(text: str, quotes: bool = True) -> Message:
     """
     if not quotes and _LITERAL in text:
         raise ValueError("has a private character")
-    reader = _Reader(iter(_tokens(text if quotes else text.replace("'", _LITERAL))), quotes, "''" in text)
+    reader = _MessageReader(iter(_tokens(text if quotes else text.replace("'", _LITERAL))), quotes, "''" in text)
     return (reader.level("", plural=False),)
 
 
@@ -60,7 +60,7 @@ def _tokens(text: str) -> list[_Token]:
     return [(token["type"], token["text"]) for token in tokens]
 
 
-class _Reader:
+class _MessageReader:
     """Makes passages of the tokens of a message, which is known to parse."""
 
     def __init__(self, tokens: Iterator[_Token], quotes: bool, doubled: bool) -> None:
@@ -70,19 +70,19 @@ class _Reader:
 
     def level(self, place: str, plural: bool) -> Passage:
         """The text of a branch, as far as its closing brace, or of the message."""
-        pieces: list[str | Kept] = []
+        pieces: list[str | Verbatim] = []
         for kind, text in self.tokens:
             if kind == "text":
                 pieces += self.texts(text, plural)
             elif kind == "hash":
-                pieces.append(Kept("#", ("#",)))
+                pieces.append(Verbatim("#", ("#",)))
             elif text == "{":
                 pieces.append(self.argument(place))
             else:
                 break
         return passage(pieces, place, read=self.read, escape=partial(self.escape, plural=plural))
 
-    def argument(self, place: str) -> Kept:
+    def argument(self, place: str) -> Verbatim:
         """What an opening brace begins. Each branch becomes a passage."""
         parts: list[str | Passage] = ["{"]
         name, selector, simple, plural = "", "", True, False
@@ -101,21 +101,21 @@ class _Reader:
             if text == "}":
                 break
         written = "".join(part for part in parts if isinstance(part, str))
-        return Kept(written if simple else f"{{{name}}}", tuple(parts))
+        return Verbatim(written if simple else f"{{{name}}}", tuple(parts))
 
-    def texts(self, text: str, plural: bool) -> Iterator[str | Kept]:
+    def texts(self, text: str, plural: bool) -> Iterator[str | Verbatim]:
         """Text, and what of it is kept: quoted text and entities."""
         if not self.quotes:
             text = text.replace(_LITERAL, "'")
         pattern = _ENTITY if not self.quotes else _KEEP_IN_PLURAL if plural else _KEEP
         at = 0
         for match in pattern.finditer(text):
-            found = match[0]
+            quoted = match[0]
             if self.quotes and match["quoted"] and not match["end"]:
                 raise ValueError("an apostrophe quotes the rest of the text; write '' for an apostrophe before a brace")
-            if found != "''":
+            if quoted != "''":
                 yield text[at : match.start()]
-                yield Kept(found if found[0] == "&" else found[1:-1].replace("''", "'"), (found,))
+                yield Verbatim(quoted if quoted[0] == "&" else quoted[1:-1].replace("''", "'"), (quoted,))
                 at = match.end()
         yield text[at:]
 

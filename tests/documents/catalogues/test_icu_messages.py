@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from documents.laws import hold_identity, hold_reading_again, opened
-from dragoman.documents.catalogues.messages import is_complex, parse
+from dragoman.documents.catalogues.icu_messages import is_complex, parse
 from dragoman.documents.core.passage import units_of, written
 from dragoman.text.words.inline import InlineText
 

@@ -1,4 +1,4 @@
-"""What is in an XML element that holds text → items for `documents.core.runs`, by what its inline elements mean."""
+"""What is in an XML element that holds text → items for `documents.core.spans`, by what its inline elements mean."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from dragoman.documents.core.runs import Item, Piece, pieces, whole_piece
+from dragoman.documents.core.spans import Item, UnitSpan, pieces, whole_piece
 from dragoman.documents.core.splice import Splice
 from dragoman.documents.xml.elements import Element, plain_text, unescaped
 from dragoman.text.terms.protect import find_placeholders
@@ -27,7 +27,7 @@ def xml_pieces(
     lines: bool = False,
     words: bool = True,
     texts: Callable[[str, int, int], Iterator[Item]] | None = None,
-) -> list[Piece]:
+) -> list[UnitSpan]:
     """The units of an element, by default those that have words.
 
     `role` is what a child is, and a name by which halves of a pair find each other. With `lines` a line break of the
@@ -35,13 +35,13 @@ def xml_pieces(
     format has escapes of its own.
     """
     items = list(_items(text, element, role, texts or partial(text_items, lines=lines)))
-    found = pieces(_nested(items, text), text, words=words)
-    return [piece for piece in found if not words or _has_words(piece.inline)]
+    units = pieces(_nested(items, text), text, words=words)
+    return [piece for piece in units if not words or _has_words(piece.inline)]
 
 
 def translated_piece(
-    text: str, source: Element, piece: Piece, target: Element, role: Callable[[Element], tuple[Role, str]]
-) -> Piece | None:
+    text: str, source: Element, piece: UnitSpan, target: Element, role: Callable[[Element], tuple[Role, str]]
+) -> UnitSpan | None:
     """What a target has in the place of a unit of its source: between the same codes, if it has them."""
     begin = target.opened + piece.begin - source.opened
     end = target.closing - (source.closing - piece.end)
@@ -50,9 +50,9 @@ def translated_piece(
     )
     if begin >= end or not same:
         return next(iter(xml_pieces(text, target, role, lines=True, words=False)), None)
-    while inner := next((each for each in target.children if each.opened <= begin and end <= each.closing), None):
+    while inner := next((child for child in target.children if child.opened <= begin and end <= child.closing), None):
         target = inner
-    children = [each for each in target.children if begin <= each.begin and each.end <= end]
+    children = [child for child in target.children if begin <= child.begin and child.end <= end]
     part = replace(target, opened=begin, closing=end, children=children)
     items = list(_items(text, part, role, partial(text_items, lines=True)))
     return whole_piece(_nested(items, text), text)
@@ -61,10 +61,10 @@ def translated_piece(
 def _has_words(inline: InlineText) -> bool:
     """Whether there is a letter outside what is copied."""
     copied = bytearray(len(inline.text))
-    spans = [*inline.protected, *((each.begin, each.end) for each in find_placeholders(inline.text, _VARIABLES))]
+    spans = [*inline.protected, *((hit.begin, hit.end) for hit in find_placeholders(inline.text, _VARIABLES))]
     for begin, end in spans:
         copied[begin:end] = b"x" * (end - begin)
-    return any(each.isalpha() for each, skip in zip(inline.text, copied, strict=True) if not skip)
+    return any(letter.isalpha() for letter, skip in zip(inline.text, copied, strict=True) if not skip)
 
 
 def source_of(text: str) -> Callable[[int, int], str]:
@@ -101,7 +101,7 @@ def _items(
             yield Item("protected" if seen else "alone", child.begin, child.end, seen)
         elif kind == "alone":
             seen = _shown(text, child)
-            only = seen and sum(_shown(text, each) == seen for each in element.children) == 1
+            only = seen and sum(_shown(text, sibling) == seen for sibling in element.children) == 1
             yield Item("protected" if only else "alone", child.begin, child.end, seen if only else name)
         else:
             yield Item(kind, child.begin, child.end, name)
@@ -111,10 +111,10 @@ def _items(
 
 def _shown(text: str, element: Element) -> str:
     """The variable that a code is for, if it is one: a translation is better if the model sees it."""
-    given = [element.attributes.get(each, "") for each in ("equiv-text", "equiv", "disp")]
-    seen = next((each for each in given if each), plain_text(text, element))
-    found = find_placeholders(seen, _VARIABLES) if len(seen) < 100 else []
-    return seen if [(each.begin, each.end) for each in found] == [(0, len(seen))] else ""
+    descriptions = [element.attributes.get(name, "") for name in ("equiv-text", "equiv", "disp")]
+    seen = next(filter(None, descriptions), plain_text(text, element))
+    placeholders = find_placeholders(seen, _VARIABLES) if len(seen) < 100 else []
+    return seen if [(hit.begin, hit.end) for hit in placeholders] == [(0, len(seen))] else ""
 
 
 def text_items(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item]:
@@ -147,13 +147,13 @@ def text_items(text: str, begin: int, end: int, *, lines: bool) -> Iterator[Item
 
 
 def _nested(items: list[Item], text: str) -> list[Item]:
-    """The same items, where halves that cross a pair of tags or have no partner are codes of their own."""
+    """The items in which halves that cross a pair of tags or have no partner are codes of their own."""
     opened: list[int] = []
     matched: set[int] = set()
     for index, item in enumerate(items):
         if item.kind == "open":
             opened.append(index)
-        elif item.kind == "close" and any(items[each].text == item.text for each in opened):
+        elif item.kind == "close" and any(items[start].text == item.text for start in opened):
             is_tag = text.startswith("</", item.begin)
             while is_tag and items[opened[-1]].text != item.text:
                 opened.pop()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, Request, Translations
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
 from dragoman.documents.core.escapes import unescape
 from dragoman.documents.core.passage import ENTITY, UNFIT, passage
 from dragoman.documents.core.splice import decode
@@ -37,14 +37,14 @@ _NO_COMMENT = "No comment provided by engineer."
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _StringsToken:
     kind: str
     text: str
     begin: int
     end: int
 
 
-def read(path: Path, request: Request) -> Document:
+def read(path: Path, options: DocumentOptions) -> Document:
     """The values of a .strings file. Raises DataError with the line for what is none."""
     decoded = decode(path, path.read_bytes())
     text = decoded.text
@@ -65,12 +65,12 @@ def read(path: Path, request: Request) -> Document:
     return document_of(path, Values(decoded, values, lambda value, raw: f'"{raw}"'), notices)
 
 
-def write(document: Document, translations: Translations, request: Request, file: IO[bytes]) -> None:
-    """The same file with the translations in place of the values."""
+def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
+    """The .strings file with the translations in place of its values."""
     write_values(document, translations, file)
 
 
-def _tokens(path: Path, text: str) -> Iterator[_Token]:
+def _tokens(path: Path, text: str) -> Iterator[_StringsToken]:
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -80,14 +80,14 @@ def _tokens(path: Path, text: str) -> Iterator[_Token]:
             raise DataError(f'{path}:{line}: {what}; write "key" = "value";')
         kind = match.lastgroup or ""
         if kind != "space":
-            yield _Token(kind, match[kind], at, match.end())
+            yield _StringsToken(kind, match[kind], at, match.end())
         at = match.end()
 
 
-def _entries(path: Path, text: str) -> Iterator[tuple[str, _Token, _Token]]:
+def _entries(path: Path, text: str) -> Iterator[tuple[str, _StringsToken, _StringsToken]]:
     """The comment, the key and the value of each entry; key and value are the same where there is one string."""
     comment = ""
-    entry: list[_Token] = []
+    entry: list[_StringsToken] = []
     for token in _tokens(path, text):
         if token.kind in ("comment", "line"):
             comment = token.text.strip() if not entry else comment
@@ -123,4 +123,4 @@ def _value(path: Path, line: int) -> Callable[[str], str]:
 
 
 def _raw(text: str) -> str:
-    return "".join(_WRITTEN.get(each, each) for each in text).replace("\n", "\\n").replace("\t", "\\t")
+    return "".join(_WRITTEN.get(character, character) for character in text).replace("\n", "\\n").replace("\t", "\\t")

@@ -30,7 +30,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class UnitSpan:
     """A unit's text and where its parts are in the file."""
 
     begin: int
@@ -43,8 +43,8 @@ class Piece:
     where: str = ""
     """What it is if it is no running text: an attribute's name."""
 
-    def moved(self, by: int) -> "Piece":
-        """The same piece of a text in which it is `by` characters later."""
+    def moved(self, by: int) -> "UnitSpan":
+        """This span in a text in which everything is `by` characters later."""
         return replace(
             self,
             begin=self.begin + by,
@@ -56,13 +56,13 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineNumbers:
     """Where the lines of a text end."""
 
     ends: list[int]
 
     @classmethod
-    def of(cls, content: str) -> "Lines":
+    def of(cls, content: str) -> "LineNumbers":
         """The lines of a text."""
         return cls([match.start() for match in re.finditer("\n", content)])
 
@@ -71,12 +71,12 @@ class Lines:
         return bisect_left(self.ends, position) + 1
 
 
-def whole_piece(items: Sequence[Item], content: str) -> Piece:
+def whole_piece(items: Sequence[Item], content: str) -> UnitSpan:
     """All of a run as one unit, with the codes at its edges, as a translation has it."""
     return _piece(items, 0, _partners(items), content)
 
 
-def pieces(items: Sequence[Item], content: str, *, words: bool = True) -> Iterator[Piece]:
+def pieces(items: Sequence[Item], content: str, *, words: bool = True) -> Iterator[UnitSpan]:
     """The units of one run of a file's text: one, or several if it has tags whose other half is elsewhere.
 
     Two breaks in a row outside of all tags separate units too. Without `words` those that have no letter are units too.
@@ -141,7 +141,7 @@ def _is_blank(item: Item) -> bool:
     return item.kind in ("alone", "break") or (item.kind == "text" and not item.text.strip())
 
 
-def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content: str) -> Piece:
+def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content: str) -> UnitSpan:
     """The unit of these items, whose first is number `offset` of the run."""
     items = [*items]
     items[0], items[-1] = _stripped(items[0], left=True), _stripped(items[-1], left=False)
@@ -149,7 +149,7 @@ def _piece(items: Sequence[Item], offset: int, partners: dict[int, int], content
         items[0] = _stripped(_stripped(items[0], left=True), left=False)
     text = ""
     codes: list[Code] = []
-    piece = Piece(items[0].begin, items[-1].end, InlineText(""))
+    piece = UnitSpan(items[0].begin, items[-1].end, InlineText(""))
     protected: list[tuple[int, int]] = []
     numbers: dict[int, int] = {}
     for index, item in enumerate(items, offset):
