@@ -43,7 +43,7 @@ class RecurrentState:
 
     annotations: Annotations
     carries: tuple[Carry, ...]
-    """Of each layer, (R, N) each; of B rows before the first token."""
+    """The carry of each layer, (R, Z); of B rows before the first token."""
     fed: Float[Tensor, "R D"] | None = None
     """h~ of the position before, with input feeding."""
 

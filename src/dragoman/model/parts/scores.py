@@ -49,7 +49,6 @@ class DotAttention(ScoredAttention):
         self.scale = scale
 
     def scores(self, q: Float[Tensor, "B H T K"], k: Float[Tensor, "B H S K"]) -> Float[Tensor, "B H T S"]:
-        """All products at once."""
         return (q * self.scale if self.scale != 1 else q) @ k.mT
 
 
@@ -61,5 +60,4 @@ class AdditiveAttention(ScoredAttention):
         self.v = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
     def scores(self, q: Float[Tensor, "B H T K"], k: Float[Tensor, "B H S K"]) -> Float[Tensor, "B H T S"]:
-        """Every query with every key."""
         return ((q[:, :, :, None] + k[:, :, None]).tanh() @ self.v[:, None]).squeeze(-1)
