@@ -10,10 +10,26 @@ Queries and keys are given after their linear maps, so that those of the memory 
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What such an attention reads of B sentences: keys, values, and which positions are tokens."""
+
+    keys: Float[Tensor, "B 1 S K"]
+    values: Float[Tensor, "B 1 S W"]
+    mask: Bool[Tensor, "B 1 1 S"]
+
+    def select(self, sentences: Int[Tensor, "B2"] | None) -> "Annotations":
+        """The annotations of `sentences`; of all of them if None."""
+        if sentences is None:
+            return self
+        return Annotations(self.keys[sentences], self.values[sentences], self.mask[sentences])
 
 
 class ScoredAttention(nn.Module):
