@@ -38,12 +38,12 @@ def analyse(
         "heads": [asdict(role) for role in roles(inspection, attribution.erasure)],
         "attribution": {
             "attention": {"where": attribution.where, "head": attribution.head, "links": attribution.links},
-            "agreement": {pair: asdict(found) for pair, found in attribution.agreement.items()},
+            "agreement": {pair: asdict(agreement) for pair, agreement in attribution.agreement.items()},
         },
         "lens": logit_lens(inspection),
         "norms": [asdict(norm) for norm in norm_statistics(inspection)],
         "initial_gradients": _initial_gradients(),
-        "checkpoints": None if checkpoints is None else [_view(*each) for each in enumerate(checkpoints)],
+        "checkpoints": None if checkpoints is None else [_view(index, view) for index, view in enumerate(checkpoints)],
     }
     return rounded(facts), maps
 

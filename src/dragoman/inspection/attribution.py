@@ -74,7 +74,7 @@ def attribute(inspection: Inspection) -> Attribution:
     attention = inspection.recording[where].weights[0, head]
     methods = {"attention": attention, "erasure": erased, "gradient": gradient}
     known = [(name, values) for name, values in methods.items() if values is not None and len(values) > 1]
-    agreement = {f"{one}-{other}": agree(a, b) for (one, a), (other, b) in combinations(known, 2)}
+    agreement = {f"{first}-{second}": agree(a, b) for (first, a), (second, b) in combinations(known, 2)}
     links = tuple(enumerate(strongest(attention).tolist()))
     return Attribution(where, head, attention, links, erased, gradient, agreement)
 
@@ -111,7 +111,7 @@ def gradient_by_input(inspection: Inspection) -> Tensor:
     names hardly more often than chance (`docs/log.md`, 2026-11-21). Each row of a pass asks for one target token and
     reads the target up to the last token that its pass asks for.
     """
-    model, found = inspection.model, []
+    model, gradients = inspection.model, []
     source, target = torch.tensor([inspection.source_ids]), torch.tensor(inspection.target_ids)
     read = torch.cat((torch.tensor([BOS]), target[:-1]))
     with torch.inference_mode(False), torch.enable_grad():
@@ -125,8 +125,8 @@ def gradient_by_input(inspection: Inspection) -> Tensor:
             logits[:, FORBIDDEN_IDS] = -torch.inf
             log_p = logits.log_softmax(-1).gather(1, target[positions, None])
             (gradient,) = torch.autograd.grad(log_p.sum(), leaves)
-            found.append((leaves[0].detach() * gradient).abs().sum(-1))
-    return torch.cat(found)
+            gradients.append((leaves[0].detach() * gradient).abs().sum(-1))
+    return torch.cat(gradients)
 
 
 @contextmanager
@@ -145,10 +145,10 @@ def _leaf_output(module: nn.Module) -> Iterator[list[Tensor]]:
         handle.remove()
 
 
-def agree(one: Tensor, other: Tensor) -> Agreement:
+def agree(values: Tensor, others: Tensor) -> Agreement:
     """How far two (T, S) matrices agree, EOS of both sides left out."""
-    top = (strongest(one) == strongest(other)).float().mean()
-    ranks = [_ranks(values[:-1, :-1].double()) for values in (one, other)]
+    top = (strongest(values) == strongest(others)).float().mean()
+    ranks = [_ranks(matrix[:-1, :-1].double()) for matrix in (values, others)]
     centred = [rank - rank.mean(-1, keepdim=True) for rank in ranks]
     norms = centred[0].norm(dim=-1) * centred[1].norm(dim=-1)
     defined = norms > 0

@@ -27,7 +27,7 @@ Fate = Literal["kept", "finished", "chosen", "pruned"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SearchNode:
     """A prefix of a translation that the search considered: its parent's prefix and one more token."""
 
     parent: int
@@ -48,13 +48,13 @@ class Node:
 class Tree:
     """A search for the translation of one sentence."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[SearchNode, ...]
     hypotheses: tuple[Hypothesis, ...]
-    """The hypotheses found, best first."""
+    """Best first."""
 
 
 @dataclass
-class _Step:
+class _SearchStep:
     """The log-probabilities at one step for each active hypothesis (a row), and how the search continued."""
 
     log_probs: Tensor | None
@@ -70,10 +70,9 @@ class _Step:
 class _RecordedState(EnsembleState):
     """A state that records which hypotheses `select` continues."""
 
-    step: _Step
+    step: _SearchStep
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> EnsembleState:
-        """As `EnsembleState.select`."""
         self.step.parents = rows.tolist()
         return EnsembleState.select(self, rows, sentences)
 
@@ -84,12 +83,11 @@ class _RecordedEnsemble(Ensemble):
     def __init__(self, model: Transformer, count: int) -> None:
         super().__init__([model])
         self.count = count
-        self.steps: list[_Step] = []
+        self.steps: list[_SearchStep] = []
 
     def decode(
         self, tokens: Tensor, state: EnsembleState, projections: Sequence[Projection], disallowed: Tensor | None = None
     ) -> tuple[Tensor, EnsembleState]:
-        """As `Ensemble.decode`."""
         if self.steps:
             self._continue(self.steps[-1], tokens[:, -1].tolist())
         log_probs, after = super().decode(tokens, state, projections, disallowed)
@@ -98,11 +96,11 @@ class _RecordedEnsemble(Ensemble):
             {EOS: end} | dict(zip(*row, strict=True))
             for end, *row in zip(log_probs[:, EOS].tolist(), columns.tolist(), values.tolist(), strict=True)
         ]
-        step = _Step(log_probs.clone(), likeliest)  # constraints mask what is returned in place
+        step = _SearchStep(log_probs.clone(), likeliest)  # constraints mask what is returned in place
         self.steps.append(step)
         return log_probs, _RecordedState(after.states, step)
 
-    def _continue(self, step: _Step, tokens: list[int]) -> None:
+    def _continue(self, step: _SearchStep, tokens: list[int]) -> None:
         """The search continued from `step` with these tokens."""
         assert step.log_probs is not None
         for parent, token in zip(step.parents, tokens, strict=True):
@@ -129,16 +127,16 @@ def grow_tree(
     """
     ensemble = _RecordedEnsemble(model, min(2 * beam, MAX_EXTENSIONS))
     vocabulary = CandidateVocabulary()
-    [found] = beam_search(
+    [hypotheses] = beam_search(
         ensemble, src, constraints, beam=beam, alpha=alpha, beta=beta, vocabulary=vocabulary, start=start
     )
-    return Tree(_nodes(ensemble.steps, found), tuple(found))
+    return Tree(_nodes(ensemble.steps, hypotheses), tuple(hypotheses))
 
 
-def _nodes(steps: Sequence[_Step], found: Sequence[Hypothesis]) -> tuple[Node, ...]:
+def _nodes(steps: Sequence[_SearchStep], hypotheses: Sequence[Hypothesis]) -> tuple[SearchNode, ...]:
     """The tree of these steps, in the order of the search; rows without a hypothesis are left out."""
-    finished, best = {(*hypothesis.tokens, EOS) for hypothesis in found}, (*found[0].tokens, EOS)
-    nodes = [Node(-1, 0, BOS, 1.0, 0.0, "chosen")]
+    finished, best = {(*hypothesis.tokens, EOS) for hypothesis in hypotheses}, (*hypotheses[0].tokens, EOS)
+    nodes = [SearchNode(-1, 0, BOS, 1.0, 0.0, "chosen")]
     prefixes: list[tuple[int, ...]] = [()]
     rows = [0]  # the node of each active hypothesis; −1 for a row without one
     for number, step in enumerate(steps, 1):
@@ -157,13 +155,15 @@ def _nodes(steps: Sequence[_Step], found: Sequence[Hypothesis]) -> tuple[Node, .
                 elif (row, token) in continued and token != EOS:  # EOS fills a row without a hypothesis
                     fate = "kept"
                 indices[row, token] = len(nodes)
-                nodes.append(Node(parent, number, token, math.exp(log_prob), nodes[parent].log_prob + log_prob, fate))
+                nodes.append(
+                    SearchNode(parent, number, token, math.exp(log_prob), nodes[parent].log_prob + log_prob, fate)
+                )
                 prefixes.append(tokens)
         rows = [-1 if extension[1] == EOS else indices.get(extension, -1) for extension in continued]
     return tuple(nodes)
 
 
-def thinned(nodes: Sequence[Node], limit: int) -> Sequence[Node]:
+def thinned(nodes: Sequence[SearchNode], limit: int) -> Sequence[SearchNode]:
     """About `limit` nodes of a larger tree: the path to every hypothesis, and the best nodes of each step.
 
     At each step, continued nodes come before pruned ones.

@@ -1,4 +1,4 @@
-"""The same sentence through the saved checkpoints of a run: how its translation and its attention developed.
+"""One sentence through the saved checkpoints of a run: how its translation and its attention developed.
 
 Input: the folder of a run (`config.toml`, `tokenizer/`, `checkpoints/`). Output: one `CheckpointView` per checkpoint.
 A checkpoint that cannot be read has a `problem`, and the others are still shown.

@@ -21,7 +21,7 @@ class HeadRole:
     """One head of one attention. Shares and means are from 0 to 1; None if the sentence is too short."""
 
     where: str
-    """As `encoder.0.self_attention`, `decoder.5.cross_attention`."""
+    """The module's name: `encoder.0.self_attention`, `decoder.5.cross_attention`."""
     head: int
     entropy: float
     """H = −Σ_j w(i, j) ln w(i, j) in nats, the mean over i."""
@@ -35,7 +35,7 @@ class HeadRole:
     """The largest mean of w(i, i + o) over i, among the offsets o on long enough diagonals: those with
     2 · |{i: 0 ≤ i + o < S}| ≥ min(T, S)."""
     offset: int
-    """That o; −1 is the previous position, 1 the next."""
+    """The offset o of that mean: −1 is the previous position, 1 the next."""
     alignment: float | None
     """For encoder-decoder attention: the share of target tokens whose `strongest` source position is also the one
     whose erasure costs most (`attribution.erasure`). None for self-attention, or if no erasure was given."""
@@ -43,12 +43,12 @@ class HeadRole:
 
 def roles(inspection: Inspection, erasure: Tensor | None = None) -> tuple[HeadRole, ...]:
     """The roles of all heads, encoder first, layer by layer; `erasure` is (T, S), from `attribution.erasure`."""
-    found: list[HeadRole] = []
+    heads: list[HeadRole] = []
     for where, record in inspection.recording.items():
         if isinstance(record, AttentionRecord):
             is_cross = where.endswith("cross_attention")
-            found += attention_roles(where, record, erasure if is_cross else None)
-    return tuple(sorted(found, key=lambda role: (not role.where.startswith("encoder"), _layer(role.where))))
+            heads += attention_roles(where, record, erasure if is_cross else None)
+    return tuple(sorted(heads, key=lambda role: (not role.where.startswith("encoder"), _layer(role.where))))
 
 
 def _layer(where: str) -> int:
@@ -68,8 +68,8 @@ def attention_roles(where: str, record: AttentionRecord, erasure: Tensor | None)
     weights = record.weights[0].float()
     entropy = torch.special.entr(weights).sum(-1)
     visible = record.mask[0, 0].expand(*weights.shape[1:]).sum(-1)
-    several = visible > 1
-    normalised = (entropy[:, several] / visible[several].log()).mean(-1) if several.any() else None
+    choice = visible > 1  # ln 1 = 0: of one visible position the entropy says nothing
+    normalised = (entropy[:, choice] / visible[choice].log()).mean(-1) if choice.any() else None
     previous = weights.diagonal(-1, 1, 2).mean(-1) if weights.size(1) > 1 else None
     positional, offsets = _best_offset(weights)
     aligned = None

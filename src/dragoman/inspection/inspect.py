@@ -79,13 +79,13 @@ def inspect(
 def inspect_bundle(
     bundle: Bundle, network: EncoderDecoder, text: str, target: str | None, options: DecodeConfig, to: str | None = None
 ) -> BundleInspection:
-    """The same as `inspect`, for a bundle whose network is loaded already."""
+    """`inspect` for a bundle whose network is loaded already."""
     transformer = require_transformer(network, "look")
     name, pairs = bundle.config.project.name, Pairs.of(bundle.config.project, bundle.tokenizer)
     pair = pairs.choose(to, None, [text])
     symbols = Symbols.of(bundle.config, bundle.tokenizer.symbols)
-    found = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
-    values = {field.name: getattr(found, field.name) for field in fields(found)}
+    inspection = inspect_model(transformer, bundle.tokenizer, text, target, options, pair.marks, symbols)
+    values = {field.name: getattr(inspection, field.name) for field in fields(inspection)}
     return BundleInspection(**values, name=name, languages=(pair.source, pair.target or "und"), options=options)
 
 

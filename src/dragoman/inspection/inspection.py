@@ -129,8 +129,8 @@ class Inspection(Mapping[str, Array]):
 
     def texts(self, hypotheses: Iterable[Hypothesis]) -> list[str]:
         """The text of each hypothesis of the search."""
-        found = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses], "target")
-        return [restore(text, self.table) for text in found]
+        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses], "target")
+        return [restore(text, self.table) for text in texts]
 
     @cached_property
     def logits(self) -> Tensor:
@@ -154,8 +154,8 @@ class Inspection(Mapping[str, Array]):
         """Each piece of the translation, with its probability and the `count` likeliest alternatives."""
         values, tokens = self.distribution.exp().topk(min(count + 1, self.logits.size(1)))
         likeliest = [
-            [(piece, value) for piece, value in zip(self.tokenizer.pieces(row, "target"), each, strict=True)]
-            for row, each in zip(tokens.tolist(), values.tolist(), strict=True)
+            list(zip(self.tokenizer.pieces(row, "target"), probabilities, strict=True))
+            for row, probabilities in zip(tokens.tolist(), values.tolist(), strict=True)
         ]
         chosen = zip(self.pieces["output"], self.log_probs.exp().tolist(), likeliest, strict=True)
         return tuple(
@@ -185,8 +185,8 @@ class Inspection(Mapping[str, Array]):
         return sum(1 for _ in self)
 
     def _array(self, values: Tensor, axes: Sequence[str], where: str) -> Array:
-        own = "source" if where.startswith(("source", "encoder", "memory")) else "input"
-        sides = {"position": own, "key": "source" if where.endswith("cross_attention") else own}
+        queries = "source" if where.startswith(("source", "encoder", "memory")) else "input"
+        sides = {"position": queries, "key": "source" if where.endswith("cross_attention") else queries}
         values = values[0] if values.dim() > len(axes) else values
         labels = {axis: self.pieces[sides[axis]] for axis in axes if axis in sides}
         return Array(values.float().numpy(), tuple(axes), labels)

@@ -38,15 +38,15 @@ def logit_lens(inspection: Inspection, count: int = 3) -> tuple[tuple[Ranked, ..
 
 
 def _likeliest(inspection: Inspection, layer: int, count: int) -> tuple[Ranked, ...]:
-    model, found = inspection.model, []
+    model, ranked = inspection.model, []
     for x in inspection.recording[f"decoder.{layer}"][0].split(POSITIONS_PER_PROJECTION):
         logits = model.project(model.decoder_norm(x)).float()
         logits[:, FORBIDDEN_IDS] = -torch.inf
         values, tokens = logits.topk(min(count, logits.size(1) - len(FORBIDDEN_IDS)))
         probabilities = (values - logits.logsumexp(-1, keepdim=True)).exp()
         pieces = [inspection.tokenizer.pieces(row, "target") for row in tokens.tolist()]
-        found += [tuple(zip(*row, strict=True)) for row in zip(pieces, probabilities.tolist(), strict=True)]
-    return tuple(found)
+        ranked += [tuple(zip(*row, strict=True)) for row in zip(pieces, probabilities.tolist(), strict=True)]
+    return tuple(ranked)
 
 
 def norm_statistics(inspection: Inspection) -> tuple[NormStatistics, ...]:
@@ -55,18 +55,20 @@ def norm_statistics(inspection: Inspection) -> tuple[NormStatistics, ...]:
     Post-LN normalises the sum of the residual stream and the sub-layer. Pre-LN normalises the input of the sub-layer,
     so the stream itself grows until a final norm, which Post-LN does not have.
     """
-    recording, found = inspection.recording, []
+    recording, statistics = inspection.recording, []
     for stack in ("encoder", "decoder"):
         layers = len(inspection.model.get_submodule(stack))  # type: ignore[arg-type]  # a ModuleList
         for layer in range(layers):
-            found += [
+            statistics += [
                 _statistics(name, activation.unnormed, activation.normed)
                 for name, activation in recording.items()
                 if name.startswith(f"{stack}.{layer}.") and isinstance(activation, AddNormRecord)
             ]
         if inspection.model.config.norm_order == "pre":
-            found.append(_statistics(f"{stack}_norm", recording[f"{stack}.{layers - 1}"], recording[f"{stack}_norm"]))
-    return tuple(found)
+            statistics.append(
+                _statistics(f"{stack}_norm", recording[f"{stack}.{layers - 1}"], recording[f"{stack}_norm"])
+            )
+    return tuple(statistics)
 
 
 def _statistics(where: str, before: Tensor, after: Tensor) -> NormStatistics:

@@ -86,8 +86,8 @@ def rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
-    return [rounded(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _model(inspection: Inspection, name: str) -> Facts:
@@ -136,11 +136,11 @@ def _beam(inspection: Inspection, options: DecodeConfig) -> Facts | None:
         "hypotheses": [
             {
                 "text": text,
-                "score": rounded(found.score),
-                "log_prob": rounded(found.log_prob),
-                "length": len(found.tokens),
+                "score": rounded(hypothesis.score),
+                "log_prob": rounded(hypothesis.log_prob),
+                "length": len(hypothesis.tokens),
             }
-            for text, found in zip(texts, tree.hypotheses, strict=True)
+            for text, hypothesis in zip(texts, tree.hypotheses, strict=True)
         ],
     }
 

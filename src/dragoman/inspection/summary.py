@@ -16,8 +16,8 @@ def summary(inspection: Inspection, alternatives: int) -> dict[str, Any]:
         "log_prob": float(inspection.log_probs.sum()),
         "pieces": inspection.pieces,
         "steps": [
-            {"piece": each.piece, "probability": each.probability, "instead": each.alternatives}
-            for each in inspection.predictions(alternatives)
+            {"piece": step.piece, "probability": step.probability, "instead": step.alternatives}
+            for step in inspection.predictions(alternatives)
         ],
         "hypotheses": [
             {"text": text, "score": hypothesis.score, "log_prob": hypothesis.log_prob}
@@ -29,5 +29,5 @@ def summary(inspection: Inspection, alternatives: int) -> dict[str, Any]:
 def cross_attention(inspection: Inspection) -> list[list[list[float]]]:
     """For each layer of the decoder, from each piece of its output to those of the source: the mean of its heads."""
     layers = inspection.model.config.decoder_layers
-    found = (inspection[f"decoder.{layer}.cross_attention.weights"].values for layer in range(layers))
-    return [[[round(float(weight), 4) for weight in row] for row in values.mean(axis=0)] for values in found]
+    weights = (inspection[f"decoder.{layer}.cross_attention.weights"].values for layer in range(layers))
+    return [[[round(float(weight), 4) for weight in row] for row in values.mean(axis=0)] for values in weights]

@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
@@ -147,6 +148,25 @@ def _replacing(folder: Path, partial: Path, old: Path) -> Iterator[Path]:
         _remove(old)
     finally:
         _remove(partial)
+
+
+@contextmanager
+def folder_next_to(target: Path) -> Iterator[Path]:
+    """A temporary folder on the same disk as `target`, which needs the space anyway; removed when the block ends.
+
+    Raises DragomanError if writing fails, in the block too.
+    """
+    parent = target.absolute().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.TemporaryDirectory(prefix=".dragoman-", dir=parent)
+    except OSError as error:
+        raise storage_error(target, error) from None
+    with temporary as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:  # of what else is written within the block
+            raise storage_error(target, error) from None
 
 
 def _remove(folder: Path) -> None:

@@ -67,7 +67,6 @@ class Alignment:
         self._size = 0
 
     def add(self, block: PairBlock) -> None:
-        """Look at the next pairs."""
         self._waiting.append((_features(block.source), _features(block.target)))
         self._size += len(block)
         if self._size >= WINDOW:

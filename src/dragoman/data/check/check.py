@@ -15,7 +15,7 @@ from dragoman.data.check.alignment import Alignment, Misaligned
 from dragoman.data.corpus.block_reader import BlockReader, Reading
 from dragoman.data.corpus.corpus import describe_unequal
 from dragoman.data.corpus.coverage import VocabularyCoverage
-from dragoman.data.corpus.hashing import Hashes, letter_hashes, text_hashes
+from dragoman.data.corpus.hashing import Hashes, letter_hashes, pair_hashes, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
 from dragoman.data.corpus.pair_block import Lines, PairBlock
 from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusFinding, CorpusReport, FaultExample
@@ -89,7 +89,6 @@ class _Check:
         self.reading = Reading([*data.named_corpora.values()])
 
     def run(self) -> list[CorpusReport]:
-        """The reports on all corpora."""
         training = {name: corpus for name, corpus in self.data.named_corpora.items() if not name.startswith(HELD_OUT)}
         readers = {name: BlockReader(corpus, self.reading) for name, corpus in training.items()}
         blocks = {name: iter(reader) for name, reader in readers.items()}
@@ -172,9 +171,9 @@ class _Check:
         """Training pairs that occurred before, exactly or nearly."""
         if not self.context.clean.duplicate:
             return {}
-        exact = self.seen.add(sources * np.uint64(3) + text_hashes(block.target.lines)) & usable
-        letters = [letter_hashes(side.lines) for side in (block.source, block.target)]
-        near = self.seen_letters.add(letters[0] * np.uint64(3) + letters[1]) & usable
+        exact = self.seen.add(pair_hashes(sources, text_hashes(block.target.lines))) & usable
+        letters = pair_hashes(letter_hashes(block.source.lines), letter_hashes(block.target.lines))
+        near = self.seen_letters.add(letters) & usable
         return {"duplicate": exact, "near_duplicate": near & ~exact}
 
     def _leakage(self, block: PairBlock, sources: Hashes, usable: Lines) -> dict[str, Lines]:

@@ -53,7 +53,6 @@ class _CountingDigest:
         self.digest, self.reading = digest, reading
 
     def update(self, data: memoryview) -> None:
-        """Take the next bytes."""
         self.digest.update(data)
         self.reading.read += len(data)
 
@@ -130,7 +129,6 @@ class _FileLines:
                 break
 
     def take(self, size: int) -> list[str]:
-        """The next lines."""
         taken, self.waiting = self.waiting[:size], self.waiting[size:]
         self.count += len(taken)
         return taken
@@ -167,7 +165,6 @@ class _Hashed(io.FileIO):
         self._digest = digest
 
     def readinto(self, buffer: Any) -> int:
-        """Read, and add to the digest."""
         view = memoryview(buffer).cast("B")
         size = super().readinto(view) or 0
         self._digest.update(view[:size])

@@ -91,6 +91,11 @@ def letters_of(texts: Sequence[str]) -> tuple[Codes, NDArray[np.int64]]:
     return codes[stays], line[stays]
 
 
+def pair_hashes(sources: Hashes, targets: Hashes) -> Hashes:
+    """A hash of each pair from those of its sides, which count differently: a swapped pair is another pair."""
+    return mixed(sources * np.uint64(3) + targets)
+
+
 def _hash_lines(codes: Codes, line: NDArray[np.int64], count: int) -> Hashes:
     """A 64-bit hash of the characters of each line and their order."""
     hashes = np.zeros(count, np.uint64)

@@ -5,13 +5,13 @@ the blocks in order and finds the duplicates. What is kept depends only on the t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.corpus.hashing import Hashes, letter_hashes, mixed, text_hashes
+from dragoman.data.corpus.hashing import Hashes, letter_hashes, pair_hashes, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
 from dragoman.data.corpus.pair_block import PairBlock
 from dragoman.data.corpus.rules import RULES, Context, active_rules
@@ -80,14 +80,11 @@ class Judge:
             faults |= {name: lines & ~unusable for name, lines in leaks.items()}
         hashes = {}
         if clean.duplicate:
-            hashes[DUPLICATE] = _pair_hashes(block, text_hashes)
+            hashes[DUPLICATE] = pair_hashes(text_hashes(block.source.lines), text_hashes(block.target.lines))
         if clean.near_duplicate:
-            hashes[NEAR_DUPLICATE] = _pair_hashes(block, letter_hashes)
+            letters = letter_hashes(block.source.lines), letter_hashes(block.target.lines)
+            hashes[NEAR_DUPLICATE] = pair_hashes(*letters)
         return Judgement(tuple(faults), np.stack(list(faults.values())), hashes)
-
-
-def _pair_hashes(block: PairBlock, side: Callable[[Sequence[str]], Hashes]) -> Hashes:
-    return mixed(side(block.source.lines) * np.uint64(3) + side(block.target.lines))
 
 
 @dataclass(frozen=True, slots=True)

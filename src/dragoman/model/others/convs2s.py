@@ -23,7 +23,7 @@ from dragoman.model.others.convolution import NormedLinear, ScaledGradient, wind
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.embedding import LearnedPositions
 from dragoman.model.parts.network import Attending, EncoderDecoder
-from dragoman.model.parts.scores import DotAttention
+from dragoman.model.parts.scores import Annotations, DotAttention
 
 ROOT_HALF = math.sqrt(0.5)
 # The folded matrices of a decoder layer: convolution, W_d, W_c.
@@ -31,21 +31,11 @@ LayerWeights = tuple[Tensor, Tensor, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class SourceMemory:
-    """What the decoder's attentions ask for B sentences."""
-
-    keys: Float[Tensor, "B 1 S D"]
-    """z."""
-    values: Float[Tensor, "B 1 S D"]
-    """√½ (z + e) √m."""
-    mask: Bool[Tensor, "B 1 1 S"]
-
-
-@dataclass(frozen=True, slots=True)
 class ConvState:
     """The decoder's state for B source sentences and R hypotheses, which are grouped by sentence."""
 
-    memory: SourceMemory
+    memory: Annotations
+    """z as keys, √½ (z + e) √m as values."""
     weights: tuple[LayerWeights, ...]
     """The decoder's matrices, folded once."""
     inputs: tuple[Float[Tensor, "R _ D"], ...] = ()
@@ -53,10 +43,8 @@ class ConvState:
     position: int = 0
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "ConvState":
-        of = self.memory
-        if sentences is not None:
-            of = SourceMemory(of.keys[sentences], of.values[sentences], of.mask[sentences])
-        return ConvState(of, self.weights, tuple(layer[rows] for layer in self.inputs), self.position)
+        inputs = tuple(layer[rows] for layer in self.inputs)
+        return ConvState(self.memory.select(sentences), self.weights, inputs, self.position)
 
 
 class GatedConvolution(nn.Module):
@@ -82,7 +70,7 @@ class ConvAttention(Attending):
         self.w_c = NormedLinear(config.d_model, config.hidden)
         self.attend = DotAttention()
 
-    def forward(self, h: Tensor, g: Tensor, to: SourceMemory, w_d: Tensor, w_c: Tensor) -> Float[Tensor, "R T D"]:
+    def forward(self, h: Tensor, g: Tensor, to: Annotations, w_d: Tensor, w_c: Tensor) -> Float[Tensor, "R T D"]:
         """h + W_c c, for h of T positions of R hypotheses and the embeddings `g` of their tokens."""
         d = (self.w_d(h, w_d) + g) * ROOT_HALF
         q = d.reshape(to.mask.size(0), 1, -1, d.size(-1))
@@ -123,7 +111,7 @@ class ConvDecoderLayer(nn.Module):
         return self.convolution.w.fold(), attention.w_d.fold(), attention.w_c.fold()
 
     def forward(
-        self, x: Tensor, g: Tensor, before: Tensor | None, to: SourceMemory, weights: LayerWeights
+        self, x: Tensor, g: Tensor, before: Tensor | None, to: Annotations, weights: LayerWeights
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R _ D"]]:
         """T further positions, and the last k − 1 inputs of the convolution."""
         w, w_d, w_c = weights
@@ -158,7 +146,7 @@ class ConvS2S(EncoderDecoder):
         root_m = mask.sum(1).to(z.dtype).sqrt()[:, None, None]
         values = (z + e) * ROOT_HALF * root_m
         weights = tuple(layer.fold() for layer in self._layers())
-        return ConvState(SourceMemory(z[:, None], values[:, None], src_mask), weights)
+        return ConvState(Annotations(z[:, None], values[:, None], src_mask), weights)
 
     def decode_features(self, tokens: Int[Tensor, "R T"], state: ConvState) -> tuple[Float[Tensor, "R T D"], ConvState]:
         """`decode` before the projection onto the vocabulary."""

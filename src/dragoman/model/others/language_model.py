@@ -29,7 +29,7 @@ from dragoman.model.transformer import DecoderState
 
 @dataclass(frozen=True, slots=True)
 class CarriedState:
-    """The carry of each recurrent layer, (R, D) each; of B rows before the first token."""
+    """The carry of each recurrent layer, (R, D); of B rows before the first token."""
 
     carries: tuple[Carry, ...]
 

@@ -25,16 +25,7 @@ from dragoman.model.others.recurrent_encoder import FIRST_RESIDUAL, RecurrentEnc
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.embedding import Embedding
 from dragoman.model.parts.network import Attending, EncoderDecoder
-from dragoman.model.parts.scores import AdditiveAttention, DotAttention
-
-
-@dataclass(frozen=True, slots=True)
-class Annotations:
-    """What attention asks for B sentences: h_1 … h_S, their keys, and which positions are tokens."""
-
-    keys: Float[Tensor, "B 1 S K"]
-    values: Float[Tensor, "B 1 S Z"]
-    mask: Bool[Tensor, "B 1 1 S"]
+from dragoman.model.parts.scores import AdditiveAttention, Annotations, DotAttention
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +33,15 @@ class RecurrentState:
     """The decoder's state for B source sentences and R hypotheses, which are grouped by sentence."""
 
     annotations: Annotations
+    """h_1 … h_S as values, and their keys."""
     carries: tuple[Carry, ...]
-    """Of each layer, (R, N) each; of B rows before the first token."""
+    """The carry of each layer, (R, Z); of B rows before the first token."""
     fed: Float[Tensor, "R D"] | None = None
     """h~ of the position before, with input feeding."""
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None = None) -> "RecurrentState":
-        of = self.annotations
-        if sentences is not None:
-            of = Annotations(of.keys[sentences], of.values[sentences], of.mask[sentences])
         carries = tuple(tuple(part[rows] for part in carry) for carry in self.carries)
-        return RecurrentState(of, carries, None if self.fed is None else self.fed[rows])
+        return RecurrentState(self.annotations.select(sentences), carries, None if self.fed is None else self.fed[rows])
 
     def of_rows(self, rows: int) -> "RecurrentState":
         """The state of `rows` hypotheses: those of a sentence are repeated to the number that it has from now on."""

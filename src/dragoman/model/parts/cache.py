@@ -45,12 +45,10 @@ class Past:
 
     @property
     def k(self) -> Float[Tensor, "B H N K"]:
-        """The keys."""
         return self.buffer.k[:, :, : self.length]
 
     @property
     def v(self) -> Float[Tensor, "B H N W"]:
-        """The values."""
         return self.buffer.v[:, :, : self.length]
 
     def append(self, k: Float[Tensor, "B H Q K"], v: Float[Tensor, "B H Q W"]) -> "Past":

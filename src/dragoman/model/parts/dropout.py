@@ -38,7 +38,6 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-        """`x` with elements dropped."""
         if not self.training or self.rate == 0:
             return x
         if x.device.type != "cpu":

@@ -34,7 +34,7 @@ class Routing:
     """What a layer's gate decided for each position."""
 
     gates: Float[Tensor, "B T X"]
-    """G(x), 0 for the experts that are not asked."""
+    """G(x), 0 for the experts that do not compute the token."""
     load: Float[Tensor, "B T X"]
     """P(x, i); 0 without noise."""
 

@@ -51,6 +51,7 @@ class EncoderDecoder(nn.Module):
         if config.tie == "all":
             assert self.source_embedding.weight.size(0) == target_vocab, "the configuration refuses two vocabularies"
             self.source_embedding.weight = embedding.weight
+        # A copy: a projection that is not tied starts where a tied one does.
         self.projection = nn.Parameter(embedding.weight.detach().clone())
         bias = nn.Parameter(torch.zeros(target_vocab)) if config.output_bias else None
         self.register_parameter("projection_bias", bias)

@@ -30,7 +30,6 @@ class RMSNorm(nn.Module):
         self.weight, self.eps = nn.Parameter(torch.ones(d_model)), eps
 
     def forward(self, x: Float[Tensor, "*any D"]) -> Float[Tensor, "*any D"]:
-        """Normalise each position."""
         normalised: Tensor = _Normalise.apply(x, self.eps)
         return normalised * self.weight.to(x.dtype)
 

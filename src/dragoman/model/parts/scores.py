@@ -10,10 +10,26 @@ Queries and keys are given after their linear maps, so that those of the memory 
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What such an attention reads of B sentences: keys, values, and which positions are tokens."""
+
+    keys: Float[Tensor, "B 1 S K"]
+    values: Float[Tensor, "B 1 S W"]
+    mask: Bool[Tensor, "B 1 1 S"]
+
+    def select(self, sentences: Int[Tensor, "B2"] | None) -> "Annotations":
+        """The annotations of `sentences`; of all of them if None."""
+        if sentences is None:
+            return self
+        return Annotations(self.keys[sentences], self.values[sentences], self.mask[sentences])
 
 
 class ScoredAttention(nn.Module):
@@ -49,7 +65,6 @@ class DotAttention(ScoredAttention):
         self.scale = scale
 
     def scores(self, q: Float[Tensor, "B H T K"], k: Float[Tensor, "B H S K"]) -> Float[Tensor, "B H T S"]:
-        """All products at once."""
         return (q * self.scale if self.scale != 1 else q) @ k.mT
 
 
@@ -61,5 +76,4 @@ class AdditiveAttention(ScoredAttention):
         self.v = nn.Parameter(torch.empty(width).uniform_(-(width**-0.5), width**-0.5))
 
     def scores(self, q: Float[Tensor, "B H T K"], k: Float[Tensor, "B H S K"]) -> Float[Tensor, "B H T S"]:
-        """Every query with every key."""
         return ((q[:, :, :, None] + k[:, :, None]).tanh() @ self.v[:, None]).squeeze(-1)

@@ -73,12 +73,12 @@ def balance_loss(
 
 
 def _totals(config: MoeConfig, seen: Sequence[Routing], is_source: Tensor, is_target: Tensor) -> Iterator[Tensor]:
-    """Of each layer, importance and load."""
+    """The importance and the load of each layer."""
     encoder, decoder = _layers_with_experts(config)
     for routing, is_token in zip(seen, [is_source] * encoder + [is_target] * decoder, strict=True):
         yield torch.stack([routing.gates[is_token].sum(0), routing.load[is_token].sum(0)])
 
 
 def _layers_with_experts(config: MoeConfig) -> tuple[int, int]:
-    """Of the encoder and of the decoder."""
+    """How many layers of the encoder and of the decoder have experts."""
     return config.encoder_layers // config.every, config.decoder_layers // config.every

@@ -33,15 +33,12 @@ class MetricsLog(TrainingListener):
         """Write nothing: `train.log_every` decides."""
 
     def on_step(self, report: StepReport) -> None:
-        """Append a step."""
         self._append("step", asdict(report))
 
     def on_validation(self, report: ValidationReport) -> None:
-        """Append a validation."""
         self._append("validation", asdict(report))
 
     def on_notice(self, step: int, text: str) -> None:
-        """Append a notice."""
         self._append("notice", {"step": step, "text": text})
 
     def _append(self, event: str, report: dict[str, Any]) -> None:
@@ -86,7 +83,6 @@ class TensorBoardLog(TrainingListener):
         self.writer.flush()
 
     def on_notice(self, step: int, text: str) -> None:
-        """Add the text."""
         self.writer.add_text("notice", text, step)
 
 

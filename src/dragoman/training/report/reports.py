@@ -15,7 +15,7 @@ class TranslationScores:
     translation: str
     reference: str
     by_pair: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Of a model of several pairs of languages the scores of each, of which the others are the means."""
+    """For a model of several language pairs the scores of each pair; the fields above are their means."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class GradientAccumulator:
             recompute_layers(model)
         self.balance = Balance(model.config)
         self.totals = [0.0] * len(self.balance.coefficients)
-        """Of the last update of this process: of these the balance of the next one is made, where there are experts."""
+        """Of the experts, in the last update of this process: the balance of the next one is made from them."""
         self.summed_loss = parallelize(build_loss(model, train), model, group, train.parallel, device)
         self.precision: Precision = "float32" if train.precision == "auto" else train.precision
         self.splits = 1
@@ -71,7 +71,7 @@ class GradientAccumulator:
         )
 
     def resume(self, precision: Precision, splits: int, coefficients: Sequence[float]) -> None:
-        """The settings and the balance that a checkpoint has."""
+        """Take precision, splits and balance from a checkpoint."""
         self.precision = precision
         # With sharded weights all processes run equally many batches, and a batch of few pairs cannot be cut.
         self.splits = 1 if self.sharded else splits

@@ -21,14 +21,14 @@ from dragoman.importing.files.hub import Hub, HuggingFaceHub, Repository, origin
 from dragoman.importing.files.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
 from dragoman.importing.files.origin import UNKNOWN, Origin
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
-from dragoman.system.files import atomic_folder, refuse_unwritable_folder
+from dragoman.system.files import atomic_folder, folder_next_to, refuse_unwritable_folder
 from dragoman.system.parsing import parse_json
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate.evaluate import translate_all
 from dragoman.workflows.importing.card import import_card
 from dragoman.workflows.importing.text import TrialText, embedded_text, text_of_files
 from dragoman.workflows.listener import Listener, Listeners
-from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export, folder_next_to
+from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export
 from dragoman.workflows.models.origin import KEY, is_non_commercial
 
 NOT_TRIED = "It was not tried whether the model translates."

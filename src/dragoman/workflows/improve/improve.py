@@ -17,7 +17,7 @@ from dragoman.bundle import Bundle, open_bundle, update_bundle
 from dragoman.config import CorpusConfig
 from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, checked_path, counted
 from dragoman.installed.opening import open_model
-from dragoman.system.files import locked, refuse_unwritable_folder, storage_error
+from dragoman.system.files import folder_next_to, locked, refuse_unwritable_folder, storage_error
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
@@ -29,7 +29,7 @@ from dragoman.workflows.improve.run import hold_out, refuse_own_keys, run_config
 from dragoman.workflows.improve.text import NamedTexts, TextWriter, prepare_texts
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.dequantise import write_dequantised
-from dragoman.workflows.models.export import export, folder_next_to
+from dragoman.workflows.models.export import export
 from dragoman.workflows.models.versions import NewVersion, next_version
 
 EXPORTS = ("int8", "float32")

@@ -20,10 +20,9 @@ from dragoman.importing.opennmt.ctranslate2 import model_shape
 from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import Renumbering
 from dragoman.model.weights import save_tensors
-from dragoman.system.files import refuse_unwritable_folder
+from dragoman.system.files import folder_next_to, refuse_unwritable_folder
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
-from dragoman.workflows.models.export import folder_next_to
 
 # The keys of [model] that the files of the network decide.
 FOUND = ("output_bias", "position_base", "first_position")

@@ -1,9 +1,7 @@
 """Export to CTranslate2: convert a bundle's network, verify it against the reference, write it into a bundle."""
 
 import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -22,7 +20,7 @@ from dragoman.exporting.golden import Golden, golden_sentences, read_golden
 from dragoman.exporting.verify import BEAMS, Verdict, verify_float32, verify_quantised
 from dragoman.installed.opening import open_models
 from dragoman.shortlist.file import MAPPING, Shortlist
-from dragoman.system.files import refuse_unwritable_folder, storage_error
+from dragoman.system.files import folder_next_to, refuse_unwritable_folder
 from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
@@ -143,22 +141,6 @@ def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, fo
     if not force:
         elsewhere = "" if separate else ", --output goes elsewhere"
         raise ConfigError(f"{taken}: already exists; --force replaces it{elsewhere}")
-
-
-@contextmanager
-def folder_next_to(target: Path) -> Iterator[Path]:
-    """A temporary folder on the same disk as `target`, which needs space for the model anyway."""
-    parent = target.absolute().parent
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        temporary = tempfile.TemporaryDirectory(prefix=".dragoman-", dir=parent)
-    except OSError as error:
-        raise storage_error(target, error) from None
-    with temporary as folder:
-        try:
-            yield Path(folder)
-        except OSError as error:  # a converter's own files
-            raise storage_error(target, error) from None
 
 
 @dataclass(frozen=True)
