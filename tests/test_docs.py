@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -95,12 +96,25 @@ def test_every_benchmark_that_a_page_names_exists() -> None:
     assert [pair for pair in named if not (ROOT / pair[1]).is_file()] == []
 
 
-def test_every_benchmark_is_in_their_table_or_named_as_a_part_below_it() -> None:
-    readme = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
-    scripts = [path.relative_to(ROOT / "benchmarks") for path in (ROOT / "benchmarks").glob("*/*.py")]
-    apart = ("peers", "shared")
-    named = [path for path in scripts if path.parts[0] in apart or path.stem.endswith("worker")]
-    assert [str(path) for path in scripts if path not in named and f"`{path.as_posix()}" not in readme] == []
+SCRIPTS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "benchmarks").rglob("*.py"))
+README = (ROOT / "benchmarks/README.md").read_text(encoding="utf-8")
+TABLE = set(re.findall(r"^\| `(\w+/\w+\.py)", README, re.MULTILINE))
+
+
+def test_every_benchmark_is_in_a_folder_and_in_their_table_or_named_as_a_part_below_it() -> None:
+    names = [name.removeprefix("benchmarks/") for name in SCRIPTS if "/environment" not in name]
+    parts = [name for name in names if name.startswith(("peers/", "shared/")) or name.endswith("worker.py")]
+    assert [name for name in names if name.count("/") != 1] == []
+    assert [name for name in names if name not in parts and f"`{name}" not in README] == []
+    assert {name for name in TABLE if name not in names} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_every_benchmark_starts(name: str) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / name), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "usage:" in done.stdout, done.stderr[-1000:]
 
 
 def test_configuration_pages_are_generated_from_the_docstrings(generate: ModuleType) -> None:
