@@ -51,42 +51,34 @@ class Listeners(Listener):
         self.listeners = tuple(listeners)
 
     def on_data(self, reports: Sequence[CorpusReport]) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_data(reports)
 
     def on_estimate(self, estimate: Estimate) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_estimate(estimate)
 
     def on_update(self, step: int) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_update(step)
 
     def on_step(self, report: StepReport) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_step(report)
 
     def on_validation(self, report: ValidationReport) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_validation(report)
 
     def on_notice(self, step: int, text: str) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_notice(step, text)
 
     def on_warning(self, text: str) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_warning(text)
 
     def on_progress(self, progress: Progress) -> None:
-        """Call every listener."""
         for listener in self.listeners:
             listener.on_progress(progress)
 

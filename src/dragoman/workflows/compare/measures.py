@@ -48,7 +48,7 @@ class TrainingCost:
     flops: float
     """Operations of all updates: those counted in a few real ones, per target token, times `target_tokens`."""
     formula_flops: float
-    """The same from the equations (`training/flops.py`)."""
+    """Operations computed from the equations (`training/cost/flops.py`)."""
     peak_bytes: int = 0
     """The most that the tensors of an update occupy at a time, weights and optimizer not counted."""
     curve: tuple[tuple[int, float, float, float, float | None], ...] = ()

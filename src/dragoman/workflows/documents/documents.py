@@ -54,10 +54,10 @@ class DocumentsResult:
     units: int
     """Pieces of text in all documents that were written."""
     flagged: int
-    """Those that a person should look at."""
+    """Units that a person should look at."""
     seconds: float
     units_kept: int = 0
-    """Those whose earlier translation was kept (`update`)."""
+    """Units whose earlier translation was kept (`update`)."""
     from_memory: int = 0
     """Texts, each counted once, whose translation is from the memory."""
     review: Path | None = None

@@ -41,7 +41,7 @@ class TranslatedDocument:
     characters: int = 0
     """Of the source: those of all its units."""
     units_kept: int = 0
-    """Those whose earlier translation was kept (`update`)."""
+    """Units whose earlier translation was kept (`update`)."""
 
 
 # Size and time of a file.

@@ -30,7 +30,7 @@ class RobustnessRow:
     plain: float
     """chrF of the lines as they are; for `word` character precision."""
     changed: float
-    """The same score of the changed lines."""
+    """chrF of the changed lines; for `word` character precision."""
     share_kept: float
     """changed / plain."""
     warnings: int

@@ -47,7 +47,7 @@ class ImportResult:
     scores: tuple[Score, ...] = ()
     """BLEU and chrF on up to 200 pairs."""
     copying: tuple[Score, ...] = ()
-    """The same scores of the source text itself."""
+    """The scores of the source text itself."""
     export: ExportResult | None = None
     """The export that was asked for."""
     targets: tuple[str, ...] = ()

@@ -71,7 +71,7 @@ class TrainResult:
     scores: tuple[Score, ...] = ()
     """BLEU, chrF and TER on the test set, or on the validation set if there is no test set; of the first pair."""
     copying: tuple[Score, ...] = ()
-    """The same scores of the source text itself: what a model that translates nothing would get."""
+    """The scores of the source text itself: what a model that translates nothing would get."""
     by_pair: Mapping[str, tuple[Score, ...]] = field(default_factory=dict)
     """The scores of each pair of languages by its name, such as `en-ko`."""
     estimate: Estimate | None = None
