@@ -1,1 +1,1 @@
-"""Pairs → batches of ids, shuffled, augmented and packed. The only part of the room that may load torch."""
+"""Pairs → batches of ids, shuffled, augmented and packed. The only part of `data` that may load torch."""

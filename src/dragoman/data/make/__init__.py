@@ -1,1 +1,1 @@
-"""Corpora → other corpora: cleaned, split, mixed, or typed differently."""
+"""Corpora → other corpora: cleaned, split, mixed, or with planted typing errors."""

@@ -1,1 +1,1 @@
-"""What a run will cost before it starts: counted operations, trial updates, memory."""
+"""What a run will cost, known before it starts: counted operations, trial updates, memory."""

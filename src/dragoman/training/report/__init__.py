@@ -1,1 +1,1 @@
-"""What a run tells while it trains: throughput, reports to listeners, log files."""
+"""What a run reports while it trains: throughput, reports to listeners, log files."""

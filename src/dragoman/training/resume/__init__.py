@@ -1,1 +1,1 @@
-"""What a run goes on from: checkpoints, their hashes, validation, and when to stop."""
+"""What a run resumes from, and when it stops: checkpoints with their hashes, averages, validation."""
