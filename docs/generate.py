@@ -8,7 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from dragoman.config.reference import keys
+from dragoman.config.reference import ConfigKey, keys
 
 DOCS = Path(__file__).parent
 ENGLISH, KOREAN = DOCS / "configuration.md", DOCS / "ko/configuration.md"
@@ -34,7 +34,7 @@ KOREAN_HEAD = """\
 바꿀 수 있습니다. 상대 경로는 설정 파일이 있는 폴더에서 시작합니다. 모르는 키는 오류입니다. `dragoman config KEY`는
 같은 내용을 영어로 보여 줍니다.
 """
-# The words of `Key.values` and `Key.default` in Korean.
+# The words of `ConfigKey.values` and `ConfigKey.default` in Korean.
 WORDS = [
     (r"whole number", "정수"),
     (r"\bnumber", "실수"),
@@ -85,7 +85,7 @@ def _tables(rows: dict[str, tuple[str, str, str]], head: tuple[str, ...], top: s
     return page
 
 
-def _name(key: Key) -> str:
+def _name(key: ConfigKey) -> str:
     return f"`{key.name.rpartition('.')[2]}`"
 
 
