@@ -49,14 +49,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and
-# programs, which are made of the same functions, run as their users run them, unchecked.
+# programs, which are made of the same functions, run as their users run them, unchecked. Of a test with many cases the
+# first is checked, and all that are slow.
 OF_TENSORS = {"paper", "model", "decode", "inspection", "training"}
+CHECKED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Choose the tests that run with shapes checked."""
+    functions: set[tuple[Path, str]] = set()
+    for item in items:
+        is_slow = item.get_closest_marker("slow") is not None
+        function = (item.path, getattr(item, "originalname", item.name))
+        of_tensors = item.path.relative_to(TESTS).parts[0] in OF_TENSORS
+        item.stash[CHECKED] = of_tensors and (is_slow or function not in functions)
+        if not is_slow:
+            functions.add(function)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Shapes are checked, or not, before the fixtures are made."""
-    jaxtyping.config.update("jaxtyping_disable", item.path.relative_to(TESTS).parts[0] not in OF_TENSORS)
+    jaxtyping.config.update("jaxtyping_disable", not item.stash[CHECKED])
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ class Costs:
     """Measures where tests run, and sums up where their reports arrive: with xdist, in different processes."""
 
     def __init__(self) -> None:
-        self.start = self.shared = 0.0
+        self.start = self.end = self.shared = 0.0
         self.is_in_shared_fixture = False
         self.costs: dict[str, float] = {}
         self.too_dear: dict[str, float] = {}
@@ -59,8 +59,10 @@ class Costs:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         report = yield
-        if call.when == "teardown":
-            cost = spent() - self.start - self.shared
+        if call.when != "teardown":  # the last test of a module ends what the module shares
+            self.end = spent()
+        else:
+            cost = self.end - self.start - self.shared
             quick = item.get_closest_marker("slow") is None
             limit = LIMIT * slowness() if quick and cost > LIMIT else None
             report.user_properties.append(("cost", (cost, self.shared, limit)))

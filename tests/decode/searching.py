@@ -8,6 +8,7 @@ from dragoman.decode.hypothesis import length_penalty
 from dragoman.model.parts.attention import attention_weights, padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK
+from shapes import unchecked
 
 FORBIDDEN_IDS = (PAD, UNK, BOS)
 
@@ -15,7 +16,7 @@ FORBIDDEN_IDS = (PAD, UNK, BOS)
 def log_probs(model: Transformer, source: list[int], said: list[int], words: set[int] | None = None) -> list[float]:
     """Of each token after `said`, over what may be said: no mark but the end; of words, `words` alone if given."""
     src = torch.tensor([[*source, EOS]])
-    with torch.inference_mode():
+    with unchecked(), torch.inference_mode():
         scores = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *said]]))[0, -1].tolist()
     sayable = {
         token for token in range(len(scores)) if token == EOS or (token > EOS and (words is None or token in words))

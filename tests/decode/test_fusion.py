@@ -21,6 +21,7 @@ from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 from numerics import assert_same
+from shapes import unchecked
 from suites import cases, covering
 
 Build = Callable[..., EncoderDecoder]
@@ -49,7 +50,7 @@ def start(model: EncoderDecoder, sentences: int) -> object:
 def following(model: EncoderDecoder, source: list[int], said: list[int]) -> list[float]:
     """log P of each token after `said`, everything computed anew; what is never said has none."""
     src = torch.tensor([[*source, EOS]])
-    with torch.inference_mode():
+    with unchecked(), torch.inference_mode():
         last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *said]]))[0, -1].tolist()
     said_at_all = [-math.inf if token in FORBIDDEN_IDS else value for token, value in enumerate(last)]
     total = math.log(sum(math.exp(value) for value in said_at_all))

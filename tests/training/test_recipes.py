@@ -274,6 +274,14 @@ def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_w
 # --- one run a folder --------------------------------------------------------------------------------------------
 
 
+def test_a_folder_is_trained_into_by_one_run_at_a_time(tmp_path: Path) -> None:
+    with lock_run(tmp_path), pytest.raises(ConfigError, match="another process trains here"), lock_run(tmp_path):
+        pass
+    with lock_run(tmp_path):
+        pass
+
+
+@pytest.mark.slow
 def test_a_folder_is_trained_into_by_one_process_at_a_time(tmp_path: Path) -> None:
     imports = "from pathlib import Path\nfrom dragoman.workflows.train.run_folder import lock_run"
     code = f"{imports}\nwith lock_run(Path({str(tmp_path)!r})): pass"

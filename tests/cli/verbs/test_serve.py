@@ -102,6 +102,7 @@ def test_a_port_in_use_is_one_line(capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_without_the_extra_it_says_how_to_get_it(tmp_path):
     """In a process of its own: what is imported again here would be other modules than those that later tests patch."""
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('none', name='uvicorn')\n", encoding="utf-8")

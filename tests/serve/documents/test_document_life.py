@@ -100,7 +100,7 @@ def upload(client: httpx.Client, text: str, name: str = "a.txt") -> str:
 
 def test_a_short_text_does_not_wait_for_a_document(gated, tmp_path: Path):
     service, gate, client = gated(tmp_path, passes=1, budget=256)
-    where = upload(client, "\n".join(LINES[:150]))
+    where = upload(client, "\n".join(LINES[:100]))
     until(lambda: gate.entered == 2)
     waiting = service.batcher.tokens
     assert waiting <= 4 * service.batcher.budget

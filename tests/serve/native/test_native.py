@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from dragoman.workflows.documents.documents import translate_documents
+from suites import cases
 
 
 def texts_of(answer: httpx.Response) -> list[str]:
@@ -21,9 +22,11 @@ def events_of(answer: httpx.Response) -> list[tuple[str, dict]]:
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
 
 
-def test_sixteen_clients_at_once_get_the_offline_translations(client, offline, lines):
+@pytest.mark.parametrize("count", cases([20, None], quick=[20]))
+def test_sixteen_clients_at_once_get_the_offline_translations(client, offline, lines, count):
+    lines = lines[:count]
     expected = [one.text for one in offline["en-ko"].translate([line.strip() for line in lines])]
-    korean = expected[:12]
+    korean = expected[: len(expected) // 5]
     back = [one.text for one in offline["ko-en"].translate(korean)]
     asked = [
         ({"text": line.strip(), "target": "ko", "source": "en"}, [text])

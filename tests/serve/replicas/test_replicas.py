@@ -107,6 +107,7 @@ def expected(offline: dict[str, Translator]) -> dict[str, str]:
     return dict(zip(TEXTS, (one.text for one in offline["en-ko"].translate(TEXTS)), strict=True))
 
 
+@pytest.mark.slow
 def test_one_state_behind_two_processes(service, expected):
     """Both answer as one does; keys, their rates, documents and metrics are the same whichever is asked."""
     service.wait_for(lambda: service.translate(TEXTS[0]).status_code == 200 and len(service.answered()) == 2)
@@ -249,7 +250,9 @@ def test_ctrl_c_during_the_start_is_a_quiet_end(started):
 @pytest.mark.parametrize(
     ("run", "error", "message"),
     [
-        (replica_runs.with_a_damaged_model, ModelError, "en-ko: damaged; install it again"),
+        pytest.param(
+            replica_runs.with_a_damaged_model, ModelError, "en-ko: damaged; install it again", marks=pytest.mark.slow
+        ),
         (
             replica_runs.killed,
             ResourceError,

@@ -120,6 +120,7 @@ def test_what_a_lost_worker_had_is_searched_once_more(lost, searches):
     assert len(calls) == searches
 
 
+@pytest.mark.slow
 def test_no_worker_is_left_when_the_service_is_killed():
     """The service here is a process that starts workers and is killed."""
     script = (

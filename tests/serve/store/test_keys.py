@@ -1,8 +1,6 @@
 """Keys: accepted in every dialect, limited, revoked during a request, shared by two services."""
 
 import logging
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -281,24 +279,26 @@ def test_the_table_has_no_key(tmp_path):
     assert all(secret not in path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_the_command_creates_lists_and_revokes(tmp_path):
-    def dragoman(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "dragoman", "keys", *arguments, "--state", str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+def test_the_command_creates_lists_and_revokes(tmp_path, capsys):
+    def dragoman(*arguments: str) -> tuple[int, str, str]:
+        code = main(["keys", *arguments, "--state", str(tmp_path)])
+        return code, *capsys.readouterr()
 
-    made = dragoman("create", "bot", "--per-minute", "9", "--per-day", "1000", "-m", "en-ko", "--days", "2")
-    assert made.returncode == 0, made.stderr
-    key = made.stdout.strip()
+    code, made, error = dragoman(
+        "create", "bot", "--per-minute", "9", "--per-day", "1000", "-m", "en-ko", "--days", "2"
+    )
+    assert code == 0, error
+    key = made.strip()
     assert key.startswith("dg_")
-    listed = dragoman("list").stdout
+    listed = dragoman("list")[1]
     assert "bot" in listed
     assert "9 requests per minute  0 characters today of 1,000  only en-ko" in listed
     assert key.rpartition("_")[2] not in listed
-    assert dragoman("create", "bot").returncode == 2
-    assert dragoman("create", "other", "-m", "nowhere").returncode == 4
-    assert dragoman("revoke", "bot").returncode == 0
-    assert "was revoked" in dragoman("list").stdout
-    assert dragoman("revoke", "nobody").stderr.startswith("dragoman: nobody: no key has this name")
+    assert dragoman("create", "bot")[0] == 2
+    assert dragoman("create", "other", "-m", "nowhere")[0] == 4
+    assert dragoman("revoke", "bot")[0] == 0
+    assert "was revoked" in dragoman("list")[1]
+    assert dragoman("revoke", "nobody")[2].startswith("dragoman: nobody: no key has this name")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def sacrebleu_table(test: str, *arguments: object) -> list[list[list[float]]]:
     return [row for row in table if all(row)]
 
 
+@pytest.mark.slow
 def test_paired_tests_are_those_of_sacrebleus_command_line(dragoman: Any, files: dict[str, Path]) -> None:
     given = ["--translations", files["one"], "--translations", files["other"]]
     said = dragoman("evaluate", files["source"], files["reference"], *given, "--compare", "--json")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from suites import cases
+
 
 @pytest.fixture
 def text(project: Path) -> list[Path]:
@@ -101,7 +103,7 @@ def test_split_shows_paths_from_the_current_folder(
     assert "mine/data/train.de" in said
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("signal_number", cases([signal.SIGTERM, signal.SIGINT], quick=[signal.SIGTERM]))
 def test_a_cleaning_that_is_stopped_leaves_nothing(tmp_path: Path, signal_number: int) -> None:
     (tmp_path / "run.toml").write_text(
         'project = {name = "a", source = "de", target = "en"}\n[data]\nvalid = "v.tsv"\ntrain = ["t.tsv"]\n'

@@ -15,6 +15,7 @@ from dragoman.errors import ModelError
 from dragoman.exporting import ctranslate2 as exporter
 from dragoman.exporting.golden import read_golden
 from dragoman.text.tokens.tokenizer import Tokenizer
+from suites import cases
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_an_export_alone_translates_where_there_is_no_torch(
     )
 
 
-@pytest.mark.parametrize("processor", ["GENERIC", "AVX"])
+@pytest.mark.parametrize("processor", cases(["GENERIC", "AVX"], quick=["GENERIC"]))
 def test_an_older_processor_translates_too(
     dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch, processor: str
 ) -> None:

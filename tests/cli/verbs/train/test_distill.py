@@ -143,6 +143,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(
         assert (student.parent / name).read_bytes() == (other / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_student_stopped_in_training_goes_on_without_translating(
     dragoman: Any, student: Path, model: Path, tmp_path: Path, killed: Any
 ) -> None:
@@ -262,6 +263,7 @@ def test_an_altered_translation_is_told(dragoman: Any, student: Path, model: Pat
     assert "distilled.json: cannot be read" in dragoman("distill", model, student, "--resume").refused(2)
 
 
+@pytest.mark.slow
 def test_a_student_resumes_with_the_numbers_that_it_chose(dragoman: Any, model: Path, student: Path) -> None:
     keys = ["train.max_steps=auto", "train.warmup=auto", "train.validate_every=auto", "train.translate_lines=0"]
     first = dragoman("distill", model, student, *keys, "train.batch_tokens=8000", "train.max_minutes=0.01")

@@ -33,6 +33,7 @@ def test_a_finished_model_goes_on_learning_with_its_own_pieces(dragoman: Any, ba
     assert dragoman("translate", "-m", grown, "bird").code == 0
 
 
+@pytest.mark.slow
 def test_it_resumes_exactly(dragoman: Any, bare: Path, model: Path, tmp_path: Path) -> None:
     config, start = bare / "run.toml", f"train.start_from={model}"
     whole, parts = tmp_path / "whole", tmp_path / "parts"

@@ -112,6 +112,7 @@ def test_a_pulled_run_stays_nearer_to_its_start(run: Any) -> None:
     assert pulled < 0.9 * free
 
 
+@pytest.mark.slow
 def test_a_pulled_and_partly_frozen_run_resumes_bit_for_bit_without_its_base(run: Any, tmp_path: Path) -> None:
     keys = ["train.pull=30", 'train.freeze=["encoder"]']
     _, whole = run("whole", *keys)

@@ -226,6 +226,7 @@ def test_an_adapter_that_does_not_fit_is_refused(adapter: Path, home: Path, tmp_
         read_adapter(path, open_bundle(home / "base").load_model())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", cases([[], ["train.accumulate=2", "train.precision=bfloat16", "train.recompute=true"]], quick=[[]])
 )

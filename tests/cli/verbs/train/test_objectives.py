@@ -42,6 +42,7 @@ def test_risk_goes_on_from_a_trained_model_and_resumes_bit_for_bit(
     assert all(-1 <= loss <= 0 for loss in losses), "a cost for each source"
 
 
+@pytest.mark.slow
 def test_dual_ties_both_directions_of_one_model(trained: Path, tmp_path: Path, dragoman: Dragoman) -> None:
     folder = shutil.copytree(trained, tmp_path / "toy", ignore=shutil.ignore_patterns("runs"))
     config = folder / "run.toml"

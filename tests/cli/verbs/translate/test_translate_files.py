@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.cli.main import main
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.translator import Translator
 from dragoman.workflows.lines.partial_output import partial_output
@@ -206,15 +207,23 @@ def test_flags_of_a_file_are_refused_where_there_is_none(dragoman: Any, model: P
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-def test_a_device_is_named_and_stdout_has_many_names(dragoman: Any, model: Path, tmp_path: Path) -> None:
+def test_a_device_is_named_and_stdout_has_many_names(
+    dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     complaint = dragoman("translate", "-m", model, "dog", "-o", "/dev/full").refused(1)
     assert complaint.startswith("/dev/full: cannot be written: No space left on device")
-    command = [sys.executable, "-m", "dragoman", "translate", "-m", "en-ko", "dog"]
+    ours = os.dup(1)
     for name in ("/dev/stdout", str(tmp_path / "to")):
-        with (tmp_path / "to").open("wb") as to:
-            assert subprocess.run([*command, "-o", name], stdout=to, check=False).returncode == 0
+        with (tmp_path / "to").open("w") as to, monkeypatch.context() as patch:
+            os.dup2(to.fileno(), 1)
+            patch.setattr(sys, "stdout", open(1, "w", closefd=False))  # noqa: SIM115
+            try:
+                assert main(["translate", "-m", "en-ko", "dog", "-o", name]) == 0
+            finally:
+                os.dup2(ours, 1)
         assert (tmp_path / "to").read_text() == dragoman("translate", "-m", "en-ko", "dog").out
         assert names(tmp_path) == ["to"]
+    os.close(ours)
 
 
 def test_speed_is_shown_where_the_number_of_lines_is_unknown(

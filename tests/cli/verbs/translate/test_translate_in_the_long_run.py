@@ -113,6 +113,7 @@ def test_a_beam_of_nothing_is_refused(dragoman: Any, model: Path, flag: str) -> 
 # --- killed ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_who_is_killed_leaves_whole_lines(dragoman: Any, model: Path, tmp_path: Path) -> None:
     lines = [f"the {colour} {animal}" for colour in ("red", "blue") for animal in ("dog", "cat", "bird")] * 1000
     (tmp_path / "in").write_text("".join(line + "\n" for line in lines))
