@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dragoman.cli.shared.loading import EngineChoice
     from dragoman.translator import Translator
     from dragoman.workflows.documents.documents import DocumentsResult
+    from dragoman.workflows.lines.bundled import BundledTranslators
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")
@@ -222,11 +223,9 @@ def _documents_among(arguments: Sequence[str]) -> tuple[Path, ...]:
 def _translate_lines(options: TranslateOptions, sentences: Sequence[str], changes: dict[str, Any]) -> None:
     """Translate and write, line by line."""
     from dragoman.cli.shared.console import console, say
-    from dragoman.cli.shared.loading import bundled_translators, load_translator
     from dragoman.cli.shared.output import STDOUT, is_stdout, line_output, refuse_output
     from dragoman.cli.shared.progress import LINE_EVERY, LineDisplay
     from dragoman.system.processes import sigterm_interrupts
-    from dragoman.text.terms.tbx import read_glossary
     from dragoman.workflows.documents.memory import existing_memory
     from dragoman.workflows.lines.on_ray import RayCluster
     from dragoman.workflows.lines.partial_output import saved_lines
@@ -245,21 +244,17 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
         existing_memory(options.memory)
     inputs = [path for path in (source or STDIN, options.glossary, options.memory) if path]
     refuse_output(output, inputs, resume=options.resume, force=options.force)
-    glossary = read_glossary(options.glossary) if options.glossary else None
     shows_progress = not typed and not (output == STDOUT and sys.stdout.isatty())
     display = LineDisplay(shows_progress)
-    listener, choice = Listeners([display]), options.choice()
-    if options.models:
-        translator = load_translator(options.models, choice, changes, glossary).to(options.to, options.from_)
-        translators: Any = translator
-    else:
-        translators = bundled_translators(choice, changes, glossary, options.to, options.from_, listener.notice)
-        if isinstance(lines, list):
-            translators.refuse_unreadable(lines)
+    listener = Listeners([display])
+    translators = _translators(options, changes, lines, listener.notice)
     name = str(source or ("text" if isinstance(lines, list) else "stdin"))
     as_json = options.as_json or jsonl
     work = LineWork(translators, name, options.target_prefix, jsonl, as_json, options.memory, listener)
-    on_gpu = options.device.startswith("cuda")
+    cluster = None
+    if options.ray:
+        on_gpu = options.device.startswith("cuda")
+        cluster = RayCluster(options.ray_address, options.shard_lines, options.threads, on_gpu)
     with sigterm_interrupts(), display:
         result = translate_lines(
             work,
@@ -267,10 +262,8 @@ def _translate_lines(options: TranslateOptions, sentences: Sequence[str], change
             partial(line_output, output, resume=options.resume, force=options.force),
             source=source,
             identity={**options.identity(), "language": [options.to, options.from_]},
-            cluster=(
-                RayCluster(options.ray_address, options.shard_lines, options.threads, on_gpu) if options.ray else None
-            ),
-            saved=saved_lines(output) if options.ray and options.resume else 0,
+            cluster=cluster,
+            saved=saved_lines(output) if cluster and options.resume else 0,
             one_by_one=typed,
         )
     if shows_progress and (output != STDOUT or console().is_terminal or result.seconds > LINE_EVERY):
@@ -297,6 +290,22 @@ def _lines(options: TranslateOptions, sentences: Sequence[str], source: Path | N
     if typed:
         say("reading lines from the terminal; end with Ctrl-D")
     return decode_lines(sys.stdin.buffer, "stdin")
+
+
+def _translators(
+    options: TranslateOptions, changes: dict[str, Any], lines: Iterable[str], notice: Callable[[str], None]
+) -> "Translator | BundledTranslators":
+    """The translator of the models, or those of the bundled models, which read some of the lines of the arguments."""
+    from dragoman.cli.shared.loading import bundled_translators, load_translator
+    from dragoman.text.terms.tbx import read_glossary
+
+    glossary, choice = read_glossary(options.glossary) if options.glossary else None, options.choice()
+    if options.models:
+        return load_translator(options.models, choice, changes, glossary).to(options.to, options.from_)
+    translators = bundled_translators(choice, changes, glossary, options.to, options.from_, notice)
+    if isinstance(lines, list):
+        translators.refuse_unreadable(lines)
+    return translators
 
 
 # --- documents ---------------------------------------------------------------------------------------------------
