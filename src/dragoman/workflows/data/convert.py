@@ -14,7 +14,7 @@ from dragoman.documents.formats import kind_of, read_document
 from dragoman.errors import ConfigError, DataError
 from dragoman.system.files import atomic_file, storage_error
 
-# By modules of `documents`.
+# By the names of formats.
 BILINGUAL = ("gettext PO", "XLIFF")
 
 

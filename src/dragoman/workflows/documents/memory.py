@@ -32,7 +32,7 @@ from dragoman.workflows.documents.review import review_pairs
 
 DATABASE = ".db"
 THRESHOLDS = range(50, 100)
-# Formats that name similar sources, by modules.
+# Names of the formats that name similar sources.
 NAMING = frozenset(("gettext PO", "XLIFF"))
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
