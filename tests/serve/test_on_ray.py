@@ -182,10 +182,6 @@ def test_on_sigterm_what_was_accepted_is_answered(service: OnRay) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["--ray", "--workers", "2"],
-            "--workers: has no effect on replicas, which search by themselves; give --replicas",
-        ),
         (["--ray-address", "127.0.0.1:1"], "--ray-address: has no effect on this machine alone; add --ray"),
         (["--ray", "--ray-address", "127.0.0.1:1"], "127.0.0.1:1: does not answer: connection refused"),
         (["--ray", "--host", "0.0.0.0"], "--host 0.0.0.0: everyone in the network could use the service"),

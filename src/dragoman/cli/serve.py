@@ -4,26 +4,12 @@ from dragoman.cli.console import say
 from dragoman.cli.serve_request import ServeRequest, served
 from dragoman.cli.service_log import logged
 from dragoman.serve.run import serve
-from dragoman.serve.search.workers import Workers
 from dragoman.serve.watch.tracing import trace_to
-from dragoman.serve.work.service import Service
-from dragoman.system.machine import usable_processors
 
 
 def run_serve(request: ServeRequest) -> None:
     """Serve until a signal stops it."""
-    workers = request.workers
-    threads = request.threads or (max(1, usable_processors() // workers) if workers else 1)
-    processes = Workers(workers, threads) if workers else None
-    try:
-        _run(request.service(processes), request)
-    finally:
-        if processes:
-            processes.close()
-    say("stopped; every accepted request was answered")
-
-
-def _run(service: Service, request: ServeRequest) -> None:
+    service = request.service()
     tracing = trace_to(request.otlp) if request.otlp else None
     names = served(service.models)
 
@@ -37,3 +23,4 @@ def _run(service: Service, request: ServeRequest) -> None:
         serve(service, request.address, announce, request.documents)
         if tracing:
             tracing.close()
+    say("stopped; every accepted request was answered")

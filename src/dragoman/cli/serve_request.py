@@ -10,10 +10,8 @@ from dragoman.serve.models.loading import Loader
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models
 from dragoman.serve.run import Address
-from dragoman.serve.search.workers import Workers
 from dragoman.serve.store.state import State, state_folder
 from dragoman.serve.work.service import Limits, Service
-from dragoman.system.machine import usable_processors
 
 
 @dataclass(frozen=True)
@@ -31,17 +29,15 @@ class ServeRequest:
     database: str | None = None
     style: Style = "plain"
     otlp: str | None = None
-    workers: int = 0
     memory_limit: int | None = None
 
     def open_state(self) -> State:
         """Its state folder and database. Raises ConfigError."""
         return State(self.state or state_folder(), self.database)
 
-    def service(self, processes: Workers | None = None) -> Service:
+    def service(self) -> Service:
         """The service. Raises ModelError, ConfigError, DataError."""
-        threads = self.threads or (max(1, usable_processors() // self.workers) if self.workers else None)
-        models = Models(self.models, loader=Loader(processes, threads, self.exact, self.memory_limit))
+        models = Models(self.models, loader=Loader(self.threads, self.exact, self.memory_limit))
         memories = Memories(self.memory, models.pairs) if self.memory else None
         found = Service(models, self.limits, memories=memories, state=self.open_state())
         found.open_to_all = self.address.without_keys

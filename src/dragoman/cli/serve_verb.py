@@ -34,9 +34,6 @@ def serve(
         bool, typer.Option("--no-auth", help="Need no key: everyone who reaches it may use it.")
     ] = False,
     threads: Threads = None,
-    workers: Annotated[
-        int, typer.Option(min=0, max=256, help="Processes that search; 0 is threads of the server's own process.")
-    ] = 0,
     memory_limit: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory for loaded models, such as 2G; others give way.")
     ] = None,
@@ -76,8 +73,6 @@ def serve(
     from dragoman.serve.run import Address
     from dragoman.serve.work.service import Limits
 
-    if ray or replicas:
-        refuse_useless({"workers": workers}, "replicas, which search by themselves; give --replicas")
     if not ray:
         refuse_useless({"ray-address": ray_address}, "this machine alone; add --ray")
     request = ServeRequest(
@@ -92,7 +87,6 @@ def serve(
         database,
         log,
         otlp,
-        workers,
         None if memory_limit is None else bytes_of("--memory-limit", memory_limit),
     )
     if ray:

@@ -303,7 +303,7 @@ def test_metrics_of_several_are_one_text_that_keeps_them_apart():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--workers", "2"], "--workers: has no effect on replicas, which search by themselves; give --replicas"),
+        (["--workers", "2"], "No such option: --workers"),
         (["--host", "0.0.0.0"], "--host 0.0.0.0: everyone in the network could use the service"),
         (["--host", "nowhere.invalid"], "--host nowhere.invalid: not an address of this machine"),
     ],

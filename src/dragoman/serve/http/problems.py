@@ -5,7 +5,7 @@ UnknownModel, UnknownGlossary          404   the first names the models that the
 UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
 a body or a text that is too large     413   and a glossary more than a sender may keep; 456 for clients of DeepL
-QueueFull, WorkerLost, DatabaseGone    503   with Retry-After
+QueueFull, DatabaseGone                503   with Retry-After
 CannotLook                             501
 Expired                                504
 ResourceError, MemoryError             507
@@ -18,7 +18,7 @@ from typing import Any
 from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.models.looking import CannotLook
 from dragoman.serve.models.models import UnknownLanguage, UnknownModel
-from dragoman.serve.requests.ticket import Cancelled, Expired, QueueFull, WorkerLost
+from dragoman.serve.requests.ticket import Cancelled, Expired, QueueFull
 from dragoman.serve.store.database import DatabaseGone
 from dragoman.serve.store.glossaries import GlossaryLimit, UnknownGlossary
 from dragoman.serve.work.service import TooLarge
@@ -82,8 +82,6 @@ def problem_of(error: Exception) -> Problem:
         return Problem(503, "database", "The database does not answer", text, 5)
     if isinstance(error, QueueFull):
         return Problem(503, "queue-full", "The service is busy", text, error.retry_after)
-    if isinstance(error, WorkerLost):
-        return Problem(503, "worker-lost", "The translation was interrupted", text, 1)
     if isinstance(error, MemoryError):
         return problem_of(ResourceError("it does not fit into memory; send a shorter text"))
     if isinstance(error, Problem):

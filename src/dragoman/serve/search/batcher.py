@@ -7,7 +7,7 @@ started cannot be recalled, and nobody has his answer before the whole batch is 
 what an engine searches together anyway, and everything that waits is here, where it can be cancelled. Only where much
 waits is the next batch given to an engine that is busy, which then begins it at once: those whose results have come all
 run now, and a worker would wait for Python's lock. If a batch fails, each of its calls is searched alone, and only
-those at fault fail; one whose worker process ended is searched once more.
+those at fault fail.
 """
 
 import threading
@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.serve.requests.ticket import Ticket, WorkerLost
+from dragoman.serve.requests.ticket import Ticket
 from dragoman.serve.search.fair import UNBOUNDED, Call, FairQueue, Part
 
 # Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
@@ -161,27 +161,27 @@ class Batcher:
                     part.call.ticket.record.add("queue", waiting.added, sum(part.call.sizes))
             return parts
 
-    def _search(self, parts: Sequence[Part], again: bool = True) -> None:
+    def _search(self, parts: Sequence[Part]) -> None:
         jobs = [part.call.jobs[n] for part in parts for n in part.jobs]
         started = time.monotonic()
         try:
             results = list(parts[0].call.work(jobs))
             assert len(results) == len(jobs), "an engine returned another number of results"
         except BaseException as error:
-            self._search_alone(parts, error, again)
+            self._search_alone(parts, error)
             return
         left = iter(results)
         for part in parts:
             self._finish(part, [next(left) for _ in part.jobs], started)
 
-    def _search_alone(self, parts: Sequence[Part], error: BaseException, again: bool) -> None:
+    def _search_alone(self, parts: Sequence[Part], error: BaseException) -> None:
         """Find out whose error it is; those that nobody waits for any more are left out."""
-        if len(parts) == 1 and not (again and isinstance(error, WorkerLost)):
+        if len(parts) == 1:
             self._fail(parts[0], error)
             return
         for part in parts:
             if part.call in self._waiting:
-                self._search([part], again=len(parts) > 1)
+                self._search([part])
 
     def _finish(self, part: Part, results: Sequence[Any], started: float) -> None:
         with self._changed:

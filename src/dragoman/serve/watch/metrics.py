@@ -53,7 +53,6 @@ class Metrics:
             ["model", "event"],
             registry=own,
         )
-        self.workers_lost = Counter("dragoman_workers_lost", "Worker processes that ended by themselves", registry=own)
         self.open = Gauge("dragoman_open_requests", "Requests that are worked on", registry=own)
 
     def watch(self, waiting: Callable[[], float], rate: Callable[[], float], is_open: Callable[[], float]) -> None:

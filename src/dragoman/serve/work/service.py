@@ -85,8 +85,6 @@ class Service:
         self.corrections = CorrectionStore(self.state)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
-        if processes := models.loader.workers:
-            processes.on_lost = self.metrics.workers_lost.inc
         models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
         self.keys, self.rates = KeyStore(self.state.database), Rates()
         self.take: Callable[[str, int], Awaitable[float]] = self._take
@@ -161,13 +159,12 @@ class Service:
         for_request(translator, self.batcher, Ticket()).translate(golden_source(model.folder))
 
     def close(self) -> None:
-        """End all threads and worker processes; no request is open."""
+        """End all threads; no request is open."""
         self._closed.set()
         if self._watching.is_alive():
             self._watching.join()
         self._threads.shutdown()
         self.batcher.close()
-        self.models.loader.close()
         if self.memories:
             self.memories.close()
         self.keys.close()
