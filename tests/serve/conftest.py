@@ -11,14 +11,14 @@ import httpx
 import pytest
 
 from dragoman.serve.models.models import Models
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.translator import Translator
 from live_server import live
 
 
 @pytest.fixture(scope="module")
 def service() -> Service:
-    return Service(Models(threads=1, exact=True), Limits(characters=20_000, texts=100, body_bytes=1 << 18))
+    return Service(Models(threads=1, exact=True), ServiceLimits(characters=20_000, texts=100, body_bytes=1 << 18))
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import live
 from postgresql_server import postgresql_server
 
@@ -101,7 +101,7 @@ def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_pat
 
 
 def test_a_clock_that_goes_backwards_keeps_no_document_longer_and_ends_none_sooner(tmp_path: Path, monkeypatch):
-    service = Service(Models(["en-ko"], threads=1), state=State(tmp_path))
+    service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path))
     with live(service, Documents(service, DocumentLimits(seconds=2.0))) as url, httpx.Client(base_url=url) as client:
         where = client.post("/v1/documents", files={"file": ("a.txt", "Hello\n")}).headers["location"]
         until(lambda: client.get(where).json()["state"] == "done")
@@ -119,7 +119,7 @@ def test_a_clock_that_goes_backwards_keeps_no_document_longer_and_ends_none_soon
 def test_while_the_database_is_gone_translation_continues_and_what_needs_it_says_so(monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
     with postgresql_server() as server, ExitStack() as stack:
-        service = Service(Models(["en-ko"], threads=1), state=State(None, server.url))
+        service = Service(Models(["en-ko"], threads=1), state=ServiceState(None, server.url))
         _, key = service.keys.create("known")
         client = stack.enter_context(
             httpx.Client(
@@ -180,4 +180,4 @@ def test_two_thousand_slow_connections_leave_the_service_to_others(served):
             fresh = httpx.post(f"{served}/v1/translate", json=HELLO, timeout=60)  # a connection of its own
             assert fresh.status_code == 200
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert Limits().places < SLOW_CONNECTIONS
+    assert ServiceLimits().places < SLOW_CONNECTIONS

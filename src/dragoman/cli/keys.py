@@ -12,8 +12,8 @@ from dragoman.bundle import read_manifest
 from dragoman.cli.console import print_json, say
 from dragoman.errors import ConfigError
 from dragoman.installed import resolve_model
-from dragoman.serve.store.keys import Key, KeyStore
-from dragoman.serve.store.state import State, state_folder
+from dragoman.serve.store.keys import ApiKey, KeyStore
+from dragoman.serve.store.state import ServiceState, state_folder
 
 # The last second of the year 9999, after which there are no dates.
 LAST = 253_402_300_799.0
@@ -79,7 +79,7 @@ def run_revoke(name: str, state: Path | None, database: str | None, as_json: boo
     say(f"{key.name}: revoked; services stop accepting it within seconds")
 
 
-def _details(key: Key, used: int) -> Iterator[str]:
+def _details(key: ApiKey, used: int) -> Iterator[str]:
     yield f"created {_day(key.created)}"
     if key.fault:
         yield key.fault.removeprefix("the key ")
@@ -100,7 +100,7 @@ def _day(seconds: float) -> str:
 
 @contextmanager
 def _opened(state: Path | None, database: str | None) -> Iterator[KeyStore]:
-    kept = State(state or state_folder(), database)
+    kept = ServiceState(state or state_folder(), database)
     store = KeyStore(kept.database)
     try:
         yield store

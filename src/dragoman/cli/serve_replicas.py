@@ -12,7 +12,7 @@ from dragoman.cli.serve_request import ServeRequest, served
 from dragoman.cli.service_log import logged
 from dragoman.errors import DragomanError
 from dragoman.serve.models.models import Models
-from dragoman.serve.replicas.replica import Link
+from dragoman.serve.replicas.replica import ReplicaLink
 from dragoman.serve.replicas.replicas import Replicas
 from dragoman.serve.run import listen, reserved, serve_on, url_of
 from dragoman.serve.store.keys import KeyStore
@@ -35,7 +35,7 @@ def run_serve_replicas(request: ServeRequest, count: int) -> None:
     say(f"stopped; {killed} processes had to be killed" if killed else "stopped; every accepted request was answered")
 
 
-def run_replica(request: ServeRequest, link: Link) -> None:
+def run_replica(request: ServeRequest, link: ReplicaLink) -> None:
     """One of the processes: what `dragoman serve` does, on a port that others have open too."""
     with logged(request.style):
         try:

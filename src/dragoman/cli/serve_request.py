@@ -10,8 +10,8 @@ from dragoman.serve.models.loading import Loader
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models
 from dragoman.serve.run import Address
-from dragoman.serve.store.state import State, state_folder
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState, state_folder
+from dragoman.serve.work.service import Service, ServiceLimits
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class ServeRequest:
 
     models: Sequence[Path]
     address: Address
-    limits: Limits
+    limits: ServiceLimits
     documents: DocumentLimits
     threads: int | None = None
     exact: bool = False
@@ -31,9 +31,9 @@ class ServeRequest:
     otlp: str | None = None
     memory_limit: int | None = None
 
-    def open_state(self) -> State:
+    def open_state(self) -> ServiceState:
         """Its state folder and database. Raises ConfigError."""
-        return State(self.state or state_folder(), self.database)
+        return ServiceState(self.state or state_folder(), self.database)
 
     def service(self) -> Service:
         """The service. Raises ModelError, ConfigError, DataError."""

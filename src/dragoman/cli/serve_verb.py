@@ -71,14 +71,14 @@ def serve(
     from dragoman.cli.serve_request import ServeRequest
     from dragoman.serve.documents.store import DocumentLimits
     from dragoman.serve.run import Address
-    from dragoman.serve.work.service import Limits
+    from dragoman.serve.work.service import ServiceLimits
 
     if not ray:
         refuse_useless({"ray-address": ray_address}, "this machine alone; add --ray")
     request = ServeRequest(
         models or [],
         Address(host, port, allow_host or [], no_auth),
-        Limits(places=max_requests, seconds=max_seconds, body_bytes=max_body),
+        ServiceLimits(places=max_requests, seconds=max_seconds, body_bytes=max_body),
         DocumentLimits(bytes=max_document, seconds=60 * document_minutes),
         threads,
         exact,

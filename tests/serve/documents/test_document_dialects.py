@@ -12,8 +12,8 @@ import pytest
 
 from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
 from live_server import live
 
@@ -27,7 +27,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(state: Path) -> Service:
-    return Service(Models(threads=1, exact=True), Limits(), state=State(state))
+    return Service(Models(threads=1, exact=True), ServiceLimits(), state=ServiceState(state))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ import pytest
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
 from dragoman.workflows.documents.review import COLUMNS
 from live_server import live
@@ -32,8 +32,8 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(state: Path) -> Service:
-    limits = Limits(characters=20_000, texts=100, body_bytes=1 << 18)
-    return Service(Models(threads=1, exact=True), limits, state=State(state))
+    limits = ServiceLimits(characters=20_000, texts=100, body_bytes=1 << 18)
+    return Service(Models(threads=1, exact=True), limits, state=ServiceState(state))
 
 
 @pytest.fixture(scope="module")

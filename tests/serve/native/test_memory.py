@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.memory import Memory, Unit
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models, ServedPair
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import live
 
 UNITS = [Unit("Press the red button.", "빨간 단추를 누르십시오.", "manual"), Unit("Page 3", "3쪽", "manual")]
@@ -27,7 +27,7 @@ def remembering(tmp_path_factory) -> Iterator[httpx.Client]:
     memory.add(UNITS)
     memory.close()
     models = Models(threads=1, exact=True)
-    service = Service(models, Limits(characters=20_000, texts=100), memories=Memories(path, models.pairs))
+    service = Service(models, ServiceLimits(characters=20_000, texts=100), memories=Memories(path, models.pairs))
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
         yield client
 

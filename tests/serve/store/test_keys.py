@@ -21,7 +21,7 @@ from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone
 from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota
 from dragoman.serve.store.rates import Rates
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from live_server import live
 from postgresql_server import postgresql
@@ -110,7 +110,7 @@ def test_a_limit_per_day_holds_among_requests_at_the_same_time(guarded):
 
 
 def test_what_was_given_back_is_recorded_as_given_back(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     store = KeyStore(state.database)
     day = store.use("x", 70, 100)
     with pytest.raises(OverQuota, match="100 characters per day and 70 are used"):
@@ -185,7 +185,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 def test_two_services_on_one_store_accept_count_and_revoke_together(url, tmp_path, monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
-    states = [State(tmp_path / "state", url) for _ in range(2)]
+    states = [ServiceState(tmp_path / "state", url) for _ in range(2)]
     one, two = (KeyStore(state.database) for state in states)
     assert not two.are_required()
     key, text = one.create("shared", per_minute=7, characters_per_day=100, models=["en-ko"])
@@ -209,7 +209,7 @@ def test_two_services_on_one_store_accept_count_and_revoke_together(url, tmp_pat
 
 def test_while_the_database_is_gone_known_keys_continue_and_others_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     store = KeyStore(state.database)
     (_, known), (_, other) = store.create("known"), store.create("other")
     assert store.check(known).name == "known"
@@ -254,7 +254,7 @@ def test_a_clock_that_goes_backwards_neither_blocks_nor_frees_a_key(monkeypatch,
     assert rates.take("a", 2) > 0
     now += 30
     assert rates.take("a", 2) == 0.0
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("early")
         assert store.check(text).fault is None
@@ -262,7 +262,7 @@ def test_a_clock_that_goes_backwards_neither_blocks_nor_frees_a_key(monkeypatch,
 
 
 def test_an_expired_key_is_refused(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("old", expires=time.time() - 1)
         with pytest.raises(BadKey, match="expired"):
@@ -273,7 +273,7 @@ def test_an_expired_key_is_refused(tmp_path):
 
 
 def test_the_table_has_no_key(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("hashed")
         secret = text.rpartition("_")[2].encode()
@@ -310,7 +310,7 @@ def test_a_limit_that_no_database_holds_is_refused(option, tmp_path, capsys):
 
 
 def test_a_key_that_expires_after_all_years_is_listed(tmp_path, capsys):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         store.create("old", expires=1e14)
         store.create("other")

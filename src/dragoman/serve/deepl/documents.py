@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from dragoman.serve.deepl.glossaries import glossary_ids
 from dragoman.serve.dialect_schema import DeepLDocumentBody, DeepLDocumentForm, takes_file, takes_forms
-from dragoman.serve.documents.document import Asked, StoredDocument
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import documents_of, own, sent, upload
 from dragoman.serve.http.body import fields
 from dragoman.serve.http.http import service_of
@@ -66,7 +66,7 @@ async def _opened(request: Request, name: str) -> StoredDocument:
     return document
 
 
-def _asked(given: dict[str, str]) -> Asked:
+def _asked(given: dict[str, str]) -> DocumentRequest:
     """Raises Problem."""
     for name in UNKNOWN:
         if given.get(name):
@@ -78,4 +78,4 @@ def _asked(given: dict[str, str]) -> Asked:
     if not given.get("target_lang"):
         raise malformed("Value for 'target_lang' not supported: it is missing.")
     glossaries = ",".join(glossary_ids(given)) or None
-    return Asked(source=given.get("source_lang") or None, target=given["target_lang"], glossary_id=glossaries)
+    return DocumentRequest(source=given.get("source_lang") or None, target=given["target_lang"], glossary_id=glossaries)

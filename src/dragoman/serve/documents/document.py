@@ -23,7 +23,7 @@ State = Literal["queued", "translating", "done", "failed"]
 FACTS, FILES = "facts.json", "files"
 
 
-class Asked(BaseModel):
+class DocumentRequest(BaseModel):
     """How a document is to be translated; `source` None: detected, `target` None: the only one that there is."""
 
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
@@ -62,7 +62,7 @@ class Facts(BaseModel):
     most: int | None = None
     """Those that it may send at a time."""
     name: str
-    asked: Asked
+    asked: DocumentRequest
     created: float
     expires: float | None = None
     """When it is removed; None: it is not finished."""
@@ -138,7 +138,7 @@ class StoredDocument:
         self.size = sum(path.stat().st_size for path in (self.folder / FILES).iterdir() if path.is_file())
 
 
-def new_facts(sender: str, source: Path, asked: Asked) -> tuple[Facts, str]:
+def new_facts(sender: str, source: Path, asked: DocumentRequest) -> tuple[Facts, str]:
     """The facts of a new document, and its key, which is kept nowhere. Raises DataError for an unknown format."""
     kind_of(source)
     key = secrets.token_hex(32).upper()

@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from dragoman.control.search.request import merge_glossaries
 from dragoman.documents.formats import kind_of, load, refuse_other_content
 from dragoman.errors import ConfigError, DataError, DragomanError, ResourceError
-from dragoman.serve.documents.document import FILES, Asked, StoredDocument
+from dragoman.serve.documents.document import FILES, DocumentRequest, StoredDocument
 from dragoman.serve.documents.store import DocumentLimits, DocumentStore
 from dragoman.serve.documents.work import DocumentWorkers, chosen
 from dragoman.serve.http.access import allowed_model, require_key
@@ -60,7 +60,7 @@ def documents_of(request: Request) -> Documents:
 
 
 async def upload(
-    request: Request, asked_of: Callable[[dict[str, str]], Asked | dict[str, Any]], unknown_format: int = 400
+    request: Request, asked_of: Callable[[dict[str, str]], DocumentRequest | dict[str, Any]], unknown_format: int = 400
 ) -> tuple[StoredDocument, str]:
     """The document of an upload in the queue, and its key; `asked_of` reads the fields.
 
@@ -94,7 +94,7 @@ async def upload(
             raise Problem(507, "storage", "The document cannot be stored", detail) from None
 
 
-async def _with_kept_terms(request: Request, asked: Asked) -> Asked:
+async def _with_kept_terms(request: Request, asked: DocumentRequest) -> DocumentRequest:
     """What is asked, with the terms that its glossaries have now. Raises Problem, ConfigError."""
     if not asked.source:
         raise malformed("source: missing; a glossary that is kept needs it")
@@ -113,17 +113,17 @@ def _accept(status: int, name: str) -> None:
         raise Problem(status, "unknown-format", "The format of the document is not known", str(error)) from None
 
 
-def checked(given: Asked | dict[str, Any]) -> Asked:
+def checked(given: DocumentRequest | dict[str, Any]) -> DocumentRequest:
     """The asked with these fields. Raises Problem that names the one at fault."""
-    if isinstance(given, Asked):
+    if isinstance(given, DocumentRequest):
         return given
     try:
-        asked = Asked.model_validate(given)
+        asked = DocumentRequest.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         cause = plain_cause(first["msg"])
         if first["type"] == "extra_forbidden":
-            cause = f"unknown field; known are file, {', '.join(Asked.model_fields)}"
+            cause = f"unknown field; known are file, {', '.join(DocumentRequest.model_fields)}"
         raise malformed(f"{str(first['loc'][0])[:60]}: {cause}") from None
     if asked.max_chars is not None and asked.max_chars < 1:
         raise malformed("max_chars: give a number of at least 1")

@@ -21,10 +21,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dragoman.errors import DragomanError
-from dragoman.serve.documents.document import FACTS, FILES, Asked, Facts, StoredDocument, new_facts
+from dragoman.serve.documents.document import FACTS, FILES, DocumentRequest, Facts, StoredDocument, new_facts
 from dragoman.serve.documents.sharing import is_there, other_document, other_documents
 from dragoman.serve.http.problems import Problem
-from dragoman.serve.store.keys import Key
+from dragoman.serve.store.keys import ApiKey
 from dragoman.system.files import locked, storage_error
 
 log = logging.getLogger("dragoman.serve")
@@ -173,7 +173,9 @@ class DocumentStore:
         ends = [one.deadline for one in own if one.deadline is not None]
         return max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
 
-    def add(self, one: Incoming, source: Path, asked: Asked, account: Key | None = None) -> tuple[StoredDocument, str]:
+    def add(
+        self, one: Incoming, source: Path, asked: DocumentRequest, account: ApiKey | None = None
+    ) -> tuple[StoredDocument, str]:
         """The upload as a document in the queue, on disk, and its key. Its characters are counted for the `account`.
 
         Raises DataError, DragomanError.

@@ -14,7 +14,7 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.serve.documents.document import Asked, Facts, StoredDocument
+from dragoman.serve.documents.document import DocumentRequest, Facts, StoredDocument
 from dragoman.serve.documents.store import DocumentStore
 from dragoman.serve.models.detect import detect
 from dragoman.serve.models.models import Models, ServedModel, ServedPair
@@ -164,7 +164,7 @@ class PatientEngine(SharedEngine):
         return found
 
 
-def chosen(asked: Asked, models: Models, texts: Sequence[str]) -> tuple[ServedModel, ServedPair]:
+def chosen(asked: DocumentRequest, models: Models, texts: Sequence[str]) -> tuple[ServedModel, ServedPair]:
     """The model and the pair for a document with these texts. Raises UnknownLanguage, UnknownModel, DataError."""
     if asked.source:
         return models.choose(asked.source, asked.target, asked.model)

@@ -19,7 +19,7 @@ from dragoman.serve.http.http import key_of, service_of
 from dragoman.serve.http.problems import Problem, too_large
 from dragoman.serve.models.models import Models
 from dragoman.serve.requests.record import current_record
-from dragoman.serve.store.keys import BadKey, Key, OverQuota
+from dragoman.serve.store.keys import ApiKey, BadKey, OverQuota
 from dragoman.serve.work.service import Service, check_size
 from dragoman.serve.work.text import TextRequest
 
@@ -109,7 +109,7 @@ async def charged(request: Request, asked: TextRequest) -> AsyncIterator[TextReq
         raise
 
 
-async def _used(service: Service, key: Key, characters: int) -> str:
+async def _used(service: Service, key: ApiKey, characters: int) -> str:
     """The day for which these characters of the key are now counted. Raises Problem if they are more than it has."""
     use = partial(service.keys.use, key.id, characters, key.characters_per_day)
     try:
@@ -118,7 +118,7 @@ async def _used(service: Service, key: Key, characters: int) -> str:
         raise _limited(str(error), 86_400 - time.time() % 86_400, "quota") from None
 
 
-def model_of(key: Key | None, models: Models, asked: TextRequest) -> str | None:
+def model_of(key: ApiKey | None, models: Models, asked: TextRequest) -> str | None:
     """The model of a request: the one it names, or the first that its key allows. Raises Problem."""
     if key is None or not key.models:
         return asked.model

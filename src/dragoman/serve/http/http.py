@@ -11,7 +11,7 @@ from dragoman.errors import DragomanError
 from dragoman.serve.http.problems import Problem, problem_of
 from dragoman.serve.requests.ticket import Cancelled
 from dragoman.serve.store.glossaries import Languages
-from dragoman.serve.store.keys import RECHECK, BadKey, Key
+from dragoman.serve.store.keys import RECHECK, ApiKey, BadKey
 from dragoman.serve.work.service import Service
 from dragoman.text.terms.glossary import Glossary
 
@@ -22,9 +22,9 @@ def service_of(request: Request) -> Service:
     return found
 
 
-def key_of(request: Request) -> Key | None:
+def key_of(request: Request) -> ApiKey | None:
     """The key of a request; None where none is needed."""
-    found: Key | None = getattr(request.state, "key", None)
+    found: ApiKey | None = getattr(request.state, "key", None)
     return found
 
 

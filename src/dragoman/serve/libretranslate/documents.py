@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from dragoman.serve.dialect_schema import LibreTranslateFileForm, takes_file
-from dragoman.serve.documents.document import Asked, StoredDocument
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import documents_of, no_document, sent, upload
 from dragoman.serve.http.http import departure_of
 from dragoman.serve.http.problems import Problem, malformed
@@ -61,9 +61,9 @@ async def _finished(request: Request, document: StoredDocument) -> None:
         leaving.cancel()
 
 
-def _asked(given: dict[str, str]) -> Asked:
+def _asked(given: dict[str, str]) -> DocumentRequest:
     """Raises Problem."""
     for name in ("source", "target"):
         if not given.get(name):
             raise malformed(f"Invalid request: missing {name} parameter")
-    return Asked(source=None if given["source"] == "auto" else given["source"], target=given["target"])
+    return DocumentRequest(source=None if given["source"] == "auto" else given["source"], target=given["target"])

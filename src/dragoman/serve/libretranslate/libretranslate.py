@@ -36,7 +36,7 @@ router = APIRouter(tags=["LibreTranslate"])
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _TranslateForm:
     request: TextRequest
     listed: bool
     """Whether `q` is a list."""
@@ -113,7 +113,7 @@ async def settings(request: Request) -> dict[str, Any]:
     }
 
 
-def _asked(given: dict[str, Any], models: Models) -> _Asked:
+def _asked(given: dict[str, Any], models: Models) -> _TranslateForm:
     listed = isinstance(given.get("q"), list)
     texts = given["q"] if listed else [_text(given, "q")]
     if not texts or not all(isinstance(text, str) for text in texts):
@@ -130,7 +130,7 @@ def _asked(given: dict[str, Any], models: Models) -> _Asked:
         format=cast("Format", form),
         alternatives=0 if form == "html" else count,
     )
-    return _Asked(request, listed, count > 0)
+    return _TranslateForm(request, listed, count > 0)
 
 
 def _text(given: dict[str, Any], name: str) -> str:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from dragoman.documents import Request as Languages
-from dragoman.serve.documents.document import Asked, StoredDocument
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import documents_of, own, remove, sent, upload
 from dragoman.serve.documents.schema import DocumentAnswer, DocumentsAnswer, ReviewAnswer, ReviewRow, answer_of
 from dragoman.serve.http.described import PROBLEMS
@@ -21,7 +21,7 @@ router = APIRouter(
 )
 
 TABLE = "text/tab-separated-values"
-_SCHEMA = Asked.model_json_schema()
+_SCHEMA = DocumentRequest.model_json_schema()
 _FORM = {
     "type": "object",
     "required": ["file"],

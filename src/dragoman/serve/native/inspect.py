@@ -43,7 +43,7 @@ class InspectBody(Body):
     """Name of a model of `/v1/models`."""
 
 
-class Step(BaseModel):
+class InspectedStep(BaseModel):
     """A piece of the translation, its probability, and the likeliest other pieces at its position."""
 
     piece: str
@@ -51,7 +51,7 @@ class Step(BaseModel):
     instead: list[tuple[str, float]]
 
 
-class Found(BaseModel):
+class InspectedHypothesis(BaseModel):
     """A hypothesis of the search."""
 
     text: str
@@ -67,8 +67,8 @@ class InspectAnswer(BaseModel):
     log_prob: float
     pieces: dict[str, list[str]]
     """`source`: of the encoder's input; `input` and `output`: of the decoder's."""
-    steps: list[Step]
-    hypotheses: list[Found]
+    steps: list[InspectedStep]
+    hypotheses: list[InspectedHypothesis]
     cross_attention: list[list[list[float]]]
     """By layers of the decoder: from each piece of `output` to each of `source`, the mean of the heads."""
     model: str

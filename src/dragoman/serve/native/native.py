@@ -26,7 +26,7 @@ from dragoman.serve.native.schema import (
     ModelOf,
     ModelsAnswer,
     PairOf,
-    Sentence,
+    SentenceEvent,
     StreamEnd,
     TagsBody,
     TermUse,
@@ -180,7 +180,7 @@ async def _written(
         async for one in sentences():
             whole += one.before + one.text
             if one.source:
-                sentence = Sentence(
+                sentence = SentenceEvent(
                     index=index, before=one.before, source=one.source, text=one.text, warnings=_warned(one.warnings)
                 )
                 yield _event("sentence", sentence.model_dump())

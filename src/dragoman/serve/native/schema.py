@@ -104,7 +104,7 @@ class TranslateAnswer(BaseModel):
     translations: list[Translated]
 
 
-class Sentence(BaseModel):
+class SentenceEvent(BaseModel):
     """An event `sentence` of a stream: a sentence, and what separates it from the one before."""
 
     index: int

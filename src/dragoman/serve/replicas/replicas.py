@@ -20,7 +20,7 @@ from prometheus_client import Metric
 
 from dragoman import errors
 from dragoman.errors import DragomanError, ResourceError
-from dragoman.serve.replicas.replica import Link, Message
+from dragoman.serve.replicas.replica import ReplicaLink, ReplicaMessage
 from dragoman.serve.requests.events import log_event
 from dragoman.serve.store.rates import Rates
 from dragoman.serve.watch.metrics import merged
@@ -33,10 +33,10 @@ SOON, LATEST = 0.1, 5.0
 
 
 @dataclass(eq=False)
-class _Replica:
+class _ReplicaProcess:
     number: int
     process: SpawnProcess
-    pipe: "Connection[Message, Message]"
+    pipe: "Connection[ReplicaMessage, ReplicaMessage]"
     delay: float
     ready: float | None = None
     """Since when it serves."""
@@ -44,7 +44,7 @@ class _Replica:
     """Since when it owes a report: it is asked for one at a time, so that its pipe is never full."""
     failure: DragomanError | None = None
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ReplicaMessage) -> None:
         with suppress(OSError):  # it has ended, which the next look finds
             self.pipe.send(message)
 
@@ -53,9 +53,9 @@ class _Replica:
 class _Collection:
     """Metrics that a replica has asked for, and the replicas that have not reported theirs; None: nobody."""
 
-    asker: _Replica | None
+    asker: _ReplicaProcess | None
     number: int
-    missing: set[_Replica]
+    missing: set[_ReplicaProcess]
     began: float = field(default_factory=time.monotonic)
     found: list[Metric] = field(default_factory=list)
 
@@ -63,10 +63,10 @@ class _Collection:
 class Replicas:
     """`count` processes that `run` a service. It is used from one thread."""
 
-    def __init__(self, count: int, run: Callable[[Link], None]) -> None:
+    def __init__(self, count: int, run: Callable[[ReplicaLink], None]) -> None:
         self.run = run
         self._rates, self._context = Rates(), multiprocessing.get_context("spawn")
-        self._alive: list[_Replica] = []
+        self._alive: list[_ReplicaProcess] = []
         self._due = [(0.0, number, SOON) for number in range(count)]
         """When a replica is to be started, and the delay until the start after that."""
         self._collections = list[_Collection]()
@@ -101,7 +101,7 @@ class Replicas:
         for _, number, delay in (each for each in due if each[0] <= now):
             pipe, theirs = self._context.Pipe()
             process = self._context.Process(target=_run, args=(self.run, number, theirs), name=f"replica-{number}")
-            one = _Replica(number, process, pipe, delay)
+            one = _ReplicaProcess(number, process, pipe, delay)
             try:
                 with _without_interrupts():
                     process.start()
@@ -114,10 +114,10 @@ class Replicas:
             finally:
                 theirs.close()
 
-    def _look(self, seconds: float) -> list[_Replica]:
+    def _look(self, seconds: float) -> list[_ReplicaProcess]:
         """Answer what is asked within these seconds; returns the replicas that have ended."""
-        ended = list[_Replica]()
-        ways: dict[Any, _Replica] = {one.pipe: one for one in self._alive}
+        ended = list[_ReplicaProcess]()
+        ways: dict[Any, _ReplicaProcess] = {one.pipe: one for one in self._alive}
         ways |= {one.process.sentinel: one for one in self._alive}
         for found in wait(list(ways), seconds):
             one = ways[found]
@@ -136,7 +136,7 @@ class Replicas:
             ended.append(one)
         return ended
 
-    def _receive(self, one: _Replica, message: Message) -> None:
+    def _receive(self, one: _ReplicaProcess, message: ReplicaMessage) -> None:
         match message.what:
             case "ready":
                 one.ready, self._served = time.monotonic(), True
@@ -144,7 +144,7 @@ class Replicas:
                 name, text = message.value
                 one.failure = getattr(errors, name)(text)
             case "take":
-                one.send(Message("answer", message.number, self._rates.take(*message.value)))
+                one.send(ReplicaMessage("answer", message.number, self._rates.take(*message.value)))
             case "collect":
                 self._collect(one, message.number)
             case "report":
@@ -154,7 +154,7 @@ class Replicas:
                         collection.found += message.value
                         self._reported(one, collection)
 
-    def _collect(self, asker: _Replica | None, number: int = 0) -> None:
+    def _collect(self, asker: _ReplicaProcess | None, number: int = 0) -> None:
         """Ask those that serve for their metrics; one that owes a report already answers with that."""
         now = time.monotonic()
         asked = {one for one in self._alive if one.ready is not None or one is asker}
@@ -162,9 +162,9 @@ class Replicas:
         for one in asked:
             if one.asked is None:
                 one.asked = now
-                one.send(Message("report"))
+                one.send(ReplicaMessage("report"))
 
-    def _reported(self, one: _Replica, collection: _Collection) -> None:
+    def _reported(self, one: _ReplicaProcess, collection: _Collection) -> None:
         """A replica has reported its metrics, or has ended; the last one completes the answer."""
         collection.missing.discard(one)
         if not collection.missing:
@@ -173,7 +173,7 @@ class Replicas:
     def _complete(self, collection: _Collection) -> None:
         self._collections.remove(collection)
         if collection.asker:
-            collection.asker.send(Message("answer", collection.number, merged(collection.found)))
+            collection.asker.send(ReplicaMessage("answer", collection.number, merged(collection.found)))
 
     def _watch(self) -> None:
         """Complete what has waited long enough, and end the replicas that answer nothing any more."""
@@ -187,7 +187,7 @@ class Replicas:
             self._watched = now
             self._collect(None)
 
-    def _remove(self, one: _Replica) -> None:
+    def _remove(self, one: _ReplicaProcess) -> None:
         one.process.join(LATEST)
         one.process.kill()
         one.process.join()
@@ -196,7 +196,7 @@ class Replicas:
         for collection in list(self._collections):
             self._reported(one, collection)
 
-    def _again(self, one: _Replica) -> None:
+    def _again(self, one: _ReplicaProcess) -> None:
         """Start another in the place of one that has ended. Raises its error if none can serve."""
         code, others = one.process.exitcode, any(each.ready is not None for each in self._alive)
         if one.failure and not others:
@@ -225,8 +225,8 @@ class Replicas:
         return len(killed)
 
 
-def _run(run: Callable[[Link], None], number: int, pipe: "Connection[Message, Message]") -> None:
-    run(Link(number, pipe))
+def _run(run: Callable[[ReplicaLink], None], number: int, pipe: "Connection[ReplicaMessage, ReplicaMessage]") -> None:
+    run(ReplicaLink(number, pipe))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from dragoman.errors import DataError, DragomanError
 from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.workflows.improve.corrections import TABLE
 
 FILE = "corrections.db"
@@ -69,7 +69,7 @@ class StoredCorrection(NewCorrection):
 class CorrectionStore:
     """The corrections of all senders. Threads may share it."""
 
-    def __init__(self, state: State, most: int = MOST) -> None:
+    def __init__(self, state: ServiceState, most: int = MOST) -> None:
         own = state.database.url.get_backend_name() == "sqlite"
         self.database = Database(f"sqlite:///{state.folder / FILE}") if own else state.database
         self._own, self._most = own, most

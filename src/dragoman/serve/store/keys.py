@@ -68,7 +68,7 @@ class OverQuota(DragomanError):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """A key without its secret. None: no limit."""
 
     id: str
@@ -100,7 +100,7 @@ class KeyStore:
         self.database = database
         database.create(METADATA)
         self._pepper = secrets.token_bytes(32)
-        self._known: OrderedDict[bytes, tuple[Key, float]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[ApiKey, float]] = OrderedDict()
         self._used = Counter[tuple[str, str]]()
         self._lock, self._hashing, self._closing = threading.Lock(), threading.Lock(), threading.Event()
         self._required, self._asked = False, -RECHECK
@@ -121,12 +121,12 @@ class KeyStore:
         characters: int | None = None,
         models: Sequence[str] = (),
         expires: float | None = None,
-    ) -> tuple[Key, str]:
+    ) -> tuple[ApiKey, str]:
         """A new key, and its text, which is shown once. Raises ConfigError for a name that is taken or none."""
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r:.60}: no name for a key; use up to 100 letters, digits, spaces and .@-_")
         limits = {"per_minute": per_minute, "characters_per_day": characters_per_day, "characters": characters}
-        found = Key(secrets.token_hex(6), name, time.time(), expires, **limits, models=tuple(models))
+        found = ApiKey(secrets.token_hex(6), name, time.time(), expires, **limits, models=tuple(models))
         secret = secrets.token_urlsafe(32)
         row = {
             "id": found.id,
@@ -144,12 +144,12 @@ class KeyStore:
             raise ConfigError(f"{name}: there is a key with this name; choose another") from None
         return found, f"dg_{found.id}_{secret}"
 
-    def list(self) -> Sequence[Key]:
+    def list(self) -> Sequence[ApiKey]:
         """All keys, revoked ones too, the oldest first."""
         with self.database.begin() as connection:
             return [_key(row) for row in connection.execute(select(KEYS).order_by(KEYS.c.created)).mappings()]
 
-    def revoke(self, name: str) -> Key:
+    def revoke(self, name: str) -> ApiKey:
         """Revoke the key of this name or id; one that is revoked stays so. Raises ConfigError if there is none."""
         for key in self.list():
             if name in (key.name, key.id):
@@ -174,7 +174,7 @@ class KeyStore:
         """What `are_required` found a moment ago, None if that is too old; never blocks."""
         return self._required if self._required or time.monotonic() - self._asked < RECHECK else None
 
-    def known(self, text: str) -> Key | None:
+    def known(self, text: str) -> ApiKey | None:
         """The key of this text if it was checked a moment ago; never blocks."""
         with self._lock:
             key, checked = self._known.get(self._digest(text), (None, 0.0))
@@ -184,7 +184,7 @@ class KeyStore:
         waits = now - self._gone < RECHECK and now - checked < WITHOUT_DATABASE  # nobody else asks what does not answer
         return key if now - checked < RECHECK or waits else None
 
-    def check(self, text: str) -> Key:
+    def check(self, text: str) -> ApiKey:
         """The key of this text. Blocks. Raises BadKey, or DatabaseGone for one that was not known before."""
         form = FORM.fullmatch(text)
         if not form:
@@ -314,6 +314,6 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _key(row: RowMapping) -> Key:
+def _key(row: RowMapping) -> ApiKey:
     names = ("id", "name", "created", "expires", "revoked", "per_minute", "characters_per_day", "characters")
-    return Key(**{name: row[name] for name in names}, models=tuple(json.loads(row["models"])))
+    return ApiKey(**{name: row[name] for name in names}, models=tuple(json.loads(row["models"])))

@@ -14,7 +14,7 @@ def state_folder() -> Path:
     return models_folder().parent / "serve"
 
 
-class State:
+class ServiceState:
     """A folder that only this user can read, and a database, by default a file in it."""
 
     def __init__(self, folder: Path | None = None, database: str | None = None) -> None:

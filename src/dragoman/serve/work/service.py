@@ -31,7 +31,7 @@ from dragoman.serve.store.corrections import CorrectionStore
 from dragoman.serve.store.glossaries import Glossaries
 from dragoman.serve.store.keys import KeyStore
 from dragoman.serve.store.rates import Rates
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.watch.metrics import Metrics
 from dragoman.serve.work.stream import StreamedSentence, stream
 from dragoman.serve.work.text import TextAnswer, TextRequest, translate
@@ -48,7 +48,7 @@ WATCH = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """What the service accepts."""
 
     places: int = 256
@@ -74,13 +74,13 @@ class Service:
     def __init__(
         self,
         models: Models,
-        limits: Limits | None = None,
+        limits: ServiceLimits | None = None,
         workers: int = 0,
         memories: Memories | None = None,
-        state: State | None = None,
+        state: ServiceState | None = None,
     ) -> None:
-        self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
-        self.memories, self.state = memories, state or State()
+        self.models, self.limits, self.metrics = models, limits or ServiceLimits(), Metrics()
+        self.memories, self.state = memories, state or ServiceState()
         self.glossaries, self.looking = Glossaries(self.state.database), Looking()
         self.corrections = CorrectionStore(self.state)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
@@ -233,7 +233,7 @@ class TooLarge(DragomanError):
     """A request with more text than is accepted."""
 
 
-def check_size(request: TextRequest, limits: Limits) -> None:
+def check_size(request: TextRequest, limits: ServiceLimits) -> None:
     """Raises DragomanError for a request of more texts or characters than are accepted."""
     characters = sum(map(len, request.texts))
     if len(request.texts) > limits.texts:

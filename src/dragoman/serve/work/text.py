@@ -150,7 +150,7 @@ def _translate(
         for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags):
             yield replace(blank, text=markup.text, warnings=markup.warnings, terms=markup.terms)
         return
-    lines = [Lines.of(text) for text in texts]
+    lines = [TextLines.of(text) for text in texts]
     flat = [line for own in lines for line in own.texts]
     found = iter(translator.translate(flat, glossary=request.glossary, alignment=request.alignment or None))
     others = iter(_others(flat, request, translator))
@@ -176,7 +176,7 @@ def _others(lines: Sequence[str], request: TextRequest, translator: Translator) 
     return [[candidate.text for candidate in one.candidates] for one in found]
 
 
-def _ranked(lines: "Lines", best: str, candidates: Sequence[Sequence[str]], count: int) -> tuple[str, ...]:
+def _ranked(lines: "TextLines", best: str, candidates: Sequence[Sequence[str]], count: int) -> tuple[str, ...]:
     """Up to `count` texts other than the best: the k-th of all lines together; a line with fewer repeats its last."""
     ranks = range(max(map(len, candidates), default=0))
     texts = [lines.joined([several[min(rank, len(several) - 1)] for several in candidates]) for rank in ranks]
@@ -188,7 +188,7 @@ def _once(translations: Sequence[Translation]) -> tuple[Flag, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class TextLines:
     """A text as the texts of its lines that are not blank, and what is around them."""
 
     texts: list[str]
@@ -196,7 +196,7 @@ class Lines:
     """What is before each text, and after the last."""
 
     @classmethod
-    def of(cls, text: str) -> "Lines":
+    def of(cls, text: str) -> "TextLines":
         """The lines of a text."""
         texts, around, before = list[str](), list[str](), ""
         for number, part in enumerate(_BREAK.split(text)):
