@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from dragoman.bundle import WEIGHTS
-from dragoman.serve.http.http import service_of
+from dragoman.serve.http.call import service_of
 
 LANGUAGES = ("en", "ko")
 FIRST_PAINT = ("boot.js", "style.css")

@@ -14,6 +14,7 @@ import pytest
 
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
@@ -153,8 +154,7 @@ def test_what_is_deleted_is_gone(client, state):
 def test_a_document_is_its_senders_alone(client, monkeypatch):
     found = finished(client, upload(client, "a.txt", "Hello\n", target="ko"))
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.serve.documents.documents.sender_of", lambda request: "another")
-        patch.setattr("dragoman.serve.native.documents.sender_of", lambda request: "another")
+        patch.setattr(ServiceCall, "sender", "another")
         for path in ("", "/result", "/review"):
             problem(client.get(f"/v1/documents/{found['id']}{path}"), 404)
         problem(client.delete(f"/v1/documents/{found['id']}"), 404)

@@ -137,7 +137,7 @@ def test_a_key_may_be_for_some_models_only(guarded):
 
 def test_a_key_revoked_during_a_request_ends_it(guarded, monkeypatch):
     service, url, _ = guarded
-    monkeypatch.setattr("dragoman.serve.http.http.RECHECK", 0.05)
+    monkeypatch.setattr("dragoman.serve.http.call.RECHECK", 0.05)
     monkeypatch.setattr(keys_module, "RECHECK", 0.05)
     _, key = service.keys.create("soon gone")
     text = "\n".join(f"There are {n} dogs in the garden of my friend." for n in range(900))

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from dragoman.serve.http import http as http_module
-from dragoman.serve.http.http import departure_of
+from dragoman.serve.http import call as call_module
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone
@@ -155,23 +155,24 @@ def test_a_database_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
 
 def test_a_request_of_many_short_waits_looks_its_key_up(monkeypatch):
     """A stream waits for each window of sentences anew: all of them together last longer than a check is valid."""
-    monkeypatch.setattr(http_module, "RECHECK", 0.2)
+    monkeypatch.setattr(call_module, "RECHECK", 0.2)
     looked = list[bool]()
 
-    async def is_revoked(request: Request) -> bool:
+    async def is_revoked(call: ServiceCall) -> bool:
         looked.append(True)
         return True
 
-    monkeypatch.setattr(http_module, "_is_revoked", is_revoked)
+    monkeypatch.setattr(ServiceCall, "_is_revoked", is_revoked)
 
     async def receive() -> dict[str, Any]:
         await asyncio.sleep(60)
         return {"type": "http.disconnect"}
 
     async def wait_shortly() -> None:
-        request = Request({"type": "http", "state": {"key": object()}}, receive)
+        unused: Any = object()
+        call = ServiceCall(Request({"type": "http", "state": {}}, receive), unused, key=unused)
         for _ in range(2000):
-            leaving = departure_of(request)()
+            leaving = call.departure()
             await asyncio.sleep(0.02)
             if leaving.done():
                 return

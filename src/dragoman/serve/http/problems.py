@@ -15,6 +15,8 @@ ModelError, anything unexpected        500   the log has the request's id
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.models.looking import CannotLook
 from dragoman.serve.models.models import UnknownLanguage, UnknownModel
@@ -24,6 +26,26 @@ from dragoman.serve.store.glossaries import GlossaryLimit, UnknownGlossary
 from dragoman.serve.work.service import TooLarge
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemBody(BaseModel):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+
+
+_PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
+"""What a route describes in OpenAPI."""
+
+
+def problem_of_status(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Problems that a route has and the others do not, for OpenAPI."""
+    return dict.fromkeys(statuses, _PROBLEM)
 
 
 @dataclass(eq=False)
@@ -40,14 +62,14 @@ class Problem(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Those of the answer."""
-        found = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        return found | ({"Allow": self.allow} if self.allow else {})
+        """`Retry-After` and `Allow`, where the problem has them."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return headers | ({"Allow": self.allow} if self.allow else {})
 
     def body(self, instance: str = "") -> dict[str, Any]:
         """The fields of RFC 9457."""
-        found = {"type": f"urn:dragoman:problem:{self.kind}", "title": self.title, "status": self.status}
-        return {**found, "detail": self.detail, **({"instance": instance} if instance else {})}
+        fields = {"type": f"urn:dragoman:problem:{self.kind}", "title": self.title, "status": self.status}
+        return {**fields, "detail": self.detail, **({"instance": instance} if instance else {})}
 
 
 def too_large(detail: str) -> Problem:
