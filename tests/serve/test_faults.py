@@ -14,7 +14,10 @@ import pytest
 
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.service import Service, ServiceLimits
-from live_server import live
+from live_server import live, server_fixtures
+
+service, url, client = server_fixtures()
+
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
 

@@ -21,9 +21,9 @@ from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.serve.app import LOCAL_NAMES, make_app
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.models.models import Models
-from dragoman.serve.requests.events import log_event
+from dragoman.serve.requests.record import log_event
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.store.keys import Rates
 from dragoman.serve.watch.tracing import trace_to
 from dragoman.system.cluster import cluster, processors_of
 from dragoman.system.machine import usable_processors

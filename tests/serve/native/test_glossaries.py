@@ -15,8 +15,10 @@ from dragoman.serve.store.glossaries import Glossaries, GlossaryLimit, GlossaryL
 from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from dragoman.text.terms.glossary import Glossary
-from live_server import live
+from live_server import live, server_fixtures
 from postgresql_server import postgresql
+
+service, url, client = server_fixtures()
 
 PAIR = {"source": "en", "target": "ko"}
 TERMS = {"server": "서버", "red button": ["적색 단추", "빨간 단추"]}

@@ -14,7 +14,9 @@ from dragoman.memory import Memory, Unit
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models, ServedPair
 from dragoman.serve.work.service import Service, ServiceLimits
-from live_server import live
+from live_server import live, server_fixtures
+
+service, url, client = server_fixtures()
 
 UNITS = [Unit("Press the red button.", "빨간 단추를 누르십시오.", "manual"), Unit("Page 3", "3쪽", "manual")]
 PAIR = {"source": "en", "target": "ko"}

@@ -19,11 +19,10 @@ from dragoman.cli.main import main
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota, Rates
 from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
-from live_server import live
+from live_server import get, live
 from postgresql_server import postgresql
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
@@ -51,9 +50,9 @@ def test_without_a_key_every_dialect_refuses_in_its_own_form(guarded):
     assert post(url, None, {"q": "Hello", "source": "en", "target": "ko"}, "/translate").json().keys() == {"error"}
     with pytest.raises(deepl.AuthorizationException):
         deepl.DeepLClient("nonsense", server_url=url).translate_text("Hello", target_lang="KO")
-    assert httpx.get(f"{url}/readyz").status_code == 200
-    assert httpx.get(f"{url}/").status_code == 200
-    assert httpx.get(f"{url}/frontend/settings").json()["keyRequired"] is True
+    assert get(f"{url}/readyz").status_code == 200
+    assert get(f"{url}/").status_code == 200
+    assert get(f"{url}/frontend/settings").json()["keyRequired"] is True
 
 
 def test_with_its_key_every_dialect_translates(guarded):
@@ -168,7 +167,7 @@ def test_no_key_is_in_the_log(guarded, caplog):
     _, url, key = guarded
     with caplog.at_level(logging.INFO, "dragoman.serve"):
         post(url, key)
-        httpx.get(f"{url}/languages", params={"api_key": key})
+        get(f"{url}/languages", params={"api_key": key})
     assert key not in caplog.text
     assert key.split("_", 2)[2] not in caplog.text
 

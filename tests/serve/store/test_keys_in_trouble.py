@@ -52,7 +52,7 @@ def where(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 def test_no_path_of_the_interface_is_open_but_those_listed(server):
     _, url = server
-    with httpx.Client(base_url=url) as client:
+    with httpx.Client(base_url=url, timeout=60) as client:
         paths = client.get("/openapi.json").json()["paths"]
         for path, methods in paths.items():
             if path in OPEN or path.startswith(OWN_KEY):

@@ -69,7 +69,7 @@ async def languages(call: Call) -> JSONResponse:
 
 @router.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
 async def nothing(rest: str) -> None:
-    """What this service has not, as an error that its clients read."""
+    """404 for a path that this service has not, as an error that the clients of DeepL read."""
     raise Problem(
         404, "http", "Not Found", f"/v2/{rest[:60]}: this service has translate, document, usage and languages"
     )

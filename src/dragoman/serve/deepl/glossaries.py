@@ -58,7 +58,7 @@ async def get(call: Call, glossary: str) -> dict[str, Any]:
 
 @router.get("/v2/glossaries/{glossary}/entries", response_class=Response)
 async def entries(call: Call, glossary: str) -> Response:
-    """Its entries as TSV."""
+    """The entries of a glossary as TSV."""
     [languages] = _one_pair(await _get(call, glossary)).counts
     return Response(plain_tsv(await _entries(call, glossary, languages)), media_type=MEDIA["tsv"])
 
@@ -66,7 +66,7 @@ async def entries(call: Call, glossary: str) -> Response:
 @router.delete("/v2/glossaries/{glossary}", status_code=204)
 @router.delete("/v3/glossaries/{glossary}", status_code=204)
 async def delete(call: Call, glossary: str) -> None:
-    """Delete it."""
+    """Delete a glossary."""
     await call.run(call.service.glossaries.delete, call.sender, glossary)
 
 
@@ -91,7 +91,7 @@ async def get_multilingual(call: Call, glossary: str) -> dict[str, Any]:
 
 @router.patch("/v3/glossaries/{glossary}", openapi_extra=takes(DeepLGlossaryChange))
 async def change(call: Call, glossary: str) -> dict[str, Any]:
-    """Give it another `name`, or add the entries of `dictionaries` to those that there are."""
+    """Give a glossary another `name`, or add the entries of `dictionaries` to those that there are."""
     fields, glossaries = await call.fields(), call.service.glossaries
     name = checked_name(_string(fields, "name")) if fields.get("name") is not None else None
     added = await _dictionaries(call, fields) if fields.get("dictionaries") else {}

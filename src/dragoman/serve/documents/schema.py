@@ -62,7 +62,7 @@ class ReviewRow(BaseModel):
 
 
 class ReviewAnswer(BaseModel):
-    """What to review."""
+    """The pieces of text that a person should look at."""
 
     rows: list[ReviewRow]
 

@@ -73,12 +73,12 @@ class Problem(Exception):
 
 
 def too_large(detail: str) -> Problem:
-    """The request has more than is accepted."""
+    """The problem of a request that has more than is accepted."""
     return Problem(413, "too-large", "The request is too large", detail)
 
 
 def malformed(detail: str) -> Problem:
-    """The body is not what it should be."""
+    """The problem of a body that is not what it should be."""
     return Problem(400, "malformed", "The request is malformed", detail)
 
 

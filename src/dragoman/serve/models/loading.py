@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ class ServedModel:
 
     @property
     def bytes(self) -> int:
-        """Of its network on disk, which is about what it takes in memory."""
+        """Bytes of the network on disk, which is about what it takes in memory."""
         export = next(iter(sorted(self.folder.glob("ct2-*"))), None)
         files = export.iterdir() if export else self.folder.glob("*.safetensors")
         return sum(file.stat().st_size for file in files if file.is_file())
@@ -110,13 +111,13 @@ class Loader:
             use = _Use()
             model.uses.add(use)
             model.used = time.monotonic()
-            if found := model.translator:
-                own = object.__new__(Translator)
-                own.__dict__.update(found.__dict__, use=use)
-                return own
+            if model.translator:
+                translator = copy(model.translator)
+                translator.__dict__["use"] = use
+                return translator
             with self._lock:
                 if model.translator is None:
-                    self._give_way(model, [one for one in others if one is not model])
+                    self._give_way(model, [other for other in others if other is not model])
                     model.translator = self.load(model)
 
     def load(self, model: ServedModel) -> Translator:
@@ -137,12 +138,12 @@ class Loader:
         needed = model.bytes
         if needed > self.limit:
             raise ResourceError(f"{model.name}: needs {needed:,} bytes, more than --memory-limit; raise that")
-        loaded = sorted((one for one in others if one.translator), key=lambda one: one.used)
-        while loaded and needed + sum(one.bytes for one in loaded) > self.limit:
-            idle = next((one for one in loaded if not one.uses), None)
+        loaded = sorted((other for other in others if other.translator), key=lambda other: other.used)
+        while loaded and needed + sum(other.bytes for other in loaded) > self.limit:
+            idle = next((other for other in loaded if not other.uses), None)
             if idle is None:
                 collect()  # an error's traceback may still refer to a request's translator
-                idle = next((one for one in loaded if not one.uses), None)
+                idle = next((other for other in loaded if not other.uses), None)
             if idle is None:
                 raise QueueFull("the models that fit into memory are all in use; try again later", 5)
             idle.translator = None

@@ -23,7 +23,7 @@ class FeedbackBody(Body):
 
 
 class FeedbackAnswer(BaseModel):
-    """It is on the disk."""
+    """The answer to a correction, which is on the disk."""
 
     id: str
     new: bool

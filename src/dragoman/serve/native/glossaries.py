@@ -57,14 +57,14 @@ async def get(call: Call, glossary: Id) -> GlossaryOf:
 
 @router.patch("/{glossary}", openapi_extra=takes(GlossaryName))
 async def rename(call: Call, glossary: Id) -> GlossaryOf:
-    """Give it another name."""
+    """Give a glossary another name."""
     name = checked_name((await call.body(GlossaryName)).name)
     return _shown(await call.run(call.service.glossaries.rename, call.sender, glossary, name))
 
 
 @router.delete("/{glossary}", status_code=204)
 async def delete(call: Call, glossary: Id) -> None:
-    """Delete it, with all its dictionaries."""
+    """Delete a glossary with all its dictionaries."""
     await call.run(call.service.glossaries.delete, call.sender, glossary)
 
 

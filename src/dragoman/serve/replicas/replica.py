@@ -19,7 +19,7 @@ from prometheus_client import Metric
 
 from dragoman import errors
 from dragoman.errors import DragomanError
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.store.keys import Rates
 from dragoman.serve.watch.metrics import as_text
 from dragoman.serve.work.service import Service
 
@@ -47,26 +47,26 @@ class ReplicaLink:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def ready(self) -> None:
-        """It serves."""
+        """Report that the replica serves."""
         self._send(ReplicaMessage("ready"))
 
     def failed(self, error: DragomanError) -> None:
-        """It cannot serve."""
+        """Report that the replica cannot serve."""
         names = (kind.__name__ for kind in type(error).__mro__)
         self._send(ReplicaMessage("failed", value=(next(name for name in names if hasattr(errors, name)), str(error))))
 
     def join(self, service: Service) -> None:
         """Ask for what is one for all; report the metrics of this service when asked."""
         service.metrics.labels = {"replica": str(self.replica)}
-        own = Rates()
+        rates = Rates()
 
         async def take(key: str, per_minute: int) -> float:
-            found: float | None = await self._ask("take", (key, per_minute))
-            return own.take(key, per_minute) if found is None else found
+            seconds: float | None = await self._ask("take", (key, per_minute))
+            return rates.take(key, per_minute) if seconds is None else seconds
 
         async def metrics() -> bytes:
-            found: Iterable[Metric] | None = await self._ask("collect", None)
-            return service.metrics.text() if found is None else as_text(found)
+            collected: Iterable[Metric] | None = await self._ask("collect", None)
+            return service.metrics.text() if collected is None else as_text(collected)
 
         service.take, service.all_metrics = take, metrics
         threading.Thread(target=self._watch, args=(service.metrics.collect,), name="link", daemon=True).start()

@@ -57,7 +57,7 @@ class BatchPart:
 
     @property
     def tokens(self) -> int:
-        """Of these jobs."""
+        """Tokens of these jobs."""
         return sum(self.call.sizes[n] for n in self.jobs)
 
 

@@ -29,12 +29,6 @@ class ServiceState:
             raise storage_error(self.folder, error) from None
         self.database = Database.of(self.folder, database)
 
-    def part(self, name: str) -> Path:
-        """A private folder within it."""
-        made = self.folder / name
-        made.mkdir(mode=0o700, exist_ok=True)
-        return made
-
     def close(self) -> None:
         """Close the database; remove a temporary folder."""
         self.database.close()

@@ -29,8 +29,7 @@ from dragoman.serve.search.batcher import Batcher
 from dragoman.serve.search.engine import for_request
 from dragoman.serve.store.corrections import CorrectionStore
 from dragoman.serve.store.glossaries import Glossaries
-from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.store.keys import KeyStore, Rates
 from dragoman.serve.store.state import ServiceState
 from dragoman.serve.watch.metrics import Metrics
 from dragoman.serve.work.stream import StreamedSentence, stream
@@ -125,9 +124,9 @@ class Service:
         """The sentences of one text in order, each as soon as it is translated."""
         with self._admitted(key) as ticket:
             sentences = iter(stream(request, self.models, self._prepare(ticket)))
-            while (several := await self._run(ticket, partial(next, sentences, None), gone)) is not None:
-                for one in several:
-                    yield one
+            while (window := await self._run(ticket, partial(next, sentences, None), gone)) is not None:
+                for sentence in window:
+                    yield sentence
 
     async def ask(self, work: Callable[[Prepare], T], key: str, gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work(prepare)` in a thread, as a request of the sender `key`; `prepare` gives a translator its engine."""
@@ -189,8 +188,8 @@ class Service:
         """Gives a translator the engine of the request, and the memory of its pair."""
 
         def prepare(translator: Translator) -> Translator:
-            found = for_request(translator, self.batcher, ticket)
-            return self.memories.joined(found) if self.memories else found
+            shared = for_request(translator, self.batcher, ticket)
+            return self.memories.joined(shared) if self.memories else shared
 
         return prepare
 

@@ -68,16 +68,22 @@ def stream(
     begin, size, between = 0, 1, ""
     while begin < len(pieces):
         window = pieces[begin : begin + size]
-        found = translator.translate([piece.segment.text for piece in window], glossary=terms)
+        translations = translator.translate([piece.segment.text for piece in window], glossary=terms)
         sentences = []
-        for piece, one in zip(window, found, strict=True):
+        for piece, translation in zip(window, translations, strict=True):
             before = between + piece.before
             sentences.append(
                 StreamedSentence(
-                    piece.segment.text, one.text, before, chosen.model.name, pair, chosen.detected, one.warnings
+                    piece.segment.text,
+                    translation.text,
+                    before,
+                    chosen.model.name,
+                    pair,
+                    chosen.detected,
+                    translation.warnings,
                 )
             )
-            between = "" if piece.last else separator(piece.segment, one.text)
+            between = "" if piece.last else separator(piece.segment, translation.text)
         yield sentences
         begin, size = begin + size, min(2 * size, LARGEST_WINDOW)
     yield [StreamedSentence("", "", lines.around[-1], chosen.model.name, pair, chosen.detected)]
@@ -93,7 +99,8 @@ def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece
     if len(texts) < 2 or any(len(parts) != 1 for parts in _split(translator, texts)):
         return whole
     return [
-        _StreamPiece(one.segment, before if n == 1 else "", n == len(sentences)) for n, one in enumerate(sentences, 1)
+        _StreamPiece(sentence.segment, before if n == 1 else "", n == len(sentences))
+        for n, sentence in enumerate(sentences, 1)
     ]
 
 
