@@ -10,7 +10,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,9 +110,9 @@ class Loader:
             use = _Use()
             model.uses.add(use)
             model.used = time.monotonic()
-            if model.translator:
-                translator = copy(model.translator)
-                translator.__dict__["use"] = use
+            if loaded := model.translator:
+                translator = object.__new__(Translator)  # `copy` would load the model again, as pickle does
+                translator.__dict__.update(loaded.__dict__, use=use)
                 return translator
             with self._lock:
                 if model.translator is None:
