@@ -14,7 +14,7 @@ from dragoman.serve.models.models import Models
 from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
-from live_server import get, live
+from live_server import get, live, server_fixtures
 
 TEXT = "Hello, my friend.\n\nHow are you?\n"
 
@@ -33,6 +33,9 @@ def service(state: Path) -> Service:
 def url(service: Service) -> Iterator[str]:
     with live(service) as found:
         yield found
+
+
+client = server_fixtures()[2]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
 from dragoman.workflows.documents.review import COLUMNS
-from live_server import live
+from live_server import live, server_fixtures
 
 PAGE = "# Hello\n\nPress `Ctrl-C` to **stop** the server.\n\n- one dog\n- two cats\n"
 PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "Open the door, please"\nmsgstr ""\n'
@@ -47,6 +47,9 @@ def documents(service: Service) -> Documents:
 def url(service: Service, documents: Documents) -> Iterator[str]:
     with live(service, documents) as found:
         yield found
+
+
+client = server_fixtures()[2]
 
 
 @pytest.fixture(autouse=True)

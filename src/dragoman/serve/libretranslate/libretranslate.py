@@ -20,8 +20,7 @@ from dragoman.serve.libretranslate.schema import (
 )
 from dragoman.serve.models.detect import detect
 from dragoman.serve.models.languages import language_name
-from dragoman.serve.native.feedback import keep
-from dragoman.serve.native.feedback_schema import FeedbackBody
+from dragoman.serve.native.feedback import FeedbackBody, keep
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
 

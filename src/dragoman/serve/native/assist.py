@@ -1,27 +1,104 @@
 """What helps a person who translates, `/v1`: alternatives of a word, scores of a translation."""
 
 from functools import partial
+from typing import Annotated
 
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
 from dragoman.serve.http.access import Call, charged
 from dragoman.serve.http.body import takes
 from dragoman.serve.http.problems import PROBLEMS, malformed
-from dragoman.serve.native.assist_schema import (
-    Alternative,
-    AlternativesAnswer,
-    AlternativesBody,
-    ScoreAnswer,
-    ScoreBody,
-    ScoreOf,
-    TokenScore,
-)
-from dragoman.serve.native.schema import Warned, language_of
+from dragoman.serve.native.schema import Body, Warned, language_of
 from dragoman.serve.work.alternatives import NextWord, next_words
 from dragoman.serve.work.score import Scored, score
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import Prepare, TextRequest, choose
 from dragoman.text.words.normalise import is_text
+
+
+class AlternativesBody(Body):
+    """A sentence, and the beginning of its translation that stays."""
+
+    text: str
+    """One line; a sentence is best, because the prefix belongs to the first sentence of the line."""
+    prefix: str = ""
+    """What the translation begins with. With a space at its end, its last word is whole."""
+    source: str | None = None
+    """Source language, BCP-47; `auto` or none: detected."""
+    target: str | None = None
+    """Target language, BCP-47; may be left out where there is only one."""
+    model: str | None = None
+    """Name of a model of `/v1/models`."""
+    count: Annotated[int, Field(ge=1, le=32)] = 8
+    """Words that are wanted, at most; there may be fewer."""
+
+
+class Alternative(BaseModel):
+    """A word that may come after the prefix, and the best translation that continues with it."""
+
+    word: str
+    """Up to the next space; "" where the translation ends with the prefix."""
+    text: str
+    """The whole translation; it begins with the prefix, its white space normalised."""
+    score: float
+    log_prob: float
+
+
+class AlternativesAnswer(BaseModel):
+    """The alternatives, best first."""
+
+    alternatives: list[Alternative]
+    source: str
+    target: str
+    model: str
+
+
+class ScoreBody(Body):
+    """Sources and their given translations."""
+
+    text: str | list[str]
+    """A line, or several."""
+    translation: str | list[str]
+    """The translation of the line, or of each line."""
+    source: str | None = None
+    """Source language, BCP-47; `auto` or none: detected."""
+    target: str | None = None
+    """Target language, BCP-47; may be left out where there is only one."""
+    model: str | None = None
+    """Name of a model of `/v1/models`."""
+
+
+class TokenScore(BaseModel):
+    """log P of one token in nats, given the source and the tokens before it."""
+
+    piece: str
+    log_prob: float
+
+
+class ScoreOf(BaseModel):
+    """The scores of one translation."""
+
+    log_prob: float
+    """The sum over its tokens and EOS."""
+    per_token: float
+    """The mean."""
+    tokens: list[TokenScore]
+    """The last one is EOS, the end of the sentence."""
+    confidence: float | None = None
+    """The probability that a person would accept it, if the model has learned that."""
+    warnings: list[Warned] = []
+    source: str
+    target: str
+    model: str
+    detected: float | None = None
+
+
+class ScoreAnswer(BaseModel):
+    """The scores, one for each line, in order."""
+
+    scores: list[ScoreOf]
+
 
 router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
 

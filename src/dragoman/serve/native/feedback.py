@@ -4,18 +4,66 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel
 
 from dragoman.serve.http.access import Call
 from dragoman.serve.http.body import takes
 from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import PROBLEMS, Problem, malformed
-from dragoman.serve.native.feedback_schema import FeedbackAnswer, FeedbackBody, FeedbackList, FeedbackOf
+from dragoman.serve.native.schema import Body
 from dragoman.serve.store.corrections import CorrectionLimit, NewCorrection, StoredCorrection
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import TextRequest
 from dragoman.text.words.normalise import is_text
 
 Id = Annotated[str, Path(min_length=32, max_length=32, pattern="^[0-9a-f]*$", description="Id of a correction")]
+
+
+class FeedbackBody(Body):
+    """A translation that a person has corrected, or confirmed."""
+
+    text: str
+    """What was translated."""
+    correction: str
+    """What is right."""
+    translation: str = ""
+    """What the model translated, if it is known."""
+    source: str
+    """Source language, BCP-47."""
+    target: str
+    """Target language, BCP-47."""
+    model: str | None = None
+    """The model that translated; none: the first one that has the languages."""
+
+
+class FeedbackAnswer(BaseModel):
+    """The answer to a correction, which is on the disk."""
+
+    id: str
+    new: bool
+    """False: it was there already."""
+
+
+class FeedbackOf(BaseModel):
+    """A correction that is kept."""
+
+    id: str
+    text: str
+    translation: str
+    correction: str
+    source: str
+    target: str
+    model: str
+    updated: str
+    """ISO 8601, UTC."""
+
+
+class FeedbackList(BaseModel):
+    """Corrections of this sender, the newest first."""
+
+    total: int
+    corrections: list[FeedbackOf]
+
 
 router = APIRouter(prefix="/v1/feedback", tags=["native"], responses=PROBLEMS)
 
