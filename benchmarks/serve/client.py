@@ -104,7 +104,9 @@ async def closed_loop(url: str, texts: Sequence[str], clients: int) -> Load:
     async def work() -> None:
         client = Client(url)
         for text in left:
-            load.replies.append(await client.ask(text))
+            load.replies.append(reply := await client.ask(text))
+            if not reply.status:
+                await asyncio.sleep(1.0)  # nobody answers for a moment; not thousands of refused connections
         if not load.counted:
             load.until(time.perf_counter() - began)
         client.close()

@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -20,8 +21,17 @@ FAILED = (HTTPError, URLError, OSError)
 def fetch(url: str, body: bytes | None = None, media: str = "application/json") -> bytes:
     """The answer to a GET, or to a POST of a body. Raises FAILED."""
     with urlopen(Request(url, body, {"Content-Type": media}), timeout=120) as answer:
-        found: bytes = answer.read()
-    return found
+        content: bytes = answer.read()
+    return content
+
+
+def read(url: str, attempts: int = 60) -> Any:
+    """The JSON at a URL, read again every second while every replica is being started. Raises FAILED."""
+    for _ in range(attempts - 1):
+        with suppress(*FAILED):
+            return json.loads(fetch(url))
+        time.sleep(1.0)
+    return json.loads(fetch(url))
 
 
 class Keeper(threading.Thread):
@@ -96,10 +106,10 @@ class Keeper(threading.Thread):
 
     def _kept(self, url: str) -> list[dict[str, str]]:
         found: list[dict[str, str]] = []
-        while more := json.loads(fetch(f"{url}/v1/feedback?first={len(found)}&count=100"))["corrections"]:
+        while more := read(f"{url}/v1/feedback?first={len(found)}&count=100")["corrections"]:
             found += more
         return found
 
     def _states(self, url: str) -> list[str]:
-        there = json.loads(fetch(f"{url}/v1/documents"))["documents"]
+        there = read(f"{url}/v1/documents")["documents"]
         return [one["state"] for one in there if one["id"] in self.documents]

@@ -1,13 +1,13 @@
-"""Requests while the worker processes of the service are killed: no answer is wrong, and every failure is a clean 5xx.
+"""Requests while the replicas of the service are killed: no answer is wrong, and every failure is a clean one.
 
-    python benchmarks/serve/kill.py [--quick] [--requests 1000] [--every 5] [--workers 2] [--model en-ko]
+    python benchmarks/serve/kill.py [--quick] [--requests 1000] [--every 5] [--replicas 2] [--model en-ko]
 
-`dragoman serve --exact` with worker processes gets requests from 16 clients, over and over until there were
-`--requests` and 5 kills, while every few seconds one of its processes is killed by SIGKILL. An answer is wrong if it
-is not the offline translation with decode.exact; a failure is clean if it is a problem (RFC 9457) with a status of
-500 to 599. Meanwhile corrections and documents are sent (`serve/kept.py`). At the end the server itself is killed, and
-started again on its state: `kept` says what is there then of what was accepted and finished. `--quick` asks 300 times
-and kills every second. The last line is one JSON object.
+`dragoman serve --exact --replicas 2` gets requests from 16 clients, over and over until there were `--requests` and 5
+kills, while every few seconds one of its processes is killed by SIGKILL. An answer is wrong if it is not the offline
+translation with decode.exact; a failure is clean if its connection was lost (status 0) or if it is a problem (RFC 9457)
+with a status of 500 to 599. Meanwhile corrections and documents are sent (`serve/kept.py`). At the end the server is
+killed, and started again on its state: `kept` says what is there then of what was accepted and finished. `--quick`
+asks 300 times and kills every second. The last line is one JSON object.
 """
 
 import argparse
@@ -33,11 +33,24 @@ CLIENTS, KILLS = 16, 5
 
 
 def is_clean(reply: Reply) -> bool:
-    """Whether a failure is a problem of the service."""
+    """Whether a failure is a lost connection or a problem of the service."""
     try:
-        return 500 <= reply.status < 600 and json.loads(reply.answer)["status"] == reply.status
+        return reply.status == 0 or (500 <= reply.status < 600 and json.loads(reply.answer)["status"] == reply.status)
     except (ValueError, KeyError):
         return False
+
+
+def replicas(pid: int) -> list[int]:
+    """The processes of the service that answer requests; multiprocessing starts another one."""
+    return [child for child in children(pid) if b"--multiprocessing-fork" in command_of(child)]
+
+
+def command_of(pid: int) -> bytes:
+    """The command line of a process; empty if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def under_fire(url: str, pid: int, lines: Sequence[str], least: int, every: float) -> tuple[list[Reply], int]:
@@ -46,7 +59,7 @@ def under_fire(url: str, pid: int, lines: Sequence[str], least: int, every: floa
 
     def kill() -> None:
         while not ended.wait(every):
-            if alive := children(pid):
+            if alive := replicas(pid):
                 killed.append(chosen.choice(alive))
                 os.kill(killed[-1], signal.SIGKILL)
 
@@ -63,7 +76,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", default="en-ko")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS")

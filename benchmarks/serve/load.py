@@ -1,6 +1,6 @@
 """The service under load: its throughput, its latency, and that every answer is the right one.
 
-    python benchmarks/serve/load.py [--quick] [--workers N | --replicas N] [--model en-ko] [--lines FILE]
+    python benchmarks/serve/load.py [--quick] [--replicas N] [--model en-ko] [--lines FILE]
 
 offline     `Translator.translate` of the lines in one call, all processors
 closed      `dragoman serve`, 64 clients that each wait for their answer
@@ -102,8 +102,8 @@ def offline(model: str, threads: int, lines: Sequence[str], exact: bool = False)
 def serve_command(arguments: argparse.Namespace, *more: str) -> list[str]:
     """`dragoman serve` on a free port."""
     command = [sys.executable, "-m", "dragoman", "serve", "-m", arguments.model, "--port", "0", *more]
-    several = ["--replicas", str(arguments.replicas)] if arguments.replicas else ["--workers", str(arguments.workers)]
-    return [*command, *several, "--threads", str(arguments.threads)]
+    replicas = ["--replicas", str(arguments.replicas)] if arguments.replicas else []
+    return [*command, *replicas, "--threads", str(arguments.threads)]
 
 
 def measured(command: Sequence[str], load: Callable[[str, int], Load]) -> Load:
@@ -218,7 +218,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", default="en-ko")
     parser.add_argument("--lines", type=Path, help="one text a line")
-    parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--replicas", type=int, default=0)
     parser.add_argument("--threads", type=int, default=0, help="of the engine; all processors unless given")
     parser.add_argument("--rounds", type=int)
@@ -227,7 +226,7 @@ def main() -> None:
     from dragoman.system.machine import usable_processors
 
     processors = usable_processors()
-    arguments.threads = arguments.threads or max(1, processors // max(1, arguments.workers, arguments.replicas))
+    arguments.threads = arguments.threads or max(1, processors // max(1, arguments.replicas))
     arguments.rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
     lines = texts_of(arguments, QUICK_LINES if arguments.quick else LINES)
     found = rounds(arguments, processors, lines)
@@ -250,7 +249,6 @@ def main() -> None:
         "lines": len(lines),
         "rounds": arguments.rounds,
         "words": {"p50": words[len(words) // 2], "p90": words[9 * len(words) // 10], "most": words[-1]},
-        "workers": arguments.workers,
         "replicas": arguments.replicas,
     }
     print(json.dumps(result))

@@ -1,6 +1,6 @@
 """The service for many minutes: its memory stays, and every answer is the offline translation.
 
-    python benchmarks/serve/soak.py [--minutes 15] [--workers 2] [--model en-ko] [--lines FILE]
+    python benchmarks/serve/soak.py [--minutes 15] [--replicas N] [--model en-ko] [--lines FILE]
 
 `dragoman serve --exact` gets texts from 16 clients that each wait for their answer: all that it can do, however busy
 the machine is. `lost` are the requests without an answer, `swapped` those with the translation of another text, `wrong`
@@ -53,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", default="en-ko")
     parser.add_argument("--lines", type=Path, help="one text a line")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--replicas", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=15.0)
     arguments = parser.parse_args()
@@ -70,7 +70,7 @@ def main() -> None:
     marks = [minute for minute in (0, 1, 5, 10, 15, 30, 60) if minute < minutes]
     found["mb"] = {f"{minute:g}": at(sizes, minute) for minute in (*marks, minutes)}
     found["growth"] = round(at(sizes, minutes) / at(sizes, minutes / 3), 3)
-    print(json.dumps({**found, "minutes": minutes, "workers": arguments.workers}))
+    print(json.dumps({**found, "minutes": minutes, "replicas": arguments.replicas}))
 
 
 if __name__ == "__main__":

@@ -65,14 +65,14 @@ def test_it_serves_without_root_and_translates(image: Stage, served: tuple[str, 
     end = time.monotonic() + 120
     while True:
         try:
-            if httpx.get(f"{url}/readyz").status_code == 200:
+            if httpx.get(f"{url}/readyz", timeout=60).status_code == 200:
                 break
         except httpx.HTTPError:
             pass
         assert time.monotonic() < end, "it is not ready"
         time.sleep(0.2)
     asked = {"text": "Where is the library?", "target": "ko"}
-    assert httpx.post(f"{url}/v1/translate", json=asked).status_code == 401
+    assert httpx.post(f"{url}/v1/translate", json=asked, timeout=60).status_code == 401
     answer = httpx.post(f"{url}/v1/translate", json=asked, headers={"authorization": f"Bearer {key}"}, timeout=60)
     assert answer.json()["translations"][0]["text"]
     port = url.rpartition(":")[2]

@@ -11,7 +11,7 @@ from tests.cli.conftest import sentences, write_project
 import dragoman
 from dragoman.cli.main import main
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from live_server import live
 
@@ -42,7 +42,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def client(data: Path, tmp_path: Path) -> Iterator[httpx.Client]:
-    service = Service(Models(["toy"], threads=1, exact=True), state=State(tmp_path / "state"))
+    service = Service(Models(["toy"], threads=1, exact=True), state=ServiceState(tmp_path / "state"))
     with live(service) as url, httpx.Client(base_url=url, timeout=DEADLINE) as found:
         yield found
 

@@ -322,7 +322,7 @@ def test_a_corrected_translation_is_kept_and_shown(opened, url):
     tab.fill("#draft", f"{first}\n오늘은 날씨가 참 좋네요.")
     tab.keyboard.press("Control+Enter")
     playwright.expect(tab.locator(".line").last).to_have_text("오늘은 날씨가 참 좋네요.", timeout=PATIENCE)
-    kept = httpx.get(f"{url}/v1/feedback").json()
+    kept = httpx.get(f"{url}/v1/feedback", timeout=60).json()
     assert [(one["text"], one["translation"], one["correction"]) for one in kept["corrections"]] == [
         (TEXT, second, "오늘은 날씨가 참 좋네요.")
     ]

@@ -1,36 +1,19 @@
-"""One live server with the bundled models for each module, and the offline translators that it must equal.
+"""One live server with the bundled models, for tests that leave nothing on it, and the offline translators of these.
+
+A module that changes what is on the server, or counts it, has its own: `service, url, client = server_fixtures()`.
 
 All with `decode.exact`: in int8 a near tie may fall differently with other sentences in the batch, offline too.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
-from dragoman.serve.models.models import Models
-from dragoman.serve.work.service import Limits, Service
 from dragoman.translator import Translator
-from live_server import live
+from live_server import server_fixtures
 
-
-@pytest.fixture(scope="module")
-def service() -> Service:
-    return Service(Models(threads=1, exact=True), Limits(characters=20_000, texts=100, body_bytes=1 << 18))
-
-
-@pytest.fixture(scope="module")
-def url(service: Service) -> Iterator[str]:
-    with live(service) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def client(url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, timeout=120) as found:
-        yield found
+service, url, client = server_fixtures("session")
 
 
 @pytest.fixture(scope="session")

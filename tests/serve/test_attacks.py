@@ -6,8 +6,12 @@ import socket
 import time
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
+
+from live_server import server_fixtures
+
+service, url, client = server_fixtures()
+
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
 
@@ -139,11 +143,11 @@ def test_a_compressed_body_is_not_unpacked(client):
 def test_of_a_wrong_key_nothing_is_learned(tmp_path):
     """Unknown, malformed and revoked keys get one answer."""
     from dragoman.serve.models.models import Models
-    from dragoman.serve.store.state import State
+    from dragoman.serve.store.state import ServiceState
     from dragoman.serve.work.service import Service
-    from live_server import live
+    from live_server import live, post
 
-    service = Service(Models(["en-ko"], threads=1), state=State(tmp_path))
+    service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path))
     _, key = service.keys.create("one")
     _, revoked = service.keys.create("two")
     service.keys.revoke("two")
@@ -152,7 +156,7 @@ def test_of_a_wrong_key_nothing_is_learned(tmp_path):
         found = {
             (answer.status_code, answer.json()["detail"])
             for wrong in (secret, revoked, "x", key[:-1], key + "x", "drg_00000000_" + "0" * 38)
-            for answer in [httpx.post(f"{url}/v1/translate", json=HELLO, headers={"authorization": f"Bearer {wrong}"})]
+            for answer in [post(f"{url}/v1/translate", json=HELLO, headers={"authorization": f"Bearer {wrong}"})]
         }
     assert {status for status, _ in found} == {401}
     assert len(found) <= 2, found

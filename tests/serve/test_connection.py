@@ -11,6 +11,10 @@ import httpx
 import pytest
 
 from dragoman.serve.connection import MOST_BUFFERED, BufferedTransport, Protocol
+from live_server import server_fixtures
+
+service, url, client = server_fixtures()
+
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
 HEADERS = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\n"

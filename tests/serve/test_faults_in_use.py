@@ -24,9 +24,9 @@ from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
-from live_server import live
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
+from live_server import get, live
 from postgresql_server import postgresql_server
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
@@ -77,7 +77,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_stream_ends_it():
         gate.let.release(2)  # what is inside of the engine ends
         until(lambda: service.batcher.tokens == 0 and service._open.total() == 0)
         searched = gate.calls
-        assert httpx.get(f"{url}/healthz").status_code == 200
+        assert get(f"{url}/healthz").status_code == 200
         gate.let.release(1000)
         assert httpx.post(f"{url}/v1/translate", json=HELLO, timeout=60).status_code == 200
         assert gate.calls == searched + 1
@@ -101,8 +101,11 @@ def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_pat
 
 
 def test_a_clock_that_goes_backwards_keeps_no_document_longer_and_ends_none_sooner(tmp_path: Path, monkeypatch):
-    service = Service(Models(["en-ko"], threads=1), state=State(tmp_path))
-    with live(service, Documents(service, DocumentLimits(seconds=2.0))) as url, httpx.Client(base_url=url) as client:
+    service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path))
+    with (
+        live(service, Documents(service, DocumentLimits(seconds=2.0))) as url,
+        httpx.Client(base_url=url, timeout=60) as client,
+    ):
         where = client.post("/v1/documents", files={"file": ("a.txt", "Hello\n")}).headers["location"]
         until(lambda: client.get(where).json()["state"] == "done")
         now = time.time()
@@ -119,7 +122,7 @@ def test_a_clock_that_goes_backwards_keeps_no_document_longer_and_ends_none_soon
 def test_while_the_database_is_gone_translation_continues_and_what_needs_it_says_so(monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
     with postgresql_server() as server, ExitStack() as stack:
-        service = Service(Models(["en-ko"], threads=1), state=State(None, server.url))
+        service = Service(Models(["en-ko"], threads=1), state=ServiceState(None, server.url))
         _, key = service.keys.create("known")
         client = stack.enter_context(
             httpx.Client(
@@ -154,7 +157,7 @@ def served(tmp_path: Path) -> Iterator[str]:
     url = next(word for line in process.stderr for word in re.findall(r"http://[\w.:]+", line))
     reader = threading.Thread(target=process.stderr.read)
     reader.start()
-    until(lambda: httpx.get(f"{url}/readyz").status_code == 200)
+    until(lambda: get(f"{url}/readyz").status_code == 200)
     yield url
     process.terminate()
     assert process.wait(90) == 0
@@ -180,4 +183,4 @@ def test_two_thousand_slow_connections_leave_the_service_to_others(served):
             fresh = httpx.post(f"{served}/v1/translate", json=HELLO, timeout=60)  # a connection of its own
             assert fresh.status_code == 200
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert Limits().places < SLOW_CONNECTIONS
+    assert ServiceLimits().places < SLOW_CONNECTIONS

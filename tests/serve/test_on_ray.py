@@ -22,7 +22,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.translator import Translator
 
 # A busy machine starts Ray and two replicas in minutes.
@@ -63,7 +63,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnRay]:
     pytest.importorskip("ray", reason="Ray is not installed")
     pytest.importorskip("grpc_reflection", reason="what Ray Serve needs is not installed")
     folder = tmp_path_factory.mktemp("state")
-    state = State(folder)
+    state = ServiceState(folder)
     keys = KeyStore(state.database)
     (_, key), (_, slow) = keys.create("tests"), keys.create("slow", per_minute=2)
     state.close()
@@ -185,10 +185,6 @@ def test_on_sigterm_what_was_accepted_is_answered(service: OnRay) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["--ray", "--workers", "2"],
-            "--workers: has no effect on replicas, which search by themselves; give --replicas",
-        ),
         (["--ray-address", "127.0.0.1:1"], "--ray-address: has no effect on this machine alone; add --ray"),
         (["--ray", "--ray-address", "127.0.0.1:1"], "127.0.0.1:1: does not answer: connection refused"),
         (["--ray", "--host", "0.0.0.0"], "--host 0.0.0.0: everyone in the network could use the service"),

@@ -18,6 +18,9 @@ from dragoman.errors import ConfigError
 from dragoman.serve.requests.record import MOST_INTERVALS, Record, current_record, recorded
 from dragoman.serve.watch.metrics import MOST_KEYS, Metrics
 from dragoman.serve.watch.tracing import trace_to
+from live_server import server_fixtures
+
+service, url, client = server_fixtures()
 
 TEXT = "The secret word is on the table."
 
@@ -183,7 +186,7 @@ def test_variables_of_the_environment_send_nothing(monkeypatch, collector, servi
     transport = httpx.ASGITransport(make_app(service))
 
     async def ask() -> httpx.Response:
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client:
             return await client.get("/healthz")
 
     assert asyncio.run(ask()).status_code == 200

@@ -9,5 +9,5 @@ The path of a request, down and back:
     batcher, fair             the sentences of all requests in common batches → the engine of the model
 
 Above the batcher a request is translated as offline, by the same code, and an engine finds the same for a sentence in
-any batch. So the service answers what `Translator.translate` returns. No torch.
+any batch. So the service answers what `Translator.translate` returns.
 """

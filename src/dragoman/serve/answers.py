@@ -15,8 +15,8 @@ def dialect_of(path: str) -> str:
         return "native"
     if path.startswith(("/v2/", "/v3/")):
         return "deepl"
-    own = any(path == one or path.startswith(f"{one}/") for one in libretranslate.PATHS)
-    return "libretranslate" if own else "other"
+    is_libretranslate = any(path == prefix or path.startswith(f"{prefix}/") for prefix in libretranslate.PATHS)
+    return "libretranslate" if is_libretranslate else "other"
 
 
 def error_response(path: str, problem: Problem, request_id: str = "") -> JSONResponse:

@@ -18,22 +18,21 @@ from dragoman.serve.answers import error_response
 from dragoman.serve.deepl import deepl
 from dragoman.serve.deepl import documents as documents_deepl
 from dragoman.serve.deepl import glossaries as deepl_glossaries
+from dragoman.serve.description import DescribedApp, reference_page
 from dragoman.serve.documents.documents import UPLOADS, Documents
 from dragoman.serve.guard import Guard
 from dragoman.serve.http.access import PROBLEMS, authorise
-from dragoman.serve.http.http import problem_for
+from dragoman.serve.http.call import problem_for
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import FIELD_BYTES
 from dragoman.serve.libretranslate import documents as documents_libretranslate
 from dragoman.serve.libretranslate import libretranslate
 from dragoman.serve.native import assist as assist_api
-from dragoman.serve.native import cards, feedback, native
 from dragoman.serve.native import documents as documents_api
+from dragoman.serve.native import feedback, native
 from dragoman.serve.native import glossaries as glossary_api
 from dragoman.serve.native import inspect as inspect_api
 from dragoman.serve.native import memory as memory_api
-from dragoman.serve.openapi import Described
-from dragoman.serve.reference import reference_page
 from dragoman.serve.work.service import Service
 from dragoman.system.parsing import plain_cause
 from dragoman.version import __version__
@@ -44,7 +43,6 @@ METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 WITH_KEYS = (
     native,
     assist_api,
-    cards,
     memory_api,
     glossary_api,
     feedback,
@@ -71,7 +69,7 @@ def make_app(
     model cannot.
     """
     documents = documents or Documents(service)
-    app = Described(
+    app = DescribedApp(
         title="Dragoman",
         version=__version__,
         description="A private translation service.",
@@ -81,8 +79,8 @@ def make_app(
         telemetry={"auto_configure": False, "logs": False, "tracing": False, "metrics": False},  # see serve.tracing
     )
     app.state.service, app.state.documents = service, documents
-    for one in WITH_KEYS:
-        app.include_router(one.router, dependencies=[Depends(authorise)], responses=PROBLEMS)
+    for module in WITH_KEYS:
+        app.include_router(module.router, dependencies=[Depends(authorise)], responses=PROBLEMS)
     app.include_router(documents_libretranslate.downloads)
     app.include_router(page.router)
     _add_errors(app)
@@ -142,7 +140,7 @@ def _problem(request: Request, error: Exception) -> Problem:
 
 
 def _methods(request: Request) -> list[str]:
-    """Those that there are at the path of a request."""
+    """The methods that a path allows, for the header Allow."""
 
     def serves(method: str) -> bool:
         scope = {**request.scope, "method": method}

@@ -26,7 +26,7 @@ class BufferedTransport:
         self._buffer = bytearray()
 
     def write(self, data: bytes) -> None:
-        """See `asyncio.WriteTransport.write`."""
+        """Send these bytes at the end of the turn of the event loop, or at once where many wait."""
         if len(self._buffer) + len(data) > MOST_BUFFERED:
             self.flush()
             self._transport.write(data)
@@ -36,7 +36,7 @@ class BufferedTransport:
         self._buffer += data
 
     def close(self) -> None:
-        """Close it when what was written is sent."""
+        """Close the connection once what was written is sent."""
         self.flush()
         self._transport.close()
 
@@ -51,7 +51,7 @@ class BufferedTransport:
 
 
 class Protocol(H11Protocol):
-    """See above; also without uvicorn's log of requests, which has the query in it."""
+    """HTTP/1.1 with these limits, and without uvicorn's log of requests, which has the query in it."""
 
     header_seconds = 20.0
     body_seconds = 20.0
@@ -60,8 +60,8 @@ class Protocol(H11Protocol):
     most = 0
     """Connections; 0 is as many as the system allows."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.access_log = False
         self.began = self.loop.time()
         """When it last began to wait for a request."""
@@ -70,17 +70,17 @@ class Protocol(H11Protocol):
 
     @property
     def arriving(self) -> bool:
-        """Whether its request is not there yet, or it has none."""
+        """Whether a request is still coming, or none has begun."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the headers, and make place for it."""
+        """Wait for the headers; where there are too many connections, close the one that has waited longest."""
         super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         self._wait(self.header_seconds)
         if len(self.connections) > (self.most or _allowed()):
-            waiting = [one for one in self.connections if isinstance(one, Protocol) and one.arriving]
-            waiting = [one for one in waiting if not one.transport.is_closing()]
-            min(waiting, key=lambda one: one.began).transport.close()
+            protocols = [protocol for protocol in self.connections if isinstance(protocol, Protocol)]
+            waiting = [protocol for protocol in protocols if protocol.arriving and not protocol.transport.is_closing()]
+            min(waiting, key=lambda protocol: protocol.began).transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Wait for the rest of a request, if it is not complete."""
@@ -101,7 +101,7 @@ class Protocol(H11Protocol):
         self.transport.flush()  # type: ignore[attr-defined]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the clock of the request."""
         self._stop()
         super().connection_lost(exc)
 

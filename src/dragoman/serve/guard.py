@@ -29,7 +29,7 @@ HEADERS = {
 }
 
 
-class _TooLarge(Exception):
+class _BodyTooLarge(Exception):
     """Ends the reading of a body."""
 
 
@@ -103,12 +103,12 @@ class _Exchange:
         self.record = Record(scope["method"], scope["path"], dialect_of(scope["path"]), trace)
 
     async def receive(self) -> Message:
-        """The next part of the request. Raises `_TooLarge` where there is more than accepted."""
+        """The next part of the request. Raises `_BodyTooLarge` where there is more than accepted."""
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             self.too_large = True
-            raise _TooLarge
+            raise _BodyTooLarge
         return message
 
     async def send(self, message: Message) -> None:

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from dragoman.bundle import WEIGHTS
-from dragoman.serve.http.http import service_of
+from dragoman.serve.http.call import service_of
 from dragoman.system.pages import fill, labels, script_json, static
 from dragoman.text.words.language import primary_language
 
@@ -59,16 +59,16 @@ async def page(request: Request) -> Response:
 @router.api_route(ASSETS + "/{version}/{name}", methods=["GET", "HEAD"])
 async def asset(request: Request, version: str, name: str) -> Response:
     """A script, a style or a picture; one of another version of the package is not kept."""
-    found = assets().get(name)
-    if found is None:
+    stored = assets().get(name)
+    if stored is None:
         raise HTTPException(404)
-    return _sent(request, found, FOR_EVER if version == _version() else ASK_AGAIN, {})
+    return _sent(request, stored, FOR_EVER if version == _version() else ASK_AGAIN, {})
 
 
 def _features(request: Request) -> tuple[str, ...]:
     """The paths of the native dialect of which this service can use each: the page shows no more than that."""
     service = service_of(request)
-    with_weights = any((one.folder / WEIGHTS).exists() for one in service.models.models.values())
+    with_weights = any((model.folder / WEIGHTS).exists() for model in service.models.models.values())
     lacking = {"/v1/memory": not service.memories, "/v1/inspect": not (with_weights and find_spec("torch"))}
     without = tuple(path for path, lacks in lacking.items() if lacks)
     paths = (path for path in request.app.openapi()["paths"] if path.startswith("/v1/"))
@@ -85,25 +85,27 @@ def preferred(header: str) -> str:
             ranked.append((float(weight or 1), language))
         except ValueError:
             continue
-    found = sorted((one for one in ranked if one[1] in LANGUAGES and one[0] > 0), key=lambda one: -one[0])
-    return found[0][1] if found else LANGUAGES[0]
+    wanted = sorted(
+        (choice for choice in ranked if choice[1] in LANGUAGES and choice[0] > 0), key=lambda choice: -choice[0]
+    )
+    return wanted[0][1] if wanted else LANGUAGES[0]
 
 
 @cache
 def assets() -> dict[str, Asset]:
     """Every file of the page but its template and its texts."""
-    found = {}
-    for file in sorted(files(__package__).joinpath("web").iterdir(), key=lambda one: one.name):
+    by_name = {}
+    for file in sorted(files(__package__).joinpath("web").iterdir(), key=lambda file: file.name):
         media = MEDIA.get(file.name.rpartition(".")[2])
         if media:
             body = file.read_bytes()
-            found[file.name] = Asset(media, body, gzip.compress(body, mtime=0))
-    return found
+            by_name[file.name] = Asset(media, body, gzip.compress(body, mtime=0))
+    return by_name
 
 
 @cache
 def _version() -> str:
-    bodies = (name.encode() + one.body for name, one in assets().items())
+    bodies = (name.encode() + content.body for name, content in assets().items())
     return hashlib.sha256(b"\0".join(bodies)).hexdigest()[:16]
 
 

@@ -132,8 +132,8 @@ def reserved(address: Address, has_keys: bool) -> Iterator[socket.socket]:
         raise ConfigError("--replicas: only Linux deals out connections to several processes; leave it out")
     with _bound(address, has_keys) as free:  # which a port that others share is not
         address = replace(address, port=free.getsockname()[1])
-    with _bound(address, has_keys, shared=True) as found:
-        yield found
+    with _bound(address, has_keys, shared=True) as port:
+        yield port
 
 
 def _bound(address: Address, has_keys: bool, shared: bool = False) -> socket.socket:

@@ -55,14 +55,14 @@ def test_it_serves_and_on_sigterm_answers_what_it_accepted(server):
     lines: list[str] = []
     reader = threading.Thread(target=lambda: lines.extend(process.stderr))
     reader.start()
-    while httpx.get(f"{url}/readyz").status_code != 200:
+    while httpx.get(f"{url}/readyz", timeout=60).status_code != 200:
         pass
     text = "\n".join(f"There are {n} dogs in the garden of my friend." for n in range(100))
     found: list[httpx.Response] = []
     body = {"text": text, "target": "ko"}
     asking = threading.Thread(target=lambda: found.append(httpx.post(f"{url}/v1/translate", json=body, timeout=60)))
     asking.start()
-    while "dragoman_open_requests 1.0" not in httpx.get(f"{url}/metrics").text and not found:
+    while "dragoman_open_requests 1.0" not in httpx.get(f"{url}/metrics", timeout=60).text and not found:
         pass
     process.send_signal(signal.SIGTERM)
     asking.join()

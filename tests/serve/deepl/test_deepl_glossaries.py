@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 import deepl
-import httpx
 import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries as Entries
 
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.glossaries import GlossaryLimits
 from dragoman.serve.work.service import Service
-from live_server import live
+from live_server import live, post, server_fixtures
+
+service, url, client = server_fixtures()
 
 TERMS = {"server": "서버", "red button": "적색 단추", "C*": "씨*"}
 
@@ -154,5 +155,5 @@ def test_one_more_than_may_be_kept_is_a_quota_for_clients_of_deepl(small):
     with pytest.raises(deepl.QuotaExceededException, match="1 glossaries already"):
         official.create_glossary("IT", "EN", "KO", TERMS)
     body = {"name": "x", "source": "en", "target": "ko", "entries": {"a": "b"}}
-    answer = httpx.post(f"{small}/v1/glossaries", json=body)
+    answer = post(f"{small}/v1/glossaries", json=body)
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:dragoman:problem:glossary-limit")

@@ -7,15 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import deepl
-import httpx
 import pytest
 
 from dragoman.documents.formats import SUFFIXES
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
-from live_server import live
+from live_server import get, live, server_fixtures
 
 TEXT = "Hello, my friend.\n\nHow are you?\n"
 
@@ -27,13 +26,16 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(state: Path) -> Service:
-    return Service(Models(threads=1, exact=True), Limits(), state=State(state))
+    return Service(Models(threads=1, exact=True), ServiceLimits(), state=ServiceState(state))
 
 
 @pytest.fixture(scope="module")
 def url(service: Service) -> Iterator[str]:
     with live(service) as found:
         yield found
+
+
+client = server_fixtures()[2]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +146,7 @@ def test_the_address_of_a_translated_file_of_libretranslate_has_it(client, expec
         address = answer.json()["translatedFileUrl"]
         assert address.startswith(str(client.base_url).rstrip("/"))
         assert address.endswith("/a.ko.txt")
-        assert httpx.get(address).content == expected
+        assert get(address).content == expected
     name, _, rest = address.removeprefix(f"{client.base_url}/download_file/").partition("/")
     assert client.get(address.replace(rest.partition("/")[0], "0" * 64)).status_code == 404
     client.delete(f"/v1/documents/{name}")

@@ -10,13 +10,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.serve.documents.document import Asked
+from dragoman.serve.documents.document import DocumentRequest
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import MOST_ATTEMPTS, DocumentLimits, DocumentStore
 from dragoman.serve.http.problems import Problem
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from live_server import live
 
 LINES = [
@@ -64,7 +64,9 @@ def gated(tmp_path: Path) -> Iterator[Callable[..., tuple]]:
     running: list = []
 
     def start(folder: Path, passes: int = 10**9, budget: int = 1024, **limits) -> tuple[Service, Gate, httpx.Client]:
-        service = Service(Models(["en-ko"], threads=1, exact=True), Limits(seconds=60), workers=1, state=State(folder))
+        service = Service(
+            Models(["en-ko"], threads=1, exact=True), ServiceLimits(seconds=60), workers=1, state=ServiceState(folder)
+        )
         service.batcher.budget = budget
         server = live(service, Documents(service, DocumentLimits(**limits)))
         url = server.__enter__()
@@ -180,7 +182,9 @@ def test_a_journal_that_cannot_be_continued_is_begun_again(gated, tmp_path: Path
 @pytest.mark.slow
 def test_at_the_end_documents_wait_for_the_next_service(tmp_path: Path):
     def started() -> Service:
-        return Service(Models(["en-ko"], threads=1, exact=True), Limits(), workers=1, state=State(tmp_path))
+        return Service(
+            Models(["en-ko"], threads=1, exact=True), ServiceLimits(), workers=1, state=ServiceState(tmp_path)
+        )
 
     service = started()
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
@@ -193,7 +197,7 @@ def test_at_the_end_documents_wait_for_the_next_service(tmp_path: Path):
 
 def test_without_a_state_folder_nothing_is_left(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    service = Service(Models(["en-ko"], threads=1), Limits(), workers=1)
+    service = Service(Models(["en-ko"], threads=1), ServiceLimits(), workers=1)
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
         upload(client, "\n".join(LINES))
         assert list(service.state.folder.glob("documents/*/files/a.txt"))
@@ -220,7 +224,7 @@ def stored(store: DocumentStore, sender: str, name: str = "a.txt"):
     with store.incoming(sender, 5) as one:
         source = one.folder / "files" / name
         source.write_text("Hello", encoding="utf-8")
-        return store.add(one, source, Asked())[0]
+        return store.add(one, source, DocumentRequest())[0]
 
 
 def test_turns_go_to_the_sender_with_the_fewest_documents_and_to_nobody_more_than_half(tmp_path: Path):

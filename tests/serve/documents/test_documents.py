@@ -14,12 +14,13 @@ import pytest
 
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import DocumentLimits
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.documents.documents import translate_documents
 from dragoman.workflows.documents.review import COLUMNS
-from live_server import live
+from live_server import live, server_fixtures
 
 PAGE = "# Hello\n\nPress `Ctrl-C` to **stop** the server.\n\n- one dog\n- two cats\n"
 PO = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "Open the door, please"\nmsgstr ""\n'
@@ -32,8 +33,8 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(state: Path) -> Service:
-    limits = Limits(characters=20_000, texts=100, body_bytes=1 << 18)
-    return Service(Models(threads=1, exact=True), limits, state=State(state))
+    limits = ServiceLimits(characters=20_000, texts=100, body_bytes=1 << 18)
+    return Service(Models(threads=1, exact=True), limits, state=ServiceState(state))
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,9 @@ def documents(service: Service) -> Documents:
 def url(service: Service, documents: Documents) -> Iterator[str]:
     with live(service, documents) as found:
         yield found
+
+
+client = server_fixtures()[2]
 
 
 @pytest.fixture(autouse=True)
@@ -153,8 +157,7 @@ def test_what_is_deleted_is_gone(client, state):
 def test_a_document_is_its_senders_alone(client, monkeypatch):
     found = finished(client, upload(client, "a.txt", "Hello\n", target="ko"))
     with monkeypatch.context() as patch:
-        patch.setattr("dragoman.serve.documents.documents.sender_of", lambda request: "another")
-        patch.setattr("dragoman.serve.native.documents.sender_of", lambda request: "another")
+        patch.setattr(ServiceCall, "sender", "another")
         for path in ("", "/result", "/review"):
             problem(client.get(f"/v1/documents/{found['id']}{path}"), 404)
         problem(client.delete(f"/v1/documents/{found['id']}"), 404)

@@ -12,7 +12,6 @@ from dragoman.errors import ModelError, ResourceError
 from dragoman.serve.models.loading import Loader, describe
 from dragoman.serve.models.models import Models, UnknownModel
 from dragoman.serve.requests.ticket import QueueFull
-from dragoman.serve.search.workers import Workers
 from dragoman.serve.work.service import Service
 from live_server import live
 
@@ -144,9 +143,8 @@ def test_what_is_no_model_is_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_live_service_replaces_a_model_in_its_workers(shelf):
-    workers = Workers(1)
-    service = Service(Models([shelf], loader=Loader(workers, exact=True)))
+def test_a_live_service_replaces_a_model(shelf):
+    service = Service(Models([shelf], loader=Loader(exact=True)))
     with live(service) as url:
         import time
 
@@ -161,4 +159,3 @@ def test_a_live_service_replaces_a_model_in_its_workers(shelf):
             assert time.monotonic() < end
         assert httpx.post(f"{url}/v1/translate", json=body, timeout=60).status_code == 200
         assert service.models.named("en-ko").translator is not None
-    assert workers.pids == []

@@ -17,8 +17,8 @@ from dragoman.bundled import HOME
 from dragoman.errors import DataError
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.corrections import CorrectionLimit, CorrectionStore, NewCorrection, copy_corrections
-from dragoman.serve.store.state import State
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.store.state import ServiceState
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.workflows.improve.corrections import read_corrections
 from live_server import live
 from postgresql_server import postgresql
@@ -31,8 +31,8 @@ def correction(number: int = 0, text: str = "약국이 어디 있나요?") -> Ne
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    found = State(tmp_path / "state")
+def state(tmp_path: Path) -> Iterator[ServiceState]:
+    found = ServiceState(tmp_path / "state")
     yield found
     found.close()
 
@@ -40,7 +40,7 @@ def state(tmp_path: Path) -> Iterator[State]:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, Path]]:
     folder = tmp_path_factory.mktemp("feedback")
-    service = Service(Models(threads=1), Limits(characters=2000), state=State(folder))
+    service = Service(Models(threads=1), ServiceLimits(characters=2000), state=ServiceState(folder))
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
         yield client, folder / "corrections.db"
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_kept_is_refused(
     assert kept[0].get("/v1/feedback").json()["total"] == 0
 
 
-def test_a_sender_sees_and_deletes_its_own(state: State) -> None:
+def test_a_sender_sees_and_deletes_its_own(state: ServiceState) -> None:
     store = CorrectionStore(state)
     number, new = store.add("one", correction())
     assert new
@@ -106,7 +106,7 @@ def test_a_sender_sees_and_deletes_its_own(state: State) -> None:
     store.close()
 
 
-def test_a_sender_has_a_limit_of_new_ones(state: State) -> None:
+def test_a_sender_has_a_limit_of_new_ones(state: ServiceState) -> None:
     store = CorrectionStore(state, most=2)
     numbers = [store.add("one", correction(number))[0] for number in range(2)]
     with pytest.raises(CorrectionLimit, match="there are 2 corrections already"):
@@ -116,8 +116,8 @@ def test_a_sender_has_a_limit_of_new_ones(state: State) -> None:
     store.close()
 
 
-def test_two_services_on_one_state_merge_what_is_the_same(state: State, tmp_path: Path) -> None:
-    other = State(tmp_path / "state")
+def test_two_services_on_one_state_merge_what_is_the_same(state: ServiceState, tmp_path: Path) -> None:
+    other = ServiceState(tmp_path / "state")
     stores = [CorrectionStore(one) for one in (state, other)]
     start, found = threading.Barrier(2), list[tuple[str, bool]]()
 
@@ -143,8 +143,8 @@ def test_what_was_accepted_is_there_after_a_kill(tmp_path: Path) -> None:
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from dragoman.serve.store.corrections import CorrectionStore, NewCorrection\n"
-        "from dragoman.serve.store.state import State\n"
-        "store = CorrectionStore(State(Path(sys.argv[1])))\n"
+        "from dragoman.serve.store.state import ServiceState\n"
+        "store = CorrectionStore(ServiceState(Path(sys.argv[1])))\n"
         "for n in range(3):\n"
         "    store.add('one', NewCorrection(f'Page {n} is lost.', '', f'{n}쪽이 없습니다.', 'en', 'ko', 'en-ko'))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -162,7 +162,7 @@ def test_those_of_a_server_are_copied_for_improve(kind: str, tmp_path: Path) -> 
         url = server or f"sqlite:///{tmp_path}/state/corrections.db"
         with pytest.raises(DataError, match=r"unable to open|it has no corrections"):
             copy_corrections(url, tmp_path / "none.db")
-        state = State(tmp_path / "state", server)
+        state = ServiceState(tmp_path / "state", server)
         store = CorrectionStore(state)
         store.add("one", correction(1))
         store.add("two", correction(2))

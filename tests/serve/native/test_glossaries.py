@@ -12,11 +12,13 @@ import pytest
 from dragoman.serve.models.models import Models
 from dragoman.serve.store.database import Database
 from dragoman.serve.store.glossaries import Glossaries, GlossaryLimit, GlossaryLimits, UnknownGlossary
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from dragoman.text.terms.glossary import Glossary
-from live_server import live
+from live_server import live, server_fixtures
 from postgresql_server import postgresql
+
+service, url, client = server_fixtures()
 
 PAIR = {"source": "en", "target": "ko"}
 TERMS = {"server": "서버", "red button": ["적색 단추", "빨간 단추"]}
@@ -155,7 +157,7 @@ def test_an_unknown_glossary_is_404(client, glossary):
 
 def test_what_a_service_keeps_is_there_after_it_was_started_again(tmp_path: Path):
     for run in range(2):
-        service = Service(Models(["en-ko"], threads=1), state=State(tmp_path / "state"))
+        service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path / "state"))
         with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
             if run == 0:
                 one = made(client, entries=TERMS)
@@ -163,7 +165,7 @@ def test_what_a_service_keeps_is_there_after_it_was_started_again(tmp_path: Path
 
 
 def test_a_glossary_belongs_to_its_key(tmp_path: Path):
-    service = Service(Models(["en-ko"], threads=1), state=State(tmp_path / "state"))
+    service = Service(Models(["en-ko"], threads=1), state=ServiceState(tmp_path / "state"))
     keys = {name: service.keys.create(name)[1] for name in ("one", "other")}
     with live(service) as url:
         one, other = (

@@ -13,8 +13,10 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.memory import Memory, MemoryUnit
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models, ServedPair
-from dragoman.serve.work.service import Limits, Service
-from live_server import live
+from dragoman.serve.work.service import Service, ServiceLimits
+from live_server import live, server_fixtures
+
+service, url, client = server_fixtures()
 
 UNITS = [
     MemoryUnit("Press the red button.", "빨간 단추를 누르십시오.", "manual"),
@@ -30,7 +32,7 @@ def remembering(tmp_path_factory) -> Iterator[httpx.Client]:
     memory.add(UNITS)
     memory.close()
     models = Models(threads=1, exact=True)
-    service = Service(models, Limits(characters=20_000, texts=100), memories=Memories(path, models.pairs))
+    service = Service(models, ServiceLimits(characters=20_000, texts=100), memories=Memories(path, models.pairs))
     with live(service) as url, httpx.Client(base_url=url, timeout=120) as client:
         yield client
 

@@ -17,7 +17,7 @@ from dragoman.bundle import write_bundle
 from dragoman.config import RunConfig
 from dragoman.model.transformer import Transformer
 from dragoman.serve.models.models import Models
-from dragoman.serve.work.service import Limits, Service
+from dragoman.serve.work.service import Service, ServiceLimits
 from dragoman.text.tokens.tokenizer import Tokenizer
 from live_server import live
 
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory, toy_corpus: Path, toy_tokenizer: Tokenizer) -> Iterator[str]:
     """A service with small limits, so that they are met, and a model that can be looked into."""
-    limits = Limits(characters=300, texts=4, body_bytes=1 << 14)
+    limits = ServiceLimits(characters=300, texts=4, body_bytes=1 << 14)
     tree = {
         "project": {"name": "toy", "source": "en", "target": "de"},
         "data": {"train": [str(toy_corpus / "train.tsv")], "valid": str(toy_corpus / "valid.tsv")},

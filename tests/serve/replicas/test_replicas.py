@@ -24,7 +24,7 @@ from dragoman.serve.replicas import replicas
 from dragoman.serve.replicas.replicas import Replicas
 from dragoman.serve.run import Address, listen, reserved
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.watch.metrics import Metrics, as_text, merged
 from dragoman.translator import Translator
 
@@ -76,7 +76,7 @@ class Served:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("state")
-    state = State(folder)
+    state = ServiceState(folder)
     keys = KeyStore(state.database)
     (_, key), (_, slow) = keys.create("tests", per_minute=100_000), keys.create("slow", per_minute=2)
     state.close()
@@ -313,7 +313,7 @@ def test_metrics_of_several_are_one_text_that_keeps_them_apart():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--workers", "2"], "--workers: has no effect on replicas, which search by themselves; give --replicas"),
+        (["--workers", "2"], "No such option: --workers"),
         (["--host", "0.0.0.0"], "--host 0.0.0.0: everyone in the network could use the service"),
         (["--host", "nowhere.invalid"], "--host nowhere.invalid: not an address of this machine"),
     ],

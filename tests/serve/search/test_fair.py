@@ -7,25 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.serve.requests.ticket import Ticket
-from dragoman.serve.search.fair import SHORT, WINDOW, Call, FairQueue, Part
+from dragoman.serve.search.fair import SHORT, WINDOW, BatchPart, EngineCall, FairQueue
 
 
-def call(key: str, sizes: list[int], group: object = 0, whole: bool = False, ticket: Ticket | None = None) -> Call:
-    return Call(ticket or Ticket(key), group, sizes, lambda jobs: jobs, sizes, whole)
+def call(
+    key: str, sizes: list[int], group: object = 0, whole: bool = False, ticket: Ticket | None = None
+) -> EngineCall:
+    return EngineCall(ticket or Ticket(key), group, sizes, lambda jobs: jobs, sizes, whole)
 
 
-def queue_of(*calls: Call) -> FairQueue:
+def queue_of(*calls: EngineCall) -> FairQueue:
     queue = FairQueue()
     for each in calls:
         queue.add(each)
     return queue
 
 
-def tokens(parts: list[Part], of: Call) -> int:
+def tokens(parts: list[BatchPart], of: EngineCall) -> int:
     return sum(part.tokens for part in parts if part.call is of)
 
 
-def lengths(parts: list[Part]) -> list[int]:
+def lengths(parts: list[BatchPart]) -> list[int]:
     return sorted(part.call.sizes[job] for part in parts for job in part.jobs)
 
 
@@ -68,7 +70,7 @@ def test_a_sentence_that_is_searched_again_is_not_behind_those_that_came_later(k
     number = itertools.count(1)
     first = call("0", [20])
     queue = queue_of(first, *(call(str(next(number) % keys), [20]) for _ in range(9)))
-    searched: set[Call] = set()
+    searched: set[EngineCall] = set()
     while first not in searched:
         searched |= {part.call for part in queue.take(100)}
     again = call("0", [20], "retry", ticket=first.ticket)
@@ -142,7 +144,7 @@ def test_every_job_is_taken_once_and_what_is_removed_never(rows, budget):
     removed = {each for each, row in zip(calls, rows, strict=True) if row[2]}
     for each in removed:
         queue.remove(each)
-    seen: dict[Call, list[int]] = {each: [] for each in calls}
+    seen: dict[EngineCall, list[int]] = {each: [] for each in calls}
     while parts := queue.take(budget):
         for part in parts:
             seen[part.call] += part.jobs

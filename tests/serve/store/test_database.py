@@ -7,14 +7,14 @@ from sqlalchemy import Column, Integer, MetaData, Table, func, insert, select
 
 from dragoman.errors import ConfigError
 from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 
 METADATA = MetaData()
 NUMBERS = Table("numbers", METADATA, Column("number", Integer, primary_key=True))
 
 
 def test_two_servers_share_a_state(tmp_path):
-    states = [State(tmp_path / "state") for _ in range(2)]
+    states = [ServiceState(tmp_path / "state") for _ in range(2)]
     start = threading.Barrier(2)
 
     def work(state, numbers):
@@ -38,7 +38,7 @@ def test_two_servers_share_a_state(tmp_path):
 
 
 def test_a_transaction_that_fails_changes_nothing(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     state.database.create(METADATA)
 
     def fail() -> None:
@@ -54,7 +54,7 @@ def test_a_transaction_that_fails_changes_nothing(tmp_path):
 
 
 def test_without_a_folder_nothing_stays(tmp_path):
-    state = State()
+    state = ServiceState()
     assert (state.folder / "service.db").exists()
     state.close()
     assert not state.folder.exists()
@@ -73,7 +73,7 @@ def test_without_a_folder_nothing_stays(tmp_path):
 )
 def test_a_database_that_is_none_is_one_line_without_the_password(tmp_path, url, part):
     with pytest.raises(ConfigError, match=part) as error:
-        State(tmp_path, url)
+        ServiceState(tmp_path, url)
     assert "secret" not in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -81,10 +81,10 @@ def test_a_database_that_is_none_is_one_line_without_the_password(tmp_path, url,
 def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "service.db").write_bytes(b"text, not a database" * 100)
     with pytest.raises(ConfigError, match=r"service\.db: file is not a database; give another"):
-        State(tmp_path)
+        ServiceState(tmp_path)
     (tmp_path / "file").write_text("a", encoding="utf-8")
     with pytest.raises(ConfigError, match="is a file"):
-        State(tmp_path / "file")
+        ServiceState(tmp_path / "file")
 
 
 def test_a_database_that_is_gone_comes_back(tmp_path):

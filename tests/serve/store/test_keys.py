@@ -17,11 +17,10 @@ from dragoman.cli.main import main
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota
-from dragoman.serve.store.rates import Rates
-from dragoman.serve.store.state import State
+from dragoman.serve.store.keys import BadKey, KeyStore, OverQuota, Rates
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
-from live_server import live
+from live_server import get, live
 from postgresql_server import postgresql
 
 HELLO = {"text": "Hello", "source": "en", "target": "ko"}
@@ -49,9 +48,9 @@ def test_without_a_key_every_dialect_refuses_in_its_own_form(guarded):
     assert post(url, None, {"q": "Hello", "source": "en", "target": "ko"}, "/translate").json().keys() == {"error"}
     with pytest.raises(deepl.AuthorizationException):
         deepl.DeepLClient("nonsense", server_url=url).translate_text("Hello", target_lang="KO")
-    assert httpx.get(f"{url}/readyz").status_code == 200
-    assert httpx.get(f"{url}/").status_code == 200
-    assert httpx.get(f"{url}/frontend/settings").json()["keyRequired"] is True
+    assert get(f"{url}/readyz").status_code == 200
+    assert get(f"{url}/").status_code == 200
+    assert get(f"{url}/frontend/settings").json()["keyRequired"] is True
 
 
 def test_with_its_key_every_dialect_translates(guarded):
@@ -108,7 +107,7 @@ def test_a_limit_per_day_holds_among_requests_at_the_same_time(guarded):
 
 
 def test_what_was_given_back_is_recorded_as_given_back(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     store = KeyStore(state.database)
     day = store.use("x", 70, 100)
     with pytest.raises(OverQuota, match="100 characters per day and 70 are used"):
@@ -135,7 +134,7 @@ def test_a_key_may_be_for_some_models_only(guarded):
 
 def test_a_key_revoked_during_a_request_ends_it(guarded, monkeypatch):
     service, url, _ = guarded
-    monkeypatch.setattr("dragoman.serve.http.http.RECHECK", 0.05)
+    monkeypatch.setattr("dragoman.serve.http.call.RECHECK", 0.05)
     monkeypatch.setattr(keys_module, "RECHECK", 0.05)
     _, key = service.keys.create("soon gone")
     text = "\n".join(f"There are {n} dogs in the garden of my friend." for n in range(900))
@@ -166,7 +165,7 @@ def test_no_key_is_in_the_log(guarded, caplog):
     _, url, key = guarded
     with caplog.at_level(logging.INFO, "dragoman.serve"):
         post(url, key)
-        httpx.get(f"{url}/languages", params={"api_key": key})
+        get(f"{url}/languages", params={"api_key": key})
     assert key not in caplog.text
     assert key.split("_", 2)[2] not in caplog.text
 
@@ -183,7 +182,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 def test_two_services_on_one_store_accept_count_and_revoke_together(url, tmp_path, monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
-    states = [State(tmp_path / "state", url) for _ in range(2)]
+    states = [ServiceState(tmp_path / "state", url) for _ in range(2)]
     one, two = (KeyStore(state.database) for state in states)
     assert not two.are_required()
     key, text = one.create("shared", per_minute=7, characters_per_day=100, models=["en-ko"])
@@ -207,7 +206,7 @@ def test_two_services_on_one_store_accept_count_and_revoke_together(url, tmp_pat
 
 def test_while_the_database_is_gone_known_keys_continue_and_others_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(keys_module, "RECHECK", 0.0)
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     store = KeyStore(state.database)
     (_, known), (_, other) = store.create("known"), store.create("other")
     assert store.check(known).name == "known"
@@ -252,7 +251,7 @@ def test_a_clock_that_goes_backwards_neither_blocks_nor_frees_a_key(monkeypatch,
     assert rates.take("a", 2) > 0
     now += 30
     assert rates.take("a", 2) == 0.0
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("early")
         assert store.check(text).fault is None
@@ -260,7 +259,7 @@ def test_a_clock_that_goes_backwards_neither_blocks_nor_frees_a_key(monkeypatch,
 
 
 def test_an_expired_key_is_refused(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("old", expires=time.time() - 1)
         with pytest.raises(BadKey, match="expired"):
@@ -271,7 +270,7 @@ def test_an_expired_key_is_refused(tmp_path):
 
 
 def test_the_table_has_no_key(tmp_path):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("hashed")
         secret = text.rpartition("_")[2].encode()
@@ -310,7 +309,7 @@ def test_a_limit_that_no_database_holds_is_refused(option, tmp_path, capsys):
 
 
 def test_a_key_that_expires_after_all_years_is_listed(tmp_path, capsys):
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         store.create("old", expires=1e14)
         store.create("other")

@@ -12,13 +12,13 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from dragoman.serve.http import http as http_module
-from dragoman.serve.http.http import departure_of
+from dragoman.serve.http import call as call_module
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.models.models import Models
 from dragoman.serve.store import keys as keys_module
 from dragoman.serve.store.database import Database, DatabaseGone
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.work.service import Service
 from live_server import live
 from postgresql_server import postgresql
@@ -52,7 +52,7 @@ def where(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 def test_no_path_of_the_interface_is_open_but_those_listed(server):
     _, url = server
-    with httpx.Client(base_url=url) as client:
+    with httpx.Client(base_url=url, timeout=60) as client:
         paths = client.get("/openapi.json").json()["paths"]
         for path, methods in paths.items():
             if path in OPEN or path.startswith(OWN_KEY):
@@ -64,10 +64,10 @@ def test_no_path_of_the_interface_is_open_but_those_listed(server):
 
 def test_services_that_start_and_count_at_once_lose_nothing(where, tmp_path):
     """The first record of a day is an insertion, which only one of several processes can do."""
-    states = [State(tmp_path / "state", where) for _ in range(4)]
+    states = [ServiceState(tmp_path / "state", where) for _ in range(4)]
     start, errors = threading.Barrier(len(states)), list[BaseException]()
 
-    def work(state: State) -> None:
+    def work(state: ServiceState) -> None:
         try:
             start.wait()
             with closing(KeyStore(state.database)) as store:
@@ -89,7 +89,7 @@ def test_services_that_start_and_count_at_once_lose_nothing(where, tmp_path):
 
 
 def test_a_key_with_all_limits_is_stored_as_it_was_made(where, tmp_path):
-    state = State(tmp_path, where)
+    state = ServiceState(tmp_path, where)
     with closing(KeyStore(state.database)) as store:
         most = 1 << 40
         limits = {"per_minute": most, "characters_per_day": most, "characters": most}
@@ -133,7 +133,7 @@ def test_a_limit_per_day_holds_while_the_database_is_gone(server, monkeypatch):
 def test_a_database_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
     """Otherwise each request of a known key would wait as long as a connection may take."""
     monkeypatch.setattr(keys_module, "RECHECK", 30.0)
-    state = State(tmp_path)
+    state = ServiceState(tmp_path)
     with closing(KeyStore(state.database)) as store:
         _, text = store.create("known")
         key = store.check(text)
@@ -155,23 +155,24 @@ def test_a_database_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
 
 def test_a_request_of_many_short_waits_looks_its_key_up(monkeypatch):
     """A stream waits for each window of sentences anew: all of them together last longer than a check is valid."""
-    monkeypatch.setattr(http_module, "RECHECK", 0.2)
+    monkeypatch.setattr(call_module, "RECHECK", 0.2)
     looked = list[bool]()
 
-    async def is_revoked(request: Request) -> bool:
+    async def is_revoked(call: ServiceCall) -> bool:
         looked.append(True)
         return True
 
-    monkeypatch.setattr(http_module, "_is_revoked", is_revoked)
+    monkeypatch.setattr(ServiceCall, "_is_revoked", is_revoked)
 
     async def receive() -> dict[str, Any]:
         await asyncio.sleep(60)
         return {"type": "http.disconnect"}
 
     async def wait_shortly() -> None:
-        request = Request({"type": "http", "state": {"key": object()}}, receive)
+        unused: Any = object()
+        call = ServiceCall(Request({"type": "http", "state": {}}, receive), unused, key=unused)
         for _ in range(2000):
-            leaving = departure_of(request)()
+            leaving = call.departure()
             await asyncio.sleep(0.02)
             if leaving.done():
                 return

@@ -15,7 +15,7 @@ from dragoman.cli.shared.arguments import Database, Json, State, app
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.serve.store.keys import Key, KeyStore
+    from dragoman.serve.store.keys import ApiKey, KeyStore
 
 keys_app = typer.Typer(help="Create, list and revoke the keys of the service.", no_args_is_help=True)
 app.add_typer(keys_app, name="keys")
@@ -112,7 +112,7 @@ def revoke(
     say(f"{key.name}: revoked; services stop accepting it within seconds")
 
 
-def _details(key: "Key", used: int) -> Iterator[str]:
+def _details(key: "ApiKey", used: int) -> Iterator[str]:
     yield f"created {_day(key.created)}"
     if key.fault:
         yield key.fault.removeprefix("the key ")
@@ -134,8 +134,7 @@ def _day(seconds: float) -> str:
 @contextmanager
 def _opened(state: Path | None, database: str | None) -> Iterator["KeyStore"]:
     from dragoman.serve.store.keys import KeyStore
-    from dragoman.serve.store.state import State as ServiceState
-    from dragoman.serve.store.state import state_folder
+    from dragoman.serve.store.state import ServiceState, state_folder
 
     service_state = ServiceState(state or state_folder(), database)
     store = KeyStore(service_state.database)

@@ -41,9 +41,6 @@ class ServeArguments:
     ] = None
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Need no key: everyone who reaches it may use it.")] = False
     threads: Threads = None
-    workers: Annotated[
-        int, typer.Option(min=0, max=256, help="Processes that search; 0 is threads of the server's own process.")
-    ] = 0
     memory_limit: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory for loaded models, such as 2G; others give way.")
     ] = None
@@ -73,12 +70,12 @@ class ServeArguments:
         from dragoman.serve.documents.store import DocumentLimits
         from dragoman.serve.replicas.options import ServeOptions
         from dragoman.serve.run import Address
-        from dragoman.serve.work.service import Limits
+        from dragoman.serve.work.service import ServiceLimits
 
         return ServeOptions(
             self.models or [],
             Address(self.host, self.port, self.allow_host or [], self.no_auth),
-            Limits(places=self.max_requests, seconds=self.max_seconds, body_bytes=self.max_body),
+            ServiceLimits(places=self.max_requests, seconds=self.max_seconds, body_bytes=self.max_body),
             DocumentLimits(bytes=self.max_document, seconds=60 * self.document_minutes),
             threads=self.threads,
             exact=self.exact,
@@ -87,7 +84,6 @@ class ServeArguments:
             database=self.database,
             log=partial(logged, self.log),
             otlp=self.otlp,
-            workers=self.workers,
             memory_limit=None if self.memory_limit is None else bytes_of("--memory-limit", self.memory_limit),
         )
 
@@ -104,8 +100,6 @@ def serve(arguments: ServeArguments) -> None:
     from dragoman.serve.replicas.on_ray import serve_on_ray
 
     replicas = arguments.replicas
-    if arguments.ray or replicas:
-        refuse_useless({"workers": arguments.workers}, "replicas, which search by themselves; give --replicas")
     if not arguments.ray:
         refuse_useless({"ray-address": arguments.ray_address}, "this machine alone; add --ray")
     options, killed = arguments.options(), 0
@@ -130,22 +124,13 @@ def _serve_here(options: "ServeOptions") -> None:
     """Serve by this process."""
     from dragoman.serve.replicas.options import served
     from dragoman.serve.run import serve as run
-    from dragoman.serve.search.workers import Workers
     from dragoman.serve.watch.tracing import trace_to
-    from dragoman.system.machine import usable_processors
 
-    workers = options.workers
-    threads = options.threads or (max(1, usable_processors() // workers) if workers else 1)
-    processes = Workers(workers, threads) if workers else None
-    try:
-        service = options.service(processes)
-        tracing = trace_to(options.otlp) if options.otlp else None
+    service = options.service()
+    tracing = trace_to(options.otlp) if options.otlp else None
+    if tracing:
+        service.on_request.append(tracing.on_request)
+    with options.log():
+        run(service, options.address, partial(_announce, "", served(service.models)), options.documents)
         if tracing:
-            service.on_request.append(tracing.on_request)
-        with options.log():
-            run(service, options.address, partial(_announce, "", served(service.models)), options.documents)
-            if tracing:
-                tracing.close()
-    finally:
-        if processes:
-            processes.close()
+            tracing.close()

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from dragoman.serve.deepl.glossaries import glossary_ids
-from dragoman.serve.dialect_schema import DeepLDocumentBody, DeepLDocumentForm, takes_file, takes_forms
-from dragoman.serve.documents.document import Asked, StoredDocument
-from dragoman.serve.documents.documents import documents_of, own, sent, upload
-from dragoman.serve.http.body import fields
-from dragoman.serve.http.http import service_of
+from dragoman.serve.deepl.schema import DeepLDocumentBody, DeepLDocumentForm
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
+from dragoman.serve.documents.documents import document_of, documents_of, sent, upload
+from dragoman.serve.http.access import Call
+from dragoman.serve.http.body import takes_file, takes_forms
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import Problem, malformed
 
 router = APIRouter(prefix="/v2/document", tags=["DeepL"])
@@ -23,59 +24,58 @@ UNKNOWN_SECONDS = 5
 
 
 @router.post("", openapi_extra=takes_file(DeepLDocumentForm))
-async def create(request: Request) -> dict[str, str]:
+async def create(call: Call) -> dict[str, str]:
     """Upload `file`, to be translated into `target_lang`."""
-    document, key = await upload(request, _asked)
+    document, key, _ = await upload(call, _request)
     return {"document_id": document.facts.id, "document_key": key}
 
 
 @router.post("/{name}", openapi_extra=takes_forms(DeepLDocumentBody))
-async def status(request: Request, name: str) -> JSONResponse:
+async def status(call: Call, name: str) -> JSONResponse:
     """How far a document is."""
-    document = await _opened(request, name)
+    document = await _opened(call, name)
     facts = document.facts
-    found: dict[str, Any] = {"document_id": facts.id, "status": STATES[facts.state]}
+    answer: dict[str, Any] = {"document_id": facts.id, "status": STATES[facts.state]}
     if facts.state == "translating":
         left = document.seconds_left
-        found["seconds_remaining"] = UNKNOWN_SECONDS if left is None else int(left) + 1
+        answer["seconds_remaining"] = UNKNOWN_SECONDS if left is None else int(left) + 1
     elif facts.state == "done":
-        found["billed_characters"] = facts.characters
+        answer["billed_characters"] = facts.characters
     elif facts.state == "failed":
-        found["error_message"] = facts.error
-    return JSONResponse(found)
+        answer["error_message"] = facts.error
+    return JSONResponse(answer)
 
 
 @router.post("/{name}/result", response_class=Response, openapi_extra=takes_forms(DeepLDocumentBody))
-async def result(request: Request, name: str) -> Response:
+async def result(call: Call, name: str) -> Response:
     """The translation; it is removed once it has been sent."""
-    document = await _opened(request, name)
+    document = await _opened(call, name)
     if document.facts.state == "failed":
         raise Problem(400, "failed", "The document was not translated", document.facts.error)
     if document.facts.state != "done":
         raise Problem(503, "not-ready", "Not ready", "Document translation is not done yet", 2)
-    store = documents_of(request).store
+    store = documents_of(call.request).store
     return sent(document.result, document.facts.result, lambda: store.remove(document))
 
 
-async def _opened(request: Request, name: str) -> StoredDocument:
+async def _opened(call: ServiceCall, name: str) -> StoredDocument:
     """The document of this id, if the sender has its key. Raises Problem."""
-    given = await fields(request, service_of(request).limits.body_bytes)
-    key, document = given.get("document_key"), own(request, name)
+    key, document = (await call.fields()).get("document_key"), document_of(call, name)
     if not isinstance(key, str) or not document.opens_with(key):
         raise Problem(404, "no-document", "Not found", "Document not found: its id or its document_key is wrong")
     return document
 
 
-def _asked(given: dict[str, str]) -> Asked:
+def _request(form: dict[str, str]) -> DocumentRequest:
     """Raises Problem."""
     for name in UNKNOWN:
-        if given.get(name):
+        if form.get(name):
             raise malformed(f"Parameter '{name}' is not supported by this service; leave it out.")
-    if given.get("formality") in ("more", "less"):
+    if form.get("formality") in ("more", "less"):
         raise malformed("Parameter 'formality': no model here has it; use prefer_more, prefer_less or default.")
-    if given.get("output_format"):
+    if form.get("output_format"):
         raise malformed("Parameter 'output_format' is not supported: a document keeps its format.")
-    if not given.get("target_lang"):
+    if not form.get("target_lang"):
         raise malformed("Value for 'target_lang' not supported: it is missing.")
-    glossaries = ",".join(glossary_ids(given)) or None
-    return Asked(source=given.get("source_lang") or None, target=given["target_lang"], glossary_id=glossaries)
+    glossaries = ",".join(glossary_ids(form)) or None
+    return DocumentRequest(source=form.get("source_lang") or None, target=form["target_lang"], glossary_id=glossaries)

@@ -4,22 +4,20 @@ They are those of `/v1/glossaries`. A glossary with more than one dictionary is 
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Literal, cast
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from starlette.responses import Response
 
-from dragoman.serve.dialect_schema import (
+from dragoman.serve.deepl.schema import (
     DeepLDictionaryBody,
     DeepLGlossariesBody,
     DeepLGlossaryBody,
     DeepLGlossaryChange,
-    takes_forms,
 )
-from dragoman.serve.http.body import fields
-from dragoman.serve.http.described import takes
-from dragoman.serve.http.http import kept_dictionaries, sender_of, service_of
+from dragoman.serve.http.access import Call
+from dragoman.serve.http.body import takes, takes_forms
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.models import Models
 from dragoman.serve.native.glossaries import MEDIA, checked_name, iso
@@ -33,170 +31,161 @@ router = APIRouter(tags=["DeepL"])
 
 
 @router.get("/v2/glossary-language-pairs")
-async def language_pairs(request: Request) -> dict[str, Any]:
+async def language_pairs(call: Call) -> dict[str, Any]:
     """The pairs of languages that a glossary may have: those that are served."""
-    pairs = dict.fromkeys(_tags(pair.source, pair.target) for pair in service_of(request).models.pairs)
+    pairs = dict.fromkeys(_tags(pair.source, pair.target) for pair in call.service.models.pairs)
     return {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in pairs]}
 
 
 @router.post("/v2/glossaries", status_code=201, openapi_extra=takes_forms(DeepLGlossaryBody))
-async def create(request: Request) -> dict[str, Any]:
+async def create(call: Call) -> dict[str, Any]:
     """Keep a glossary: `name`, `source_lang`, `target_lang`, `entries`, and `entries_format`, tsv or csv."""
-    given = await _fields(request)
-    return _single(await _create(request, given, {**await _dictionary(request, given)}))
+    fields = await call.fields()
+    return _single(await _create(call, fields, await _dictionary(call, fields)))
 
 
 @router.get("/v2/glossaries")
-async def owned(request: Request) -> dict[str, Any]:
+async def owned(call: Call) -> dict[str, Any]:
     """The glossaries of one pair of languages."""
-    return {"glossaries": [_single(one) for one in await _owned(request) if len(one.counts) == 1]}
+    return {"glossaries": [_single(glossary) for glossary in await _owned(call) if len(glossary.counts) == 1]}
 
 
 @router.get("/v2/glossaries/{glossary}")
-async def get(request: Request, glossary: str) -> dict[str, Any]:
+async def get(call: Call, glossary: str) -> dict[str, Any]:
     """One glossary."""
-    return _single(_one_pair(await _get(request, glossary)))
+    return _single(_one_pair(await _get(call, glossary)))
 
 
 @router.get("/v2/glossaries/{glossary}/entries", response_class=Response)
-async def entries(request: Request, glossary: str) -> Response:
-    """Its entries as TSV."""
-    [languages] = _one_pair(await _get(request, glossary)).counts
-    return Response(plain_tsv(await _entries(request, glossary, languages)), media_type=MEDIA["tsv"])
+async def entries(call: Call, glossary: str) -> Response:
+    """The entries of a glossary as TSV."""
+    [languages] = _one_pair(await _get(call, glossary)).counts
+    return Response(plain_tsv(await _entries(call, glossary, languages)), media_type=MEDIA["tsv"])
 
 
 @router.delete("/v2/glossaries/{glossary}", status_code=204)
 @router.delete("/v3/glossaries/{glossary}", status_code=204)
-async def delete(request: Request, glossary: str) -> None:
-    """Delete it."""
-    service = service_of(request)
-    await service.run(partial(service.glossaries.delete, sender_of(request), glossary))
+async def delete(call: Call, glossary: str) -> None:
+    """Delete a glossary."""
+    await call.run(call.service.glossaries.delete, call.sender, glossary)
 
 
 @router.post("/v3/glossaries", status_code=201, openapi_extra=takes(DeepLGlossariesBody))
-async def create_multilingual(request: Request) -> dict[str, Any]:
+async def create_multilingual(call: Call) -> dict[str, Any]:
     """Keep a glossary of several `dictionaries`, each with languages and entries."""
-    given = await _fields(request)
-    return _multilingual(await _create(request, given, await _dictionaries(request, given)))
+    fields = await call.fields()
+    return _multilingual(await _create(call, fields, await _dictionaries(call, fields)))
 
 
 @router.get("/v3/glossaries")
-async def owned_multilingual(request: Request) -> dict[str, Any]:
+async def owned_multilingual(call: Call) -> dict[str, Any]:
     """All glossaries."""
-    return {"glossaries": list(map(_multilingual, await _owned(request)))}
+    return {"glossaries": list(map(_multilingual, await _owned(call)))}
 
 
 @router.get("/v3/glossaries/{glossary}")
-async def get_multilingual(request: Request, glossary: str) -> dict[str, Any]:
+async def get_multilingual(call: Call, glossary: str) -> dict[str, Any]:
     """One glossary."""
-    return _multilingual(await _get(request, glossary))
+    return _multilingual(await _get(call, glossary))
 
 
 @router.patch("/v3/glossaries/{glossary}", openapi_extra=takes(DeepLGlossaryChange))
-async def change(request: Request, glossary: str) -> dict[str, Any]:
-    """Give it another `name`, or add the entries of `dictionaries` to those that there are."""
-    given, service, sender = await _fields(request), service_of(request), sender_of(request)
-    name = checked_name(_string(given, "name")) if given.get("name") is not None else None
-    added = await _dictionaries(request, given) if given.get("dictionaries") else {}
+async def change(call: Call, glossary: str) -> dict[str, Any]:
+    """Give a glossary another `name`, or add the entries of `dictionaries` to those that there are."""
+    fields, glossaries = await call.fields(), call.service.glossaries
+    name = checked_name(_string(fields, "name")) if fields.get("name") is not None else None
+    added = await _dictionaries(call, fields) if fields.get("dictionaries") else {}
     if name is None and not added:
         raise malformed("Give a 'name' or 'dictionaries'.")
     if added:
-        found = await service.run(partial(service.glossaries.put, sender, glossary, added, merge=True))
+        changed = await call.run(glossaries.put, call.sender, glossary, added, merge=True)
     if name is not None:
-        found = await service.run(partial(service.glossaries.rename, sender, glossary, name))
-    return _multilingual(found)
+        changed = await call.run(glossaries.rename, call.sender, glossary, name)
+    return _multilingual(changed)
 
 
 @router.get("/v3/glossaries/{glossary}/entries")
-async def entries_multilingual(request: Request, glossary: str) -> dict[str, Any]:
+async def entries_multilingual(call: Call, glossary: str) -> dict[str, Any]:
     """The entries of `source_lang` and `target_lang` as TSV, within JSON."""
-    languages = _languages(await _fields(request))
-    tsv = plain_tsv(await _entries(request, glossary, languages))
+    languages = _languages(await call.fields())
+    tsv = plain_tsv(await _entries(call, glossary, languages))
     written = dict(zip(("source_lang", "target_lang"), _tags(*languages), strict=True))
     return {"dictionaries": [{**written, "entries": tsv, "entries_format": "tsv"}]}
 
 
 @router.put("/v3/glossaries/{glossary}/dictionaries", openapi_extra=takes_forms(DeepLDictionaryBody))
-async def put_dictionary(request: Request, glossary: str) -> dict[str, Any]:
+async def put_dictionary(call: Call, glossary: str) -> dict[str, Any]:
     """Write the dictionary of a pair of languages in place of the one that there is."""
-    given, service = await _fields(request), service_of(request)
-    written = await _dictionary(request, given)
-    found = await service.run(partial(service.glossaries.put, sender_of(request), glossary, written))
+    written = await _dictionary(call, await call.fields())
+    changed = await call.run(call.service.glossaries.put, call.sender, glossary, written)
     [languages] = written
-    return next(one for one in _multilingual(found)["dictionaries"] if tuple(one.values())[:2] == _tags(*languages))
+    dictionaries = _multilingual(changed)["dictionaries"]
+    return next(counted for counted in dictionaries if tuple(counted.values())[:2] == _tags(*languages))
 
 
 @router.delete("/v3/glossaries/{glossary}/dictionaries", status_code=204)
-async def delete_dictionary(request: Request, glossary: str) -> None:
+async def delete_dictionary(call: Call, glossary: str) -> None:
     """Delete the dictionary of `source_lang` and `target_lang`."""
-    languages, service = _languages(await _fields(request)), service_of(request)
-    await service.run(partial(service.glossaries.delete_dictionary, sender_of(request), glossary, languages))
+    languages = _languages(await call.fields())
+    await call.run(call.service.glossaries.delete_dictionary, call.sender, glossary, languages)
 
 
-async def stored_dictionaries(request: Request, given: Mapping[str, Any]) -> dict[Languages, Glossary] | None:
+async def stored_dictionaries(call: ServiceCall, fields: Mapping[str, Any]) -> dict[Languages, Glossary] | None:
     """What `glossary_id`, or `glossary_ids`, of a translation name; None: neither is given. Raises UnknownGlossary."""
-    several = glossary_ids(given)
-    return await kept_dictionaries(request, several) if several else None
+    ids = glossary_ids(fields)
+    return await call.dictionaries(ids) if ids else None
 
 
-def glossary_ids(given: Mapping[str, Any]) -> list[str]:
+def glossary_ids(fields: Mapping[str, Any]) -> list[str]:
     """The ids of the glossaries that a request names. Raises Problem."""
-    several = given.get("glossary_ids") or ([given["glossary_id"]] if given.get("glossary_id") else [])
-    several = several.split(",") if isinstance(several, str) else several
-    if not isinstance(several, list) or len(several) > 5 or not all(isinstance(one, str) for one in several):
+    ids = fields.get("glossary_ids") or ([fields["glossary_id"]] if fields.get("glossary_id") else [])
+    ids = ids.split(",") if isinstance(ids, str) else ids
+    if not isinstance(ids, list) or len(ids) > 5 or not all(isinstance(glossary_id, str) for glossary_id in ids):
         raise malformed("Parameter 'glossary_ids': give up to 5 ids.")
-    if several and not given.get("source_lang"):
+    if ids and not fields.get("source_lang"):
         raise malformed("Parameter 'source_lang' is missing: a glossary needs it.")
-    return several
-
-
-async def _fields(request: Request) -> dict[str, Any]:
-    return await fields(request, service_of(request).limits.body_bytes)
+    return ids
 
 
 async def _create(
-    request: Request, given: Mapping[str, Any], dictionaries: dict[Languages, Glossary]
+    call: ServiceCall, fields: Mapping[str, Any], dictionaries: dict[Languages, Glossary]
 ) -> StoredGlossary:
-    service, name = service_of(request), checked_name(_string(given, "name"))
-    return await service.run(partial(service.glossaries.create, sender_of(request), name, dictionaries))
+    name = checked_name(_string(fields, "name"))
+    return await call.run(call.service.glossaries.create, call.sender, name, dictionaries)
 
 
-async def _owned(request: Request) -> list[StoredGlossary]:
-    service = service_of(request)
-    return await service.run(partial(service.glossaries.owned, sender_of(request)))
+async def _owned(call: ServiceCall) -> list[StoredGlossary]:
+    return await call.run(call.service.glossaries.owned, call.sender)
 
 
-async def _get(request: Request, glossary: str) -> StoredGlossary:
-    service = service_of(request)
-    return await service.run(partial(service.glossaries.get, sender_of(request), glossary))
+async def _get(call: ServiceCall, glossary: str) -> StoredGlossary:
+    return await call.run(call.service.glossaries.get, call.sender, glossary)
 
 
-async def _entries(request: Request, glossary: str, languages: Languages) -> Glossary:
-    service = service_of(request)
-    return await service.run(partial(service.glossaries.entries, sender_of(request), glossary, languages))
+async def _entries(call: ServiceCall, glossary: str, languages: Languages) -> Glossary:
+    return await call.run(call.service.glossaries.entries, call.sender, glossary, languages)
 
 
-async def _dictionary(request: Request, given: Mapping[str, Any]) -> dict[Languages, Glossary]:
+async def _dictionary(call: ServiceCall, fields: Mapping[str, Any]) -> dict[Languages, Glossary]:
     """The languages and terms of a dictionary as it is sent. Raises UnknownLanguage, DataError and Problem."""
-    service = service_of(request)
-    return await service.run(partial(_read, given, service.models))
+    return await call.run(_read, fields, call.service.models)
 
 
-async def _dictionaries(request: Request, given: Mapping[str, Any]) -> dict[Languages, Glossary]:
-    listed, found = given.get("dictionaries"), dict[Languages, Glossary]()
-    if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
+async def _dictionaries(call: ServiceCall, fields: Mapping[str, Any]) -> dict[Languages, Glossary]:
+    listed, dictionaries = fields.get("dictionaries"), dict[Languages, Glossary]()
+    if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
         raise malformed("Parameter 'dictionaries' not specified, or not a list of objects.")
-    for one in listed:
-        new = await _dictionary(request, one)
-        if new.keys() & found.keys():
+    for item in listed:
+        dictionary = await _dictionary(call, item)
+        if dictionary.keys() & dictionaries.keys():
             raise malformed("Parameter 'dictionaries': two of the same languages; give one.")
-        found |= new
-    return found
+        dictionaries |= dictionary
+    return dictionaries
 
 
-def _read(given: Mapping[str, Any], models: Models) -> dict[Languages, Glossary]:
-    _, pair = models.choose(*_languages(given))
-    form, content = given.get("entries_format") or "tsv", _string(given, "entries")
+def _read(fields: Mapping[str, Any], models: Models) -> dict[Languages, Glossary]:
+    _, pair = models.choose(*_languages(fields))
+    form, content = fields.get("entries_format") or "tsv", _string(fields, "entries")
     if form not in ("tsv", "csv"):
         raise malformed("Parameter 'entries_format': tsv and csv are known.")
     if not is_text(content):
@@ -205,12 +194,12 @@ def _read(given: Mapping[str, Any], models: Models) -> dict[Languages, Glossary]
     return {languages: read_plain_terms(content, cast("Literal['tsv', 'csv']", form), languages)}
 
 
-def _languages(given: Mapping[str, Any]) -> Languages:
-    return _string(given, "source_lang"), _string(given, "target_lang")
+def _languages(fields: Mapping[str, Any]) -> Languages:
+    return _string(fields, "source_lang"), _string(fields, "target_lang")
 
 
-def _string(given: Mapping[str, Any], name: str) -> str:
-    value = given.get(name)
+def _string(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
     if not isinstance(value, str) or not value:
         raise malformed(f"Parameter '{name}' not specified, or not a string.")
     return value
@@ -220,24 +209,22 @@ def _tags(source: str, target: str) -> Languages:
     return primary_language(source), primary_language(target)
 
 
-def _one_pair(found: StoredGlossary) -> StoredGlossary:
-    if len(found.counts) != 1:
-        raise UnknownGlossary(f"the glossary {found.id} has {len(found.counts)} dictionaries; ask /v3/glossaries")
-    return found
+def _one_pair(glossary: StoredGlossary) -> StoredGlossary:
+    if len(glossary.counts) != 1:
+        raise UnknownGlossary(f"the glossary {glossary.id} has {len(glossary.counts)} dictionaries; ask /v3/glossaries")
+    return glossary
 
 
-def _single(found: StoredGlossary) -> dict[str, Any]:
-    [((source, target), count)] = found.counts.items()
-    languages = {"source_lang": source, "target_lang": target, "entry_count": count}
-    return {
-        "glossary_id": found.id, "name": found.name, "ready": True, "creation_time": iso(found.created), **languages
-    }  # fmt: skip
+def _single(glossary: StoredGlossary) -> dict[str, Any]:
+    [((source, target), count)] = glossary.counts.items()
+    about = {"glossary_id": glossary.id, "name": glossary.name, "ready": True, "creation_time": iso(glossary.created)}
+    return {**about, "source_lang": source, "target_lang": target, "entry_count": count}
 
 
-def _multilingual(found: StoredGlossary) -> dict[str, Any]:
+def _multilingual(glossary: StoredGlossary) -> dict[str, Any]:
     counts = [
         {"source_lang": source, "target_lang": target, "entry_count": count}
-        for (source, target), count in found.counts.items()
+        for (source, target), count in glossary.counts.items()
     ]
-    time = iso(found.created)
-    return {"glossary_id": found.id, "name": found.name, "dictionaries": counts, "creation_time": time}
+    time = iso(glossary.created)
+    return {"glossary_id": glossary.id, "name": glossary.name, "dictionaries": counts, "creation_time": time}

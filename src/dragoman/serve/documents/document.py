@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from dragoman.documents.formats import kind_of
 from dragoman.serve.requests.ticket import Ticket
@@ -23,7 +23,7 @@ State = Literal["queued", "translating", "done", "failed"]
 FACTS, FILES = "facts.json", "files"
 
 
-class Asked(BaseModel):
+class DocumentRequest(BaseModel):
     """How a document is to be translated; `source` None: detected, `target` None: the only one that there is."""
 
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
@@ -60,9 +60,10 @@ class Facts(BaseModel):
     per_day: int | None = None
     """Characters that the key may have translated on a day; None: any number."""
     most: int | None = None
-    """Those that it may send at a time."""
+    """The most characters that the key may send at a time; None: any number."""
     name: str
-    asked: Asked
+    request: DocumentRequest = Field(validation_alias=AliasChoices("request", "asked"))
+    """`asked` in what versions before 2026-11-27 have left."""
     created: float
     expires: float | None = None
     """When it is removed; None: it is not finished."""
@@ -105,7 +106,7 @@ class StoredDocument:
 
     @property
     def result(self) -> Path:
-        """Its translation."""
+        """The translated document."""
         return self.folder / FILES / self.facts.result
 
     @property
@@ -115,7 +116,7 @@ class StoredDocument:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing more is done for it."""
+        """Whether it is translated, has failed, or was removed."""
         return self.removed or self.facts.state in ("done", "failed")
 
     @property
@@ -126,24 +127,24 @@ class StoredDocument:
         return (time.monotonic() - self.started) * max(0, self.total - self.done) / self.done
 
     def opens_with(self, key: str) -> bool:
-        """Whether this is its key."""
+        """Whether this is the key of the document."""
         return hmac.compare_digest(hashed(key), self.facts.key_hash)
 
     def save(self) -> None:
-        """Write its facts. Raises DragomanError."""
+        """Write `facts.json`. Raises DragomanError."""
         write_text_atomically(self.folder / FACTS, self.facts.model_dump_json())
 
     def measure(self) -> None:
-        """Count the bytes of its files."""
+        """Set `size` to the bytes of the files."""
         self.size = sum(path.stat().st_size for path in (self.folder / FILES).iterdir() if path.is_file())
 
 
-def new_facts(sender: str, source: Path, asked: Asked) -> tuple[Facts, str]:
+def new_facts(sender: str, source: Path, request: DocumentRequest) -> tuple[Facts, str]:
     """The facts of a new document, and its key, which is kept nowhere. Raises DataError for an unknown format."""
     kind_of(source)
     key = secrets.token_hex(32).upper()
     name = secrets.token_hex(16).upper()
-    facts = Facts(id=name, key_hash=hashed(key), sender=sender, name=source.name, asked=asked, created=time.time())
+    facts = Facts(id=name, key_hash=hashed(key), sender=sender, name=source.name, request=request, created=time.time())
     return facts, key
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -18,11 +18,11 @@ from starlette.responses import Response, StreamingResponse
 from dragoman.control.search.request import merge_glossaries
 from dragoman.documents.formats import kind_of, load, refuse_other_content
 from dragoman.errors import ConfigError, DataError, DragomanError, ResourceError
-from dragoman.serve.documents.document import FILES, Asked, StoredDocument
+from dragoman.serve.documents.document import FILES, DocumentRequest, StoredDocument
 from dragoman.serve.documents.store import DocumentLimits, DocumentStore
 from dragoman.serve.documents.work import DocumentWorkers, chosen
-from dragoman.serve.http.access import allowed_model, require_key
-from dragoman.serve.http.http import kept_dictionaries, key_of, sender_of, service_of
+from dragoman.serve.http.access import allowed_model, with_key
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import Problem, malformed
 from dragoman.serve.http.upload import receive
 from dragoman.serve.work.service import Service
@@ -53,56 +53,68 @@ class Documents:
         self.store.release()
 
 
+class Uploaded(NamedTuple):
+    """A document that was uploaded, its own key, and the call with the sender's key, which may be in the form."""
+
+    document: StoredDocument
+    key: str
+    call: ServiceCall
+
+
 def documents_of(request: Request) -> Documents:
-    """Those of the application."""
-    found: Documents = request.app.state.documents
-    return found
+    """The documents of the application."""
+    documents: Documents = request.app.state.documents
+    return documents
 
 
 async def upload(
-    request: Request, asked_of: Callable[[dict[str, str]], Asked | dict[str, Any]], unknown_format: int = 400
-) -> tuple[StoredDocument, str]:
-    """The document of an upload in the queue, and its key; `asked_of` reads the fields.
+    call: ServiceCall,
+    request_of: Callable[[dict[str, str]], DocumentRequest | dict[str, Any]],
+    unknown_format: int = 400,
+) -> Uploaded:
+    """The document of an upload in the queue; `request_of` reads the fields.
 
     Raises Problem, of the status `unknown_format` where the name is of none that is known.
     """
-    store, service, sender = documents_of(request).store, service_of(request), sender_of(request)
+    store, service = documents_of(call.request).store, call.service
     if service.draining:
         raise Problem(503, "stopping", "The service is busy", "the service is about to stop; try again later", 5)
-    length = request.headers.get("content-length", "0")
-    with store.incoming(sender, int(length[:18]) if length.isdecimal() else 1) as one:
+    length = call.request.headers.get("content-length", "0")
+    with store.incoming(call.sender, int(length[:18]) if length.isdecimal() else 1) as incoming:
         accept = partial(_accept, unknown_format)
-        came = await receive(request, one.folder / FILES, accept, lambda size: store.count(one, size))
+        came = await receive(call.request, incoming.folder / FILES, accept, lambda size: store.count(incoming, size))
         if came.file is None:
             raise malformed("file: missing; send the document as a file in this field")
-        await require_key(request, came.fields.pop("api_key", ""))
-        one.sender = sender_of(request)
-        asked = checked(asked_of(came.fields))
-        model = await allowed_model(request, TextRequest([], asked.source, asked.target, asked.model))
-        asked = asked.model_copy(update={"model": model})
+        call = await with_key(call, came.fields.pop("api_key", ""))
+        incoming.sender = call.sender
+        request = checked(request_of(came.fields))
+        model = await allowed_model(call, TextRequest([], request.source, request.target, request.model))
+        request = request.model_copy(update={"model": model})
         try:
-            if asked.source or asked.target:
-                chosen(asked, service.models, [])
-            if asked.glossary_id:
-                asked = await _with_kept_terms(request, asked)
+            if request.source or request.target:
+                chosen(request, service.models, [])
+            if request.glossary_id:
+                request = await _with_stored_terms(call, request)
             await asyncio.to_thread(refuse_other_content, came.file, kind_of(Path(came.file.name)))
-            return await asyncio.to_thread(store.add, one, came.file, asked, key_of(request))
+            document, key = await asyncio.to_thread(store.add, incoming, came.file, request, call.key)
+            return Uploaded(document, key, call)
         except (ConfigError, DataError) as error:
             raise type(error)(str(error).replace(f"{came.file.parent}{os.sep}", "")) from None
         except DragomanError as error:
-            detail = str(error).replace(f"{one.folder}{os.sep}", "")
+            detail = str(error).replace(f"{incoming.folder}{os.sep}", "")
             raise Problem(507, "storage", "The document cannot be stored", detail) from None
 
 
-async def _with_kept_terms(request: Request, asked: Asked) -> Asked:
-    """What is asked, with the terms that its glossaries have now. Raises Problem, ConfigError."""
-    if not asked.source:
+async def _with_stored_terms(call: ServiceCall, request: DocumentRequest) -> DocumentRequest:
+    """The request with the terms that its glossaries have now. Raises Problem, ConfigError."""
+    if not request.source:
         raise malformed("source: missing; a glossary that is kept needs it")
-    found = await kept_dictionaries(request, (asked.glossary_id or "").split(","))
-    _, pair = service_of(request).models.choose(asked.source, asked.target, asked.model)
-    terms = merge_glossaries(TextRequest([], glossary=asked.glossary, dictionaries=found).glossary_for(pair), None)
+    dictionaries = await call.dictionaries((request.glossary_id or "").split(","))
+    _, pair = call.service.models.choose(request.source, request.target, request.model)
+    glossary = TextRequest([], glossary=request.glossary, dictionaries=dictionaries).glossary_for(pair)
+    terms = merge_glossaries(glossary, None)
     entries = terms.entries if terms else ()
-    return asked.model_copy(update={"glossary": {one.term: list(one.translations) for one in entries}})
+    return request.model_copy(update={"glossary": {entry.term: list(entry.translations) for entry in entries}})
 
 
 def _accept(status: int, name: str) -> None:
@@ -113,48 +125,48 @@ def _accept(status: int, name: str) -> None:
         raise Problem(status, "unknown-format", "The format of the document is not known", str(error)) from None
 
 
-def checked(given: Asked | dict[str, Any]) -> Asked:
-    """The asked with these fields. Raises Problem that names the one at fault."""
-    if isinstance(given, Asked):
-        return given
+def checked(fields: DocumentRequest | dict[str, Any]) -> DocumentRequest:
+    """The request with these fields. Raises Problem that names the one at fault."""
+    if isinstance(fields, DocumentRequest):
+        return fields
     try:
-        asked = Asked.model_validate(given)
+        request = DocumentRequest.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         cause = plain_cause(first["msg"])
         if first["type"] == "extra_forbidden":
-            cause = f"unknown field; known are file, {', '.join(Asked.model_fields)}"
+            cause = f"unknown field; known are file, {', '.join(DocumentRequest.model_fields)}"
         raise malformed(f"{str(first['loc'][0])[:60]}: {cause}") from None
-    if asked.max_chars is not None and asked.max_chars < 1:
+    if request.max_chars is not None and request.max_chars < 1:
         raise malformed("max_chars: give a number of at least 1")
-    source = None if asked.source in ("", "auto") else asked.source
-    return asked.model_copy(
+    source = None if request.source in ("", "auto") else request.source
+    return request.model_copy(
         update={
             "source": source,
-            "target": asked.target or None,
-            "model": asked.model or None,
-            "glossary_id": asked.glossary_id or None,
+            "target": request.target or None,
+            "model": request.model or None,
+            "glossary_id": request.glossary_id or None,
         }
     )
 
 
-def own(request: Request, name: str) -> StoredDocument:
+def document_of(call: ServiceCall, name: str) -> StoredDocument:
     """The document of this id, if it is the sender's. Raises Problem."""
-    found = documents_of(request).store.named(name)
-    if found is None or found.facts.sender != sender_of(request):
+    document = documents_of(call.request).store.named(name)
+    if document is None or document.facts.sender != call.sender:
         raise no_document()
-    return found
+    return document
 
 
 def no_document() -> Problem:
-    """There is none, or it is another's."""
+    """The problem of a document that does not exist, or is another sender's."""
     detail = "there is no such document; it was deleted or has expired, or it is not yours"
     return Problem(404, "no-document", "There is no such document", detail)
 
 
-async def remove(request: Request, document: StoredDocument) -> None:
+async def remove(call: ServiceCall, document: StoredDocument) -> None:
     """Remove a document."""
-    await asyncio.to_thread(documents_of(request).store.remove, document)
+    await asyncio.to_thread(documents_of(call.request).store.remove, document)
 
 
 def sent(path: Path, name: str, after: Callable[[], None] = lambda: None) -> Response:

@@ -18,17 +18,17 @@ from dragoman.serve.documents.document import FACTS, Facts, StoredDocument
 ID = re.compile(r"[0-9A-F]{32}")
 
 
-def other_document(state: Path, own: Collection[Path], name: str) -> StoredDocument | None:
-    """The document with this id in a home that is none of the `own`."""
+def other_document(state: Path, own_homes: Collection[Path], name: str) -> StoredDocument | None:
+    """The document with this id in the home of another service."""
     if not ID.fullmatch(name):
         return None
-    found = (_read(home / name) for home in _homes(state, own))
-    return next((document for document in found if document), None)
+    documents = (_read(home / name) for home in _homes(state, own_homes))
+    return next((document for document in documents if document), None)
 
 
-def other_documents(state: Path, own: Collection[Path], sender: str) -> Iterator[StoredDocument]:
-    """The documents of a sender in all other homes."""
-    for home in _homes(state, own):
+def other_documents(state: Path, own_homes: Collection[Path], sender: str) -> Iterator[StoredDocument]:
+    """The documents of a sender in the homes of other services."""
+    for home in _homes(state, own_homes):
         with suppress(OSError):
             for folder in sorted(home.iterdir()):
                 document = _read(folder) if ID.fullmatch(folder.name) else None
@@ -41,8 +41,8 @@ def is_there(document: StoredDocument) -> bool:
     return not document.removed and (document.folder / FACTS).exists()
 
 
-def _homes(state: Path, own: Collection[Path]) -> list[Path]:
-    return [home for home in sorted(state.glob("documents*")) if home not in own and home.is_dir()]
+def _homes(state: Path, own_homes: Collection[Path]) -> list[Path]:
+    return [home for home in sorted(state.glob("documents*")) if home not in own_homes and home.is_dir()]
 
 
 def _read(folder: Path) -> StoredDocument | None:

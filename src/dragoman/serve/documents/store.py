@@ -21,10 +21,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dragoman.errors import DragomanError
-from dragoman.serve.documents.document import FACTS, FILES, Asked, Facts, StoredDocument, new_facts
+from dragoman.serve.documents.document import FACTS, FILES, DocumentRequest, Facts, StoredDocument, new_facts
 from dragoman.serve.documents.sharing import is_there, other_document, other_documents
 from dragoman.serve.http.problems import Problem
-from dragoman.serve.store.keys import Key
+from dragoman.serve.store.keys import ApiKey
 from dragoman.system.files import locked, storage_error
 
 log = logging.getLogger("dragoman.serve")
@@ -80,8 +80,10 @@ class DocumentStore:
                 self._claim(home)
         except OSError as error:
             raise storage_error(self._state, error) from None
-        found = [one for home in self._homes for folder in sorted(home.iterdir()) if (one := _read(folder))]
-        for document in sorted(found, key=lambda one: one.facts.created):
+        documents = [
+            document for home in self._homes for folder in sorted(home.iterdir()) if (document := _read(folder))
+        ]
+        for document in sorted(documents, key=lambda document: document.facts.created):
             self._adopt(document)
 
     def _claim(self, home: Path) -> None:
@@ -110,13 +112,13 @@ class DocumentStore:
         """Let `take` end, and cancel what is translated. What is on disk stays there."""
         with self._changed:
             self.closing = True
-            tickets = [one.ticket for one in self._documents.values()]
+            tickets = [document.ticket for document in self._documents.values()]
             self._changed.notify_all()
         for ticket in tickets:
             ticket.cancel()
 
     def release(self) -> None:
-        """Leave the folder to others; nobody works in it any more."""
+        """Unlock the folders; no thread works in them any more."""
         self._held.close()
 
     # --- uploads ---------------------------------------------------------------------------------------------------
@@ -131,60 +133,62 @@ class DocumentStore:
         others = list(other_documents(self._state, self._homes, sender))
         with self._changed:
             self._refuse_more(sender, size, others)
-            one = Incoming(sender, self._homes[0])
-            self._incoming.append(one)
+            incoming = Incoming(sender, self._homes[0])
+            self._incoming.append(incoming)
         try:
             try:
                 folder = Path(tempfile.mkdtemp(prefix=".upload-", dir=self._homes[0]))  # of mode 0700
-                one.folder = folder
+                incoming.folder = folder
                 (folder / FILES).mkdir()
             except OSError as error:
                 detail = f"the document cannot be stored: {(error.strerror or 'refused').lower()}; try again later"
                 raise Problem(507, "storage", "The document cannot be stored", detail) from None
-            yield one
+            yield incoming
         finally:
             with self._changed:
-                self._incoming.remove(one)
+                self._incoming.remove(incoming)
             if folder:
                 shutil.rmtree(folder, ignore_errors=True)  # which `add` has renamed
 
-    def count(self, one: Incoming, size: int) -> None:
+    def count(self, incoming: Incoming, size: int) -> None:
         """Bytes have come. Raises Problem if they are more than accepted."""
-        one.bytes += size
-        if one.bytes > self.limits.bytes:
+        incoming.bytes += size
+        if incoming.bytes > self.limits.bytes:
             detail = f"the document is larger than {self.limits.bytes:,} bytes; divide it"
             raise Problem(413, "too-large", "The request is too large", detail)
         with self._changed:
-            self._refuse_more(one.sender, 0)
+            self._refuse_more(incoming.sender, 0)
 
     def _refuse_more(self, sender: str, size: int, others: Sequence[StoredDocument] = ()) -> None:
-        own = [*others, *(one for one in self._documents.values() if one.facts.sender == sender)]
-        coming = [one for one in self._incoming if one.sender == sender]
+        documents = [*others, *(document for document in self._documents.values() if document.facts.sender == sender)]
+        coming = [incoming for incoming in self._incoming if incoming.sender == sender]
         title = "Too many documents"
-        if size and len(own) + len(coming) >= self.limits.documents:
-            detail = f"{len(own) + len(coming):,} of your documents are here; fetch and delete some"
-            raise Problem(429, "too-many-documents", title, detail, self._retry_after(own))
-        stored = sum(one.size for one in own) + sum(one.bytes for one in coming)
+        if size and len(documents) + len(coming) >= self.limits.documents:
+            detail = f"{len(documents) + len(coming):,} of your documents are here; fetch and delete some"
+            raise Problem(429, "too-many-documents", title, detail, self._retry_after(documents))
+        stored = sum(document.size for document in documents) + sum(incoming.bytes for incoming in coming)
         if stored + size > self.limits.stored_bytes:
             detail = f"your documents would have more than {self.limits.stored_bytes:,} bytes; fetch and delete some"
-            raise Problem(429, "too-many-documents", title, detail, self._retry_after(own))
+            raise Problem(429, "too-many-documents", title, detail, self._retry_after(documents))
 
-    def _retry_after(self, own: list[StoredDocument]) -> int:
-        ends = [one.deadline for one in own if one.deadline is not None]
+    def _retry_after(self, documents: list[StoredDocument]) -> int:
+        ends = [document.deadline for document in documents if document.deadline is not None]
         return max(1, math.ceil(min(ends) - time.monotonic())) if ends else 60
 
-    def add(self, one: Incoming, source: Path, asked: Asked, account: Key | None = None) -> tuple[StoredDocument, str]:
+    def add(
+        self, incoming: Incoming, source: Path, request: DocumentRequest, account: ApiKey | None = None
+    ) -> tuple[StoredDocument, str]:
         """The upload as a document in the queue, on disk, and its key. Its characters are counted for the `account`.
 
         Raises DataError, DragomanError.
         """
-        facts, key = new_facts(one.sender, source, asked)
+        facts, key = new_facts(incoming.sender, source, request)
         if account:
             facts.account, facts.per_day, facts.most = account.id, account.characters_per_day, account.characters
-        document = StoredDocument(one.folder, facts, one.bytes)
+        document = StoredDocument(incoming.folder, facts, incoming.bytes)
         document.save()
         try:
-            folder = one.folder.rename(self._homes[0] / facts.id)
+            folder = incoming.folder.rename(self._homes[0] / facts.id)
         except OSError as error:
             raise storage_error(Path(facts.name), error) from None
         with self._changed:
@@ -198,20 +202,27 @@ class DocumentStore:
     def named(self, name: str) -> StoredDocument | None:
         """The document with this id, of any sender."""
         with self._changed:
-            found = self._documents.get(name)
-        if found is None:
-            found = other_document(self._state, self._homes, name)
-        elif not is_there(found):
-            self.remove(found)
+            document = self._documents.get(name)
+        if document is None:
+            document = other_document(self._state, self._homes, name)
+        elif not is_there(document):
+            self.remove(document)
             return None
-        return None if found is None or _is_expired(found) else found
+        return None if document is None or _is_expired(document) else document
 
     def of(self, sender: str) -> list[StoredDocument]:
         """The documents of a sender, in the order in which they came."""
         with self._changed:
-            own = [one for one in self._documents.values() if one.facts.sender == sender and is_there(one)]
-        found = [*own, *other_documents(self._state, self._homes, sender)]
-        return sorted((one for one in found if not _is_expired(one)), key=lambda one: one.facts.created)
+            here = [
+                document
+                for document in self._documents.values()
+                if document.facts.sender == sender and is_there(document)
+            ]
+        documents = [*here, *other_documents(self._state, self._homes, sender)]
+        return sorted(
+            (document for document in documents if not _is_expired(document)),
+            key=lambda document: document.facts.created,
+        )
 
     def remove(self, document: StoredDocument) -> None:
         """Forget a document; its files go now, or as soon as nobody works on them."""
@@ -230,7 +241,9 @@ class DocumentStore:
     def expire(self) -> None:
         """Remove what is finished long enough, and what another service has removed."""
         with self._changed:
-            expired = [one for one in self._documents.values() if _is_expired(one) or not is_there(one)]
+            expired = [
+                document for document in self._documents.values() if _is_expired(document) or not is_there(document)
+            ]
         for document in expired:
             self.remove(document)
 
@@ -240,17 +253,19 @@ class DocumentStore:
         """The next document to translate, when there is one: of the sender with the fewest that are; None: the end."""
         with self._changed:
             while not self.closing:
-                busy = Counter(one.facts.sender for one in self._documents.values() if _is_translated(one))
+                busy = Counter(
+                    document.facts.sender for document in self._documents.values() if _is_translated(document)
+                )
                 share = math.ceil(self.limits.workers / 2)
                 queued = [
-                    one
-                    for one in self._documents.values()
-                    if one.facts.state == "queued" and busy[one.facts.sender] < share and is_there(one)
+                    document
+                    for document in self._documents.values()
+                    if document.facts.state == "queued" and busy[document.facts.sender] < share and is_there(document)
                 ]
                 if queued:
-                    found = min(queued, key=lambda one: busy[one.facts.sender])
-                    found.facts.state, found.started = "translating", time.monotonic()
-                    return found
+                    next_document = min(queued, key=lambda document: busy[document.facts.sender])
+                    next_document.facts.state, next_document.started = "translating", time.monotonic()
+                    return next_document
                 self._changed.wait()
         return None
 

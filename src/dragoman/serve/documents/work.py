@@ -14,7 +14,7 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Ids
 from dragoman.errors import ConfigError, DataError, DragomanError
-from dragoman.serve.documents.document import Asked, Facts, StoredDocument
+from dragoman.serve.documents.document import DocumentRequest, Facts, StoredDocument
 from dragoman.serve.documents.store import DocumentStore
 from dragoman.serve.models.detect import detect
 from dragoman.serve.models.models import Models, ServedModel, ServedPair
@@ -41,12 +41,12 @@ class DocumentWorkers:
         self._threads = [threading.Thread(target=work, daemon=True) for work in (*works, self._expire)]
 
     def start(self) -> None:
-        """Begin with what waits."""
+        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
     def join(self, seconds: float = 30.0) -> None:
-        """Wait for their end; the store has been closed."""
+        """Wait for the end of the threads; the store has been closed."""
         for thread in self._threads:
             if thread.ident:
                 thread.join(seconds)
@@ -73,7 +73,7 @@ class DocumentWorkers:
 
     def _translate(self, document: StoredDocument) -> None:
         """Translate a document; what an earlier attempt has finished is not translated again."""
-        facts, asked = document.facts, document.facts.asked
+        facts, request = document.facts, document.facts.request
         facts.attempts += 1
         document.ticket = Ticket(facts.sender)
         self.store.save(document)
@@ -81,11 +81,11 @@ class DocumentWorkers:
             raise Cancelled("nobody waits for it any more")
         task = DocumentTask(
             (document.source,),
-            glossary=asked.glossary,
-            update=asked.update,
-            columns=tuple(asked.columns),
-            mark=asked.mark,
-            max_chars=asked.max_chars,
+            glossary=request.glossary,
+            update=request.update,
+            columns=tuple(request.columns),
+            mark=request.mark,
+            max_chars=request.max_chars,
             resume=True,
             force=True,
         )
@@ -94,11 +94,11 @@ class DocumentWorkers:
 
         def choose(texts: Sequence[str]) -> Translator:
             service = self.service
-            model, pair = chosen(asked, service.models, texts)
+            model, pair = chosen(request, service.models, texts)
             facts.model, facts.source, facts.target = model.name, pair.source, pair.target
             translator = service.models.translator(model, pair)
-            found = for_request(translator, service.batcher, document.ticket, PatientEngine)
-            return service.memories.joined(found) if service.memories else found
+            shared = for_request(translator, service.batcher, document.ticket, PatientEngine)
+            return service.memories.joined(shared) if service.memories else shared
 
         journals = list(document.source.parent.glob("*.partial"))
         with self._charged(facts) as charge:
@@ -110,10 +110,10 @@ class DocumentWorkers:
                 for journal in journals:  # of another model or version, or damaged
                     journal.unlink(missing_ok=True)
                 result = run_documents(task, choose, [listener], charge)
-        (one,) = result.files
-        facts.result, facts.units, facts.flagged = one.target.name, one.units, one.flagged
-        facts.characters = one.characters
-        self.service.count_characters(one.characters)
+        (file,) = result.files
+        facts.result, facts.units, facts.flagged = file.target.name, file.units, file.flagged
+        facts.characters = file.characters
+        self.service.count_characters(file.characters)
 
     @contextmanager
     def _charged(self, facts: Facts) -> Iterator[Callable[[int], None]]:
@@ -164,16 +164,16 @@ class PatientEngine(SharedEngine):
         return found
 
 
-def chosen(asked: Asked, models: Models, texts: Sequence[str]) -> tuple[ServedModel, ServedPair]:
+def chosen(request: DocumentRequest, models: Models, texts: Sequence[str]) -> tuple[ServedModel, ServedPair]:
     """The model and the pair for a document with these texts. Raises UnknownLanguage, UnknownModel, DataError."""
-    if asked.source:
-        return models.choose(asked.source, asked.target, asked.model)
-    sources = models.sources_to(asked.target, asked.model)
-    known = [*sources, *([asked.target] if asked.target else [])]
-    found, _ = next(iter(detect("\n".join(texts), known)), (sources[0], 0.0))
-    if found not in sources:
-        raise DataError(f"the document is in {found} already")
-    return models.choose(found, asked.target, asked.model)
+    if request.source:
+        return models.choose(request.source, request.target, request.model)
+    sources = models.sources_to(request.target, request.model)
+    known = [*sources, *([request.target] if request.target else [])]
+    source, _ = next(iter(detect("\n".join(texts), known)), (sources[0], 0.0))
+    if source not in sources:
+        raise DataError(f"the document is in {source} already")
+    return models.choose(source, request.target, request.model)
 
 
 class _Watcher(Listeners):
@@ -184,12 +184,10 @@ class _Watcher(Listeners):
         self.document = document
 
     def on_progress(self, progress: Progress) -> None:
-        """See `Listener`."""
         if progress.task == "translating" and progress.total:
             self.document.total, self.document.done = progress.total, progress.done
 
     def on_warning(self, text: str) -> None:
-        """See `Listener`."""
         if len(self.document.facts.warnings) < MOST_WARNINGS:
             self.document.facts.warnings.append(_without_folder(text, self.document.source.parent))
 

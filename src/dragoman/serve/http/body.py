@@ -1,9 +1,12 @@
-"""The body of a request → an object of JSON or the fields of a form, or a Problem that says where it is malformed."""
+"""The body of a request → an object of JSON or the fields of a form, or a Problem that says where it is malformed.
+
+And what routes describe of their bodies in OpenAPI: they read them by the functions here, so that errors are ours.
+"""
 
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -16,15 +19,21 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 MOST_FIELDS = 2000
 
 
+class LenientBody(BaseModel):
+    """A body of a dialect, of which what this service does not know is ignored."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
 async def json_object(request: Request) -> dict[str, Any]:
     """The object of a body of JSON. Raises Problem."""
     try:
-        found = parse_json(await request.body())
+        value = parse_json(await request.body())
     except Malformed as error:
         raise malformed(f"the body is {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise malformed('the body is JSON, but not an object; write {"text": "…"}, for example')
-    return found
+    return value
 
 
 async def fields(request: Request, part_bytes: int) -> dict[str, Any]:
@@ -33,26 +42,26 @@ async def fields(request: Request, part_bytes: int) -> dict[str, Any]:
     Raises Problem.
     """
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    found: dict[str, Any] = dict(request.query_params)
+    query: dict[str, Any] = dict(request.query_params)
     content = await request.body()
     if media == FORMS[0]:
-        return found | _urlencoded(content)
+        return query | _urlencoded(content)
     if media == FORMS[1]:
-        return found | await _multipart(request, content, part_bytes)
+        return query | await _multipart(request, content, part_bytes)
     if media in ("", "application/json") or media.endswith("+json"):
-        return found | (await json_object(request) if content else {})
+        return query | (await json_object(request) if content else {})
     known = ", ".join(("application/json", *FORMS))
     raise Problem(415, "media-type", "The type of the body is not known", f"{media!r:.60}: send one of {known}")
 
 
 def _urlencoded(content: bytes) -> dict[str, Any]:
     try:
-        found = parse_qs(content.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        lists = parse_qs(content.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except UnicodeDecodeError as error:
         raise malformed(f"the form is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
     except ValueError:
         raise malformed(f"the form has more than {MOST_FIELDS:,} fields") from None
-    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
+    return {name: values if len(values) > 1 else values[0] for name, values in lists.items()}
 
 
 async def _multipart(request: Request, content: bytes, part_bytes: int) -> dict[str, Any]:
@@ -63,7 +72,7 @@ async def _multipart(request: Request, content: bytes, part_bytes: int) -> dict[
         raise malformed(f"the form is not UTF-8 at byte {error.start}") from None
     except (HTTPException, ValueError) as error:
         raise malformed(f"the form cannot be read: {getattr(error, 'detail', error)}") from None
-    lists = {name: [one for one in form.getlist(name) if isinstance(one, str)] for name in form}
+    lists = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
     return {name: values if len(values) > 1 else "".join(values) for name, values in lists.items()}
 
 
@@ -78,3 +87,42 @@ def validated(model: type[Model], value: dict[str, Any]) -> Model:
         if first["type"] == "extra_forbidden":
             cause = f"unknown field; known are {', '.join(model.model_fields)}"
         raise malformed(f"{name[:60]}: {cause}") from None
+
+
+def takes(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of a request as JSON, for OpenAPI."""
+    return _takes(model, "application/json")
+
+
+def takes_forms(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of a request as JSON or a form, for OpenAPI."""
+    return _takes(model, "application/json", *FORMS)
+
+
+def takes_file(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of an upload, for OpenAPI: a field `file`, and those of the model."""
+    schema = model.model_json_schema()
+    file = {"type": "string", "format": "binary", "description": "The document"}
+    schema["properties"] = {"file": file, **schema["properties"]}
+    schema["required"] = ["file", *schema.get("required", ())]
+    return {"requestBody": {"required": True, "content": {FORMS[1]: {"schema": schema}}}}
+
+
+def _takes(model: type[BaseModel], *media: str) -> dict[str, Any]:
+    schema = _inlined(model.model_json_schema())
+    return {"requestBody": {"required": True, "content": {name: {"schema": schema} for name in media}}}
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its definitions in place: within OpenAPI, references begin elsewhere."""
+    definitions = schema.pop("$defs", {})
+
+    def inline(value: Any) -> Any:
+        if isinstance(value, dict):
+            if "$ref" in value:
+                return inline(definitions[value["$ref"].rpartition("/")[2]])
+            return {name: inline(part) for name, part in value.items()}
+        return [inline(part) for part in value] if isinstance(value, list) else value
+
+    whole: dict[str, Any] = inline(schema)
+    return whole

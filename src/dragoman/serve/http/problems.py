@@ -5,7 +5,7 @@ UnknownModel, UnknownGlossary          404   the first names the models that the
 UnknownLanguage, ConfigError           400   names the languages that there are
 DataError, a malformed body            400
 a body or a text that is too large     413   and a glossary more than a sender may keep; 456 for clients of DeepL
-QueueFull, WorkerLost, DatabaseGone    503   with Retry-After
+QueueFull, DatabaseGone                503   with Retry-After
 CannotLook                             501
 Expired                                504
 ResourceError, MemoryError             507
@@ -15,15 +15,37 @@ ModelError, anything unexpected        500   the log has the request's id
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from dragoman.errors import ConfigError, DataError, ResourceError
 from dragoman.serve.models.looking import CannotLook
 from dragoman.serve.models.models import UnknownLanguage, UnknownModel
-from dragoman.serve.requests.ticket import Cancelled, Expired, QueueFull, WorkerLost
+from dragoman.serve.requests.ticket import Cancelled, Expired, QueueFull
 from dragoman.serve.store.database import DatabaseGone
 from dragoman.serve.store.glossaries import GlossaryLimit, UnknownGlossary
 from dragoman.serve.work.service import TooLarge
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemBody(BaseModel):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str | None = None
+
+
+_PROBLEM = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": ProblemBody.model_json_schema()}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 404, 413, 500, 503, 504, 507), _PROBLEM)
+"""What a route describes in OpenAPI."""
+
+
+def problem_of_status(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Problems that a route has and the others do not, for OpenAPI."""
+    return dict.fromkeys(statuses, _PROBLEM)
 
 
 @dataclass(eq=False)
@@ -40,23 +62,23 @@ class Problem(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Those of the answer."""
-        found = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        return found | ({"Allow": self.allow} if self.allow else {})
+        """`Retry-After` and `Allow`, where the problem has them."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return headers | ({"Allow": self.allow} if self.allow else {})
 
     def body(self, instance: str = "") -> dict[str, Any]:
         """The fields of RFC 9457."""
-        found = {"type": f"urn:dragoman:problem:{self.kind}", "title": self.title, "status": self.status}
-        return {**found, "detail": self.detail, **({"instance": instance} if instance else {})}
+        fields = {"type": f"urn:dragoman:problem:{self.kind}", "title": self.title, "status": self.status}
+        return {**fields, "detail": self.detail, **({"instance": instance} if instance else {})}
 
 
 def too_large(detail: str) -> Problem:
-    """The request has more than is accepted."""
+    """The problem of a request that has more than is accepted."""
     return Problem(413, "too-large", "The request is too large", detail)
 
 
 def malformed(detail: str) -> Problem:
-    """The body is not what it should be."""
+    """The problem of a body that is not what it should be."""
     return Problem(400, "malformed", "The request is malformed", detail)
 
 
@@ -82,8 +104,6 @@ def problem_of(error: Exception) -> Problem:
         return Problem(503, "database", "The database does not answer", text, 5)
     if isinstance(error, QueueFull):
         return Problem(503, "queue-full", "The service is busy", text, error.retry_after)
-    if isinstance(error, WorkerLost):
-        return Problem(503, "worker-lost", "The translation was interrupted", text, 1)
     if isinstance(error, MemoryError):
         return problem_of(ResourceError("it does not fit into memory; send a shorter text"))
     if isinstance(error, Problem):

@@ -47,8 +47,8 @@ def file_name(sent: str) -> str:
     if not dot:
         stem, suffix = suffix, ""
     suffix = f"{dot}{suffix}"[:20]
-    kept = stem.encode()[: NAME_BYTES - len(suffix.encode())].decode(errors="ignore")
-    return f"{kept.strip(' .') or 'document'}{suffix}"
+    shortened = stem.encode()[: NAME_BYTES - len(suffix.encode())].decode(errors="ignore")
+    return f"{shortened.strip(' .') or 'document'}{suffix}"
 
 
 async def receive(
@@ -108,7 +108,7 @@ class _Parts:
         self._text, self._left, self._ended = bytearray(), FIELD_BYTES, False
 
     def callbacks(self) -> "MultipartCallbacks":
-        """By the names that the parser has for them."""
+        """The functions by the names that the parser has for them."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": self._header_field,

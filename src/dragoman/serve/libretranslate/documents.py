@@ -8,11 +8,13 @@ import asyncio
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from dragoman.serve.dialect_schema import LibreTranslateFileForm, takes_file
-from dragoman.serve.documents.document import Asked, StoredDocument
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
 from dragoman.serve.documents.documents import documents_of, no_document, sent, upload
-from dragoman.serve.http.http import departure_of
+from dragoman.serve.http.access import Call
+from dragoman.serve.http.body import takes_file
+from dragoman.serve.http.call import ServiceCall
 from dragoman.serve.http.problems import Problem, malformed
+from dragoman.serve.libretranslate.schema import LibreTranslateFileForm
 from dragoman.serve.requests.ticket import Cancelled
 
 router, downloads = APIRouter(tags=["LibreTranslate"]), APIRouter(tags=["LibreTranslate"])
@@ -22,15 +24,15 @@ LOOK = 0.05
 
 
 @router.post("/translate_file", openapi_extra=takes_file(LibreTranslateFileForm))
-async def translate_file(request: Request) -> dict[str, str]:
+async def translate_file(call: Call) -> dict[str, str]:
     """Translate `file` from `source` or `auto` into `target`."""
-    document, key = await upload(request, _asked)
-    await _finished(request, document)
+    document, key, call = await upload(call, _request)
+    await _finished(call, document)
     facts = document.facts
     if facts.state != "done":
-        await asyncio.to_thread(documents_of(request).store.remove, document)
+        await asyncio.to_thread(documents_of(call.request).store.remove, document)
         raise Problem(400, "failed", "The document was not translated", facts.error or "the document is gone")
-    url = request.url_for("download_file", name=facts.id, key=key, file=facts.result)
+    url = call.request.url_for("download_file", name=facts.id, key=key, file=facts.result)
     return {"translatedFileUrl": str(url)}
 
 
@@ -44,9 +46,9 @@ async def download_file(request: Request, name: str, key: str, file: str) -> Res
     return sent(document.result, document.facts.result)
 
 
-async def _finished(request: Request, document: StoredDocument) -> None:
+async def _finished(call: ServiceCall, document: StoredDocument) -> None:
     """Wait; a document that nobody waits for any more is removed. Raises Cancelled."""
-    store, leaving = documents_of(request).store, departure_of(request)()
+    store, leaving = documents_of(call.request).store, call.departure()
     try:
         while not document.is_finished and not store.closing:
             await asyncio.wait([leaving], timeout=LOOK)
@@ -61,9 +63,9 @@ async def _finished(request: Request, document: StoredDocument) -> None:
         leaving.cancel()
 
 
-def _asked(given: dict[str, str]) -> Asked:
+def _request(form: dict[str, str]) -> DocumentRequest:
     """Raises Problem."""
     for name in ("source", "target"):
-        if not given.get(name):
+        if not form.get(name):
             raise malformed(f"Invalid request: missing {name} parameter")
-    return Asked(source=None if given["source"] == "auto" else given["source"], target=given["target"])
+    return DocumentRequest(source=None if form["source"] == "auto" else form["source"], target=form["target"])

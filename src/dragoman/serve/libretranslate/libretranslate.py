@@ -7,23 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from dragoman.documents.formats import SUFFIXES
-from dragoman.serve.dialect_schema import (
+from dragoman.serve.http.access import Call, charged
+from dragoman.serve.http.body import takes_forms
+from dragoman.serve.http.problems import malformed
+from dragoman.serve.libretranslate.schema import (
     LibreTranslateBody,
     LibreTranslateDetectBody,
     LibreTranslateSuggestBody,
-    takes_forms,
 )
-from dragoman.serve.http.access import charged
-from dragoman.serve.http.body import fields
-from dragoman.serve.http.http import departure_of, sender_of, service_of
-from dragoman.serve.http.problems import malformed
 from dragoman.serve.models.detect import detect
-from dragoman.serve.models.models import Models
-from dragoman.serve.native.feedback import keep
-from dragoman.serve.native.feedback_schema import FeedbackBody
+from dragoman.serve.native.feedback import FeedbackBody, keep
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import Format, TextAnswer, TextRequest
 from dragoman.text.words.language import language_name
@@ -36,7 +32,7 @@ router = APIRouter(tags=["LibreTranslate"])
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _TranslateForm:
     request: TextRequest
     listed: bool
     """Whether `q` is a list."""
@@ -45,61 +41,58 @@ class _Asked:
 
 
 @router.post("/translate", openapi_extra=takes_forms(LibreTranslateBody))
-async def translate(request: Request) -> dict[str, Any]:
+async def translate(call: Call) -> dict[str, Any]:
     """Translate `q`, a string or a list, from `source` or `auto` into `target`."""
-    service = service_of(request)
-    asked = _asked(await fields(request, service.limits.body_bytes), service.models)
-    async with charged(request, asked.request) as counted:
-        answers = await service.translate(counted, sender_of(request), departure_of(request))
-    columns: dict[str, Sequence[Any]] = {"translatedText": [one.text for one in answers]}
-    if asked.request.source is None:
-        columns["detectedLanguage"] = [_detected(one) for one in answers]
-    if asked.alternatives:
-        columns["alternatives"] = [list(one.alternatives) for one in answers]
-    return {name: column if asked.listed else column[0] for name, column in columns.items()}
+    form = _form(await call.fields())
+    async with charged(call, form.request) as counted:
+        answers = await call.translate(counted)
+    columns: dict[str, Sequence[Any]] = {"translatedText": [answer.text for answer in answers]}
+    if form.request.source is None:
+        columns["detectedLanguage"] = list(map(_detected, answers))
+    if form.alternatives:
+        columns["alternatives"] = [list(answer.alternatives) for answer in answers]
+    return {name: column if form.listed else column[0] for name, column in columns.items()}
 
 
 @router.post("/detect", openapi_extra=takes_forms(LibreTranslateDetectBody))
-async def detect_language(request: Request) -> list[dict[str, Any]]:
+async def detect_language(call: Call) -> list[dict[str, Any]]:
     """The languages that `q` may be in, with a confidence of up to 100."""
-    service = service_of(request)
-    text = _text(await fields(request, service.limits.body_bytes), "q")
-    check_size(TextRequest([text]), service.limits)
-    first, served = service.models.first_pair.source, service.models.sources
-    found = await service.run(lambda: detect(text, served)) or [(first, 0.0)]
-    return [{"confidence": round(100 * sure, 1), "language": tag} for tag, sure in found]
+    text = _text(await call.fields(), "q")
+    check_size(TextRequest([text]), call.service.limits)
+    first, served = call.service.models.first_pair.source, call.service.models.sources
+    languages = await call.run(detect, text, served) or [(first, 0.0)]
+    return [{"confidence": round(100 * sure, 1), "language": tag} for tag, sure in languages]
 
 
 @router.get("/languages")
-async def languages(request: Request) -> list[dict[str, Any]]:
+async def languages(call: Call) -> list[dict[str, Any]]:
     """The source languages, with those that each is translated into."""
-    models = service_of(request).models
+    models = call.service.models
     return [{"code": tag, "name": language_name(tag), "targets": models.targets_of(tag)} for tag in models.sources]
 
 
 @router.post("/suggest", openapi_extra=takes_forms(LibreTranslateSuggestBody))
-async def suggest(request: Request) -> dict[str, bool]:
+async def suggest(call: Call) -> dict[str, bool]:
     """Keep `s` as the right translation of `q` from `source` into `target`."""
-    given = await fields(request, service_of(request).limits.body_bytes)
+    fields = await call.fields()
     names = {"text": "q", "correction": "s", "source": "source", "target": "target"}
-    await keep(request, FeedbackBody(**{ours: _text(given, theirs) for ours, theirs in names.items()}))
+    await keep(call, FeedbackBody(**{ours: _text(fields, theirs) for ours, theirs in names.items()}))
     return {"success": True}
 
 
 @router.get("/health")
 async def health() -> dict[str, str]:
-    """That the service runs."""
+    """Liveness: 200 while the process answers."""
     return {"status": "ok"}
 
 
 @router.get("/frontend/settings")
-async def settings(request: Request) -> dict[str, Any]:
+async def settings(call: Call) -> dict[str, Any]:
     """What its page asks for when it starts."""
-    service = service_of(request)
-    first = service.models.first_pair
-    required = not service.open_to_all and await service.run(service.keys.are_required)
+    first = call.service.models.first_pair
+    required = not call.service.open_to_all and await call.run(call.service.keys.are_required)
     return {
-        "charLimit": service.limits.characters,
+        "charLimit": call.service.limits.characters,
         "frontendTimeout": 500,
         "apiKeys": required,
         "keyRequired": required,
@@ -113,36 +106,36 @@ async def settings(request: Request) -> dict[str, Any]:
     }
 
 
-def _asked(given: dict[str, Any], models: Models) -> _Asked:
-    listed = isinstance(given.get("q"), list)
-    texts = given["q"] if listed else [_text(given, "q")]
+def _form(fields: dict[str, Any]) -> _TranslateForm:
+    listed = isinstance(fields.get("q"), list)
+    texts = fields["q"] if listed else [_text(fields, "q")]
     if not texts or not all(isinstance(text, str) for text in texts):
         raise malformed("Invalid request: q is a string or a list of strings")
-    source, target = _text(given, "source"), _text(given, "target")
-    form = given.get("format") or "text"
-    if form not in ("text", "html"):
-        raise malformed(f"{form!r:.40} format is not supported")
-    count = _alternatives(given.get("alternatives", 0))
+    source, target = _text(fields, "source"), _text(fields, "target")
+    markup = fields.get("format") or "text"
+    if markup not in ("text", "html"):
+        raise malformed(f"{markup!r:.40} format is not supported")
+    count = _alternatives(fields.get("alternatives", 0))
     request = TextRequest(
         texts,
         None if source == "auto" else source,
         target,
-        format=cast("Format", form),
-        alternatives=0 if form == "html" else count,
+        format=cast("Format", markup),
+        alternatives=0 if markup == "html" else count,
     )
-    return _Asked(request, listed, count > 0)
+    return _TranslateForm(request, listed, count > 0)
 
 
-def _text(given: dict[str, Any], name: str) -> str:
-    value = given.get(name)
+def _text(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
     if not isinstance(value, str) or not value:
         raise malformed(f"Invalid request: missing {name} parameter")
     return value
 
 
-def _alternatives(given: Any) -> int:
+def _alternatives(field: Any) -> int:
     try:
-        count = int(given or 0)
+        count = int(field or 0)
     except (TypeError, ValueError):
         count = -1
     if not 0 <= count <= MOST_ALTERNATIVES:

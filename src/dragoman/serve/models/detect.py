@@ -39,8 +39,8 @@ def _ranked(text: str, tags: Sequence[str]) -> list[tuple[str, float]]:
     if len(tags) == 1:
         return [(tags[0], 1.0)]
     known = language_probabilities(text)
-    found = {tag: known.get(primary_language(tag), 0.0) for tag in tags}
-    total = sum(found.values())
+    probabilities = {tag: known.get(primary_language(tag), 0.0) for tag in tags}
+    total = sum(probabilities.values())
     if not total:
         return [(tag, 1.0 / len(tags)) for tag in tags]
-    return sorted(((tag, value / total) for tag, value in found.items()), key=lambda each: -each[1])
+    return sorted(((tag, value / total) for tag, value in probabilities.items()), key=lambda ranked: -ranked[1])

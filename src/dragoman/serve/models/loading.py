@@ -5,21 +5,22 @@ unloaded for another. A request keeps the translator that it began with, whateve
 """
 
 import gc
+import hashlib
+import json
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
-from dragoman.bundle import Bundle, read_manifest
+from dragoman.bundle import read_manifest
 from dragoman.config.file import read_run_config
 from dragoman.config.sections.project import pair_name
 from dragoman.errors import ResourceError
 from dragoman.installed.opening import open_model
 from dragoman.serve.requests.ticket import QueueFull
-from dragoman.serve.search.worker import ModelVersion, digest_of
-from dragoman.serve.search.workers import Workers
 from dragoman.system.machine import usable_processors
 from dragoman.system.parsing import parse_json
 from dragoman.translator import Translator
@@ -58,7 +59,7 @@ class ServedModel:
 
     @property
     def bytes(self) -> int:
-        """Of its network on disk, which is about what it takes in memory."""
+        """Bytes of the network on disk, which is about what it takes in memory."""
         export = next(iter(sorted(self.folder.glob("ct2-*"))), None)
         files = export.iterdir() if export else self.folder.glob("*.safetensors")
         return sum(file.stat().st_size for file in files if file.is_file())
@@ -72,6 +73,11 @@ def describe(folder: Path) -> ServedModel:
     return ServedModel(name, folder, pairs, config.project.license, digest_of(manifest))
 
 
+def digest_of(manifest: Mapping[str, Any]) -> str:
+    """The SHA-256 of a manifest, which has those of all files of its model."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
 def golden_source(folder: Path) -> str:
     """A sentence that the model in a folder translates."""
     path = folder / "golden.jsonl"
@@ -80,22 +86,20 @@ def golden_source(folder: Path) -> str:
 
 
 class Loader:
-    """Loads models into `workers`, or into this process, with `threads` threads, and unloads them.
+    """Loads models, whose engines have `threads` threads, and unloads them.
 
-    `limit` is in bytes, of all networks in all processes. `on_event` receives a model's name and what became of it.
+    `limit` is in bytes, of all networks. `on_event` receives a model's name and what became of it.
     """
 
-    def __init__(
-        self, workers: Workers | None = None, threads: int | None = None, exact: bool = False, limit: int | None = None
-    ) -> None:
-        self.workers, self.threads, self.exact, self.limit = workers, threads, exact, limit
+    def __init__(self, threads: int | None = None, exact: bool = False, limit: int | None = None) -> None:
+        self.threads, self.exact, self.limit = threads, exact, limit
         self.on_event: Callable[[str, str], None] = lambda name, event: None
         self._lock = threading.Lock()
 
     @property
     def searches(self) -> int:
         """Batches that can be searched at a time."""
-        return self.workers.count if self.workers else self.threads or usable_processors()
+        return self.threads or usable_processors()
 
     def translator(self, model: ServedModel, others: Iterable[ServedModel]) -> Translator:
         """The translator of a model for one request; it is loaded now if it is not yet, the `others` give way.
@@ -106,54 +110,39 @@ class Loader:
             use = _Use()
             model.uses.add(use)
             model.used = time.monotonic()
-            if found := model.translator:
-                own = object.__new__(Translator)
-                own.__dict__.update(found.__dict__, use=use)
-                return own
+            if loaded := model.translator:
+                translator = object.__new__(Translator)  # `copy` would load the model again, as pickle does
+                translator.__dict__.update(loaded.__dict__, use=use)
+                return translator
             with self._lock:
                 if model.translator is None:
-                    self._give_way(model, [one for one in others if one is not model])
+                    self._give_way(model, [other for other in others if other is not model])
                     model.translator = self.load(model)
 
     def load(self, model: ServedModel) -> Translator:
         """A translator of the model as its folder has it now. Raises ModelError, ResourceError."""
         bundle = open_model(model.folder)
-        found = self._of(bundle)
-        found.options = found.options.model_copy(update={"exact": self.exact or found.options.exact})
+        translator = Translator.of_bundle(bundle, threads=self.threads)
+        if alone := getattr(translator.engine, "one_thread_a_call", None):
+            translator.engine = alone()
+        translator.options = translator.options.model_copy(update={"exact": self.exact or translator.options.exact})
         model.digest = digest_of(bundle.manifest)
         self.on_event(model.name, "loaded")
-        return found
-
-    def close(self) -> None:
-        """End the worker processes."""
-        if self.workers:
-            self.workers.close()
-
-    def _of(self, bundle: Bundle) -> Translator:
-        if not self.workers:
-            found = Translator.of_bundle(bundle, threads=self.threads)
-            if alone := getattr(found.engine, "one_thread_a_call", None):
-                found.engine = alone()
-            return found
-        version = ModelVersion(bundle.folder, digest_of(bundle.manifest))
-        return Translator.of_bundle(bundle, engine=self.workers.engine(version))
+        return translator
 
     def _give_way(self, model: ServedModel, others: list[ServedModel]) -> None:
         """Unload others until the model fits. Raises ResourceError, QueueFull."""
         if self.limit is None:
             return
-        copies = self.workers.count if self.workers else 1
-        needed = copies * model.bytes
+        needed = model.bytes
         if needed > self.limit:
-            raise ResourceError(
-                f"{model.name}: needs {needed:,} bytes in {copies} processes, more than --memory-limit; raise that"
-            )
-        loaded = sorted((one for one in others if one.translator), key=lambda one: one.used)
-        while loaded and needed + sum(copies * one.bytes for one in loaded) > self.limit:
-            idle = next((one for one in loaded if not one.uses), None)
+            raise ResourceError(f"{model.name}: needs {needed:,} bytes, more than --memory-limit; raise that")
+        loaded = sorted((other for other in others if other.translator), key=lambda other: other.used)
+        while loaded and needed + sum(other.bytes for other in loaded) > self.limit:
+            idle = next((other for other in loaded if not other.uses), None)
             if idle is None:
                 collect()  # an error's traceback may still refer to a request's translator
-                idle = next((one for one in loaded if not one.uses), None)
+                idle = next((other for other in loaded if not other.uses), None)
             if idle is None:
                 raise QueueFull("the models that fit into memory are all in use; try again later", 5)
             idle.translator = None

@@ -33,24 +33,24 @@ class Looking:
 
     def __init__(self) -> None:
         self._turn, self._places = threading.Lock(), threading.Semaphore(WAITING)
-        self._kept: tuple[tuple[Path, int], Any, Any] | None = None
+        self._last: tuple[tuple[Path, int], Any, Any] | None = None
 
     def summary(self, model: ServedModel, pair: ServedPair, text: str, translation: str | None) -> dict[str, Any]:
         """What `look --json` prints, and the cross-attention by layers. Raises CannotLook, DataError, QueueFull."""
-        with self._one(model):
+        with self._turn_for(model):
             from dragoman.inspection.summary import cross_attention, summary
 
-            found = self._inspected(model, pair, text, translation)
-            return {**summary(found, ALTERNATIVES), "cross_attention": cross_attention(found)}
+            inspection = self._inspected(model, pair, text, translation)
+            return {**summary(inspection, ALTERNATIVES), "cross_attention": cross_attention(inspection)}
 
     def page(self, model: ServedModel, pair: ServedPair, text: str, translation: str | None) -> str:
         """The page of `look --html`. Raises CannotLook, DataError, QueueFull."""
-        with self._one(model), TemporaryDirectory(prefix="dragoman-look-") as folder:
+        with self._turn_for(model), TemporaryDirectory(prefix="dragoman-look-") as folder:
             path = Path(folder) / "page.html"
             self._inspected(model, pair, text, translation).to_html(path)
             return path.read_text(encoding="utf-8")
 
-    def _one(self, model: ServedModel) -> "_Turn":
+    def _turn_for(self, model: ServedModel) -> "_Turn":
         if find_spec("torch") is None:
             raise CannotLook(f"{model.name}: looking inside needs PyTorch where it is served, `dragoman[train]`")
         return _Turn(self._turn, self._places)
@@ -61,8 +61,8 @@ class Looking:
         from dragoman.inspection.inspect import inspect_bundle
 
         bundle, network = self._opened(model)
-        for side, given in (("source", text), ("target", translation or "")):
-            tokens = len(bundle.tokenizer.encode([given], side)[0])
+        for side, line in (("source", text), ("target", translation or "")):
+            tokens = len(bundle.tokenizer.encode([line], side)[0])
             if tokens > MOST_TOKENS:
                 raise DataError(f"{side}: {tokens:,} tokens; look inside at most {MOST_TOKENS}")
         try:
@@ -73,13 +73,13 @@ class Looking:
     def _opened(self, model: ServedModel) -> tuple[Any, Any]:
         """The bundle of a model and its network, which may be those of the call before."""
         key = (model.folder, (model.folder / "bundle.json").stat().st_mtime_ns)
-        if self._kept is None or self._kept[0] != key:
-            self._kept = None
+        if self._last is None or self._last[0] != key:
+            self._last = None
             (bundle,) = open_models([model.folder])
             if not bundle.has_weights:
                 raise CannotLook(f"{model.name}: is without the weights that looking inside needs, an export alone")
-            self._kept = (key, bundle, bundle.load_model())
-        return self._kept[1:]
+            self._last = (key, bundle, bundle.load_model())
+        return self._last[1:]
 
 
 class _Turn:

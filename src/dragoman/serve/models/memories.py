@@ -35,7 +35,7 @@ class Memories:
             raise DataError(f"{self.path}: nothing in the languages of the models; give another --memory")
 
     def close(self) -> None:
-        """Close its databases."""
+        """Close the databases that are open."""
         with self._lock:
             for memory in self._open.values():
                 if memory is not None:
@@ -60,10 +60,10 @@ class Memories:
         memory = self.of(source, target)
         if memory is None:
             return []
-        found = memory.find(text)
-        first = [found] if found else []
+        exact = memory.find(text)
+        first = [exact] if exact else []
         similar = memory.similar(text, threshold, count)
-        return [*first, *(one for one in similar if found is None or one.source != found.source)][:count]
+        return [*first, *(match for match in similar if exact is None or match.source != exact.source)][:count]
 
     def add(self, source: str, target: str, units: Sequence[MemoryUnit]) -> int:
         """Add units; the number of new ones. Raises ConfigError for a file that is only read."""
@@ -73,12 +73,14 @@ class Memories:
         return memory.add(units)
 
     def stats(self) -> list[Contents]:
-        """What it holds, by pairs of languages, the largest first."""
+        """What the memory holds, by pairs of languages, the largest first."""
         if self.grows:
             return contents(self.path)
         with self._lock:
-            held = [(languages, len(one)) for languages, one in self._open.items() if one is not None]
-        return [Contents(*languages, units, "", "") for languages, units in sorted(held, key=lambda each: -each[1])]
+            held = [(languages, len(memory)) for languages, memory in self._open.items() if memory is not None]
+        return [
+            Contents(*languages, units, "", "") for languages, units in sorted(held, key=lambda counted: -counted[1])
+        ]
 
     def _opened(self, source: str, target: str) -> Memory | None:
         if self.grows:

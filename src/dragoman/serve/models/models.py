@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError, DragomanError, ModelError
 from dragoman.installed import resolve_model
 from dragoman.installed.opening import open_model
 from dragoman.serve.models.loading import Loader, ServedModel, ServedPair, describe, golden_source
-from dragoman.serve.requests.events import log_event
+from dragoman.serve.requests.record import log_event
 from dragoman.serve.requests.ticket import QueueFull
 from dragoman.text.words.language import primary_language
 from dragoman.translator import Translator
@@ -37,15 +37,15 @@ class Models:
 
     def __init__(
         self,
-        given: Sequence[str | Path] = (),
+        names: Sequence[str | Path] = (),
         threads: int | None = None,
         exact: bool = False,
         loader: Loader | None = None,
     ) -> None:
         self.loader = loader or Loader(threads=threads, exact=exact)
-        self._given: list[str | Path] = [*given] or [HOME / name for name in bundled_names()]
+        self._names: list[str | Path] = [*names] or [HOME / name for name in bundled_names()]
         self.models: dict[str, ServedModel] = {}
-        for folder in [folder for one in self._given for folder in folders_of(one)]:
+        for folder in [folder for name in self._names for folder in folders_of(name)]:
             model = describe(folder)
             if model.name in self.models:
                 raise ConfigError(f"{folder}: a second model with the name {model.name}; serve one of them")
@@ -94,34 +94,34 @@ class Models:
         A tag is compared as a whole, then by its primary language: `EN-US` is served by a model of `en`. Raises
         UnknownLanguage and UnknownModel, which name what there is.
         """
-        found = self._matching(source, target, model)
-        targets = dict.fromkeys(pair.target for _, pair in found)
+        matches = self._matching(source, target, model)
+        targets = dict.fromkeys(pair.target for _, pair in matches)
         if len(targets) > 1:
             raise UnknownLanguage(
                 f"the target language is missing; from {source or 'any'} there are: {', '.join(targets)}"
             )
-        return found[0]
+        return matches[0]
 
     def _matching(
         self, source: str | None, target: str | None, model: str | None
     ) -> list[tuple[ServedModel, ServedPair]]:
         models = [self.named(model)] if model else list(self.models.values())
-        every = [(one, pair) for one in models for pair in one.pairs]
+        every = [(served, pair) for served in models for pair in served.pairs]
         if not every:
             raise _no_models()
-        for name, given, tags in (
+        for name, language, tags in (
             ("source", source, [pair.source for _, pair in every]),
             ("target", target, [pair.target for _, pair in every]),
         ):
-            if given and not any(_fits(given, tag) for tag in tags):
+            if language and not any(_fits(language, tag) for tag in tags):
                 known = ", ".join(dict.fromkeys(tags))
                 by = f" by {model}" if model else ""
-                raise UnknownLanguage(f"{name} language {given!r:.40} is not served{by}; there are: {known}")
-        found = [each for each in every if _is_pair(each[1], source, target, _fits)]
-        if not found:
+                raise UnknownLanguage(f"{name} language {language!r:.40} is not served{by}; there are: {known}")
+        matches = [candidate for candidate in every if _is_pair(candidate[1], source, target, _fits)]
+        if not matches:
             names = ", ".join(dict.fromkeys(pair.name for _, pair in every))
             raise UnknownLanguage(f"no model translates from {source} into {target}; there are: {names}")
-        return [each for each in found if _is_pair(each[1], source, target, _equal)] or found
+        return [candidate for candidate in matches if _is_pair(candidate[1], source, target, _equal)] or matches
 
     def translator(self, model: ServedModel, pair: ServedPair) -> Translator:
         """The translator of a pair for one request, loaded now if it is not yet; blocks.
@@ -180,21 +180,21 @@ class Models:
 
     def _folders(self) -> list[Path]:
         """The folders of all models; what was given and is no longer there is left out."""
-        found = list[Path]()
-        for one in self._given:
+        folders = list[Path]()
+        for name in self._names:
             with suppress(ModelError, OSError):
-                found += folders_of(one)
-        return found
+                folders += folders_of(name)
+        return folders
 
 
-def folders_of(given: str | Path) -> list[Path]:
+def folders_of(name: str | Path) -> list[Path]:
     """The folder of a model, or of all models in a folder of models. Raises ModelError if there is none."""
-    path = Path(given)
+    path = Path(name)
     inside = sorted(path.glob("*/bundle.json")) if path.is_dir() and not (path / "bundle.json").exists() else []
-    found = [file.parent for file in inside if not file.parent.name.startswith(".")]
-    if found and [one.name for one in found] != ["model"]:  # which is the folder of a run
-        return found
-    return [resolve_model(given)]
+    folders = [file.parent for file in inside if not file.parent.name.startswith(".")]
+    if folders and [folder.name for folder in folders] != ["model"]:  # which is the folder of a run
+        return folders
+    return [resolve_model(name)]
 
 
 def _signature(folder: Path) -> frozenset[tuple[str, int, int]] | None:
@@ -212,12 +212,12 @@ def _no_models() -> QueueFull:
     return QueueFull("there are no models any more; put one where they were", 5)
 
 
-def _fits(given: str, tag: str) -> bool:
-    return primary_language(given) == primary_language(tag)
+def _fits(language: str, tag: str) -> bool:
+    return primary_language(language) == primary_language(tag)
 
 
-def _equal(given: str, tag: str) -> bool:
-    return given.replace("_", "-").casefold() == tag.casefold()
+def _equal(language: str, tag: str) -> bool:
+    return language.replace("_", "-").casefold() == tag.casefold()
 
 
 def _is_pair(pair: ServedPair, source: str | None, target: str | None, same: Callable[[str, str], bool]) -> bool:

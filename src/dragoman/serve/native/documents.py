@@ -1,27 +1,110 @@
 """Documents in the native dialect, `/v1/documents`: upload, progress, translation, what to review, delete."""
 
 import asyncio
+from datetime import datetime
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse, Response
 
 from dragoman.documents import DocumentOptions as Languages
-from dragoman.serve.documents.document import Asked, StoredDocument
-from dragoman.serve.documents.documents import documents_of, own, remove, sent, upload
-from dragoman.serve.documents.schema import DocumentAnswer, DocumentsAnswer, ReviewAnswer, ReviewRow, answer_of
-from dragoman.serve.http.described import PROBLEMS
-from dragoman.serve.http.http import sender_of
-from dragoman.serve.http.problems import Problem, malformed
+from dragoman.serve.documents.document import DocumentRequest, StoredDocument
+from dragoman.serve.documents.documents import document_of, documents_of, remove, sent, upload
+from dragoman.serve.http.access import Call
+from dragoman.serve.http.problems import PROBLEMS, Problem, malformed
 from dragoman.system.parsing import Malformed, parse_json
 from dragoman.workflows.documents.review import HEADER, page_policy, render, review_rows
+
+
+class DocumentProgress(BaseModel):
+    """Texts of the document that are done, of all; 0 of 0 before they were counted."""
+
+    done: int
+    total: int
+
+
+class DocumentAnswer(BaseModel):
+    """A document, and how far its translation is."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    id: str
+    name: str
+    state: Literal["queued", "translating", "done", "failed"]
+    source: str
+    """Languages and model; empty before they are known."""
+    target: str
+    model: str
+    progress: DocumentProgress
+    seconds_left: float | None
+    """An estimate; null before the first texts and afterwards."""
+    result: str
+    """File name of the translation; empty before it is done."""
+    units: int
+    """Pieces of text."""
+    characters: int
+    flagged: int
+    """Pieces of text that a person should look at: `/v1/documents/{id}/review`."""
+    warnings: list[str]
+    error: str
+    """Why it failed."""
+    created: datetime
+    expires: datetime | None
+    """When it is removed; null before it is finished."""
+
+
+class DocumentsAnswer(BaseModel):
+    """The documents of the sender, in the order in which they came."""
+
+    documents: list[DocumentAnswer]
+
+
+class ReviewRow(BaseModel):
+    """A piece of text that a person should look at, and why."""
+
+    file: str
+    location: str
+    source: str
+    translation: str
+    why: str
+
+
+class ReviewAnswer(BaseModel):
+    """The pieces of text that a person should look at."""
+
+    rows: list[ReviewRow]
+
+
+def answer_of(document: StoredDocument) -> DocumentAnswer:
+    """The answer for a document."""
+    facts, left = document.facts, document.seconds_left
+    return DocumentAnswer(
+        id=facts.id,
+        name=facts.name,
+        state=facts.state,
+        source=facts.source,
+        target=facts.target,
+        model=facts.model,
+        progress=DocumentProgress(done=document.done, total=document.total),
+        seconds_left=None if left is None else round(left, 1),
+        result=facts.result,
+        units=facts.units,
+        characters=facts.characters,
+        flagged=facts.flagged,
+        warnings=facts.warnings,
+        error=facts.error,
+        created=datetime.fromtimestamp(facts.created).astimezone(),
+        expires=None if facts.expires is None else datetime.fromtimestamp(facts.expires).astimezone(),
+    )
+
 
 router = APIRouter(
     prefix="/v1/documents", tags=["documents"], responses={**PROBLEMS, **dict.fromkeys((409, 415, 429), PROBLEMS[400])}
 )
 
 TABLE = "text/tab-separated-values"
-_SCHEMA = Asked.model_json_schema()
+_SCHEMA = DocumentRequest.model_json_schema()
 _FORM = {
     "type": "object",
     "required": ["file"],
@@ -31,38 +114,38 @@ _TAKES = {"requestBody": {"required": True, "content": {"multipart/form-data": {
 
 
 @router.post("", status_code=202, openapi_extra=_TAKES, response_model=DocumentAnswer)
-async def create(request: Request) -> Response:
+async def create(call: Call) -> Response:
     """Upload a document to be translated: the field `file`, and how in the other fields."""
-    document, _ = await upload(request, _asked, unknown_format=415)
+    document = (await upload(call, _fields, unknown_format=415)).document
     location = f"/v1/documents/{document.facts.id}"
     return JSONResponse(answer_of(document).model_dump(mode="json"), 202, {"Location": location})
 
 
 @router.get("")
-async def documents(request: Request) -> DocumentsAnswer:
+async def documents(call: Call) -> DocumentsAnswer:
     """All documents of the sender."""
-    found = documents_of(request).store.of(sender_of(request))
-    return DocumentsAnswer(documents=[answer_of(one) for one in found])
+    documents = documents_of(call.request).store.of(call.sender)
+    return DocumentsAnswer(documents=list(map(answer_of, documents)))
 
 
 @router.get("/{name}")
-async def document(request: Request, name: str) -> DocumentAnswer:
+async def document(call: Call, name: str) -> DocumentAnswer:
     """How far a document is."""
-    return answer_of(own(request, name))
+    return answer_of(document_of(call, name))
 
 
 @router.delete("/{name}", status_code=204)
-async def delete(request: Request, name: str) -> Response:
+async def delete(call: Call, name: str) -> Response:
     """Delete a document with its translation; if it is being translated, that ends."""
-    await remove(request, own(request, name))
+    await remove(call, document_of(call, name))
     return Response(status_code=204)
 
 
 @router.get("/{name}/result", response_class=Response)
-async def result(request: Request, name: str) -> Response:
+async def result(call: Call, name: str) -> Response:
     """The translation. It stays until it expires or is deleted."""
-    found = _done(own(request, name))
-    return sent(found.result, found.facts.result)
+    document = _done(document_of(call, name))
+    return sent(document.result, document.facts.result)
 
 
 @router.get(
@@ -70,10 +153,10 @@ async def result(request: Request, name: str) -> Response:
     response_model=ReviewAnswer,
     responses={200: {"content": {media: {"schema": {"type": "string"}} for media in (TABLE, "text/html")}}},
 )
-async def review(request: Request, name: str, format: Literal["json", "tsv", "html"] = "json") -> Response:
+async def review(call: Call, name: str, format: Literal["json", "tsv", "html"] = "json") -> Response:
     """What a person should look at, as JSON, as a table or as a page."""
-    found = _done(own(request, name))
-    facts, (table, page) = found.facts, found.review
+    document = _done(document_of(call, name))
+    facts, (table, page) = document.facts, document.review
     if format == "json":
         rows = await asyncio.to_thread(lambda: [ReviewRow.model_validate(row) for row in review_rows(table)])
         return JSONResponse(ReviewAnswer(rows=rows).model_dump())
@@ -96,21 +179,21 @@ def _done(document: StoredDocument) -> StoredDocument:
     raise Problem(409, "not-ready", "The document is not translated yet", f"the document is {state}; ask again", 2)
 
 
-def _asked(given: dict[str, str]) -> dict[str, Any]:
-    """The fields of a form as those of a asked. Raises Problem."""
-    fields: dict[str, Any] = dict(given)
+def _fields(form: dict[str, str]) -> dict[str, Any]:
+    """The fields of a form as those of a `DocumentRequest`. Raises Problem."""
+    fields: dict[str, Any] = dict(form)
     for name in ("mark", "update"):
-        if name in given:
-            fields[name] = _truth(name, given[name])
-    if "max_chars" in given:
-        if not (given["max_chars"].isascii() and given["max_chars"].isdecimal() and len(given["max_chars"]) < 10):
+        if name in form:
+            fields[name] = _truth(name, form[name])
+    if "max_chars" in form:
+        if not (form["max_chars"].isascii() and form["max_chars"].isdecimal() and len(form["max_chars"]) < 10):
             raise malformed("max_chars: give a number of at least 1")
-        fields["max_chars"] = int(given["max_chars"])
-    if "columns" in given:
-        fields["columns"] = [part.strip() for part in given["columns"].split(",") if part.strip()]
-    if "glossary" in given:
+        fields["max_chars"] = int(form["max_chars"])
+    if "columns" in form:
+        fields["columns"] = [part.strip() for part in form["columns"].split(",") if part.strip()]
+    if "glossary" in form:
         try:
-            fields["glossary"] = parse_json(given["glossary"].encode()) if given["glossary"] else None
+            fields["glossary"] = parse_json(form["glossary"].encode()) if form["glossary"] else None
         except Malformed as error:
             raise malformed(f"glossary: {error}; give an object of JSON") from None
     return fields

@@ -2,20 +2,18 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from dragoman.serve.http.access import charged
-from dragoman.serve.http.body import json_object, validated
-from dragoman.serve.http.described import PROBLEMS, problem_of_status, takes
-from dragoman.serve.http.http import service_of
-from dragoman.serve.http.problems import malformed
+from dragoman.serve.http.access import Call, charged
+from dragoman.serve.http.body import takes
+from dragoman.serve.http.call import ServiceCall
+from dragoman.serve.http.problems import PROBLEMS, malformed, problem_of_status
 from dragoman.serve.models.models import ServedModel, ServedPair
-from dragoman.serve.native.schema import Body
+from dragoman.serve.native.schema import Body, language_of
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.text import TextRequest, choose
 from dragoman.text.words.normalise import is_text
@@ -43,7 +41,7 @@ class InspectBody(Body):
     """Name of a model of `/v1/models`."""
 
 
-class Step(BaseModel):
+class InspectedStep(BaseModel):
     """A piece of the translation, its probability, and the likeliest other pieces at its position."""
 
     piece: str
@@ -51,7 +49,7 @@ class Step(BaseModel):
     instead: list[tuple[str, float]]
 
 
-class Found(BaseModel):
+class InspectedHypothesis(BaseModel):
     """A hypothesis of the search."""
 
     text: str
@@ -67,52 +65,50 @@ class InspectAnswer(BaseModel):
     log_prob: float
     pieces: dict[str, list[str]]
     """`source`: of the encoder's input; `input` and `output`: of the decoder's."""
-    steps: list[Step]
-    hypotheses: list[Found]
+    steps: list[InspectedStep]
+    hypotheses: list[InspectedHypothesis]
     cross_attention: list[list[list[float]]]
     """By layers of the decoder: from each piece of `output` to each of `source`, the mean of the heads."""
     model: str
 
 
 @router.post("", openapi_extra=takes(InspectBody))
-async def inspect(request: Request) -> InspectAnswer:
+async def inspect(call: Call) -> InspectAnswer:
     """What the model computed for a sentence, for a model with weights and where PyTorch is installed (501 else)."""
-    given, service = validated(InspectBody, await json_object(request)), service_of(request)
-    async with _counted(request, given) as (model, pair):
-        work = partial(service.looking.summary, model, pair, given.text, given.translation or None)
-        found: dict[str, Any] = await service.run(work)
-    return InspectAnswer.model_validate({**found, "model": model.name})
+    body = await call.body(InspectBody)
+    async with _counted(call, body) as (model, pair):
+        summary = await call.run(call.service.looking.summary, model, pair, body.text, body.translation or None)
+    return InspectAnswer.model_validate({**summary, "model": model.name})
 
 
 @router.get("/page", response_class=HTMLResponse)
 async def page(
-    request: Request,
+    call: Call,
     text: Annotated[str, Query(description="One line of up to 100 tokens")],
     translation: Annotated[str | None, Query(description="A translation; none: the model's own")] = None,
     source: Annotated[str | None, Query(description="Source language, BCP-47")] = None,
     target: Annotated[str | None, Query(description="Target language, BCP-47")] = None,
     model: Annotated[str | None, Query(description="Name of a model")] = None,
 ) -> HTMLResponse:
-    """The same as one page with every quantity, that of `dragoman look --html`."""
-    service = service_of(request)
-    given = InspectBody(text=text, translation=translation, source=source, target=target, model=model)
-    async with _counted(request, given) as (chosen, pair):
-        work = partial(service.looking.page, chosen, pair, text, translation or None)
-        return HTMLResponse(await service.run(work), headers={"Content-Security-Policy": POLICY})
+    """What the model computed for a sentence, as the page with every quantity that `dragoman look --html` writes."""
+    body = InspectBody(text=text, translation=translation, source=source, target=target, model=model)
+    async with _counted(call, body) as (chosen, pair):
+        content = await call.run(call.service.looking.page, chosen, pair, text, translation or None)
+        return HTMLResponse(content, headers={"Content-Security-Policy": POLICY})
 
 
 @asynccontextmanager
-async def _counted(request: Request, given: InspectBody) -> AsyncIterator[tuple[ServedModel, ServedPair]]:
+async def _counted(call: ServiceCall, body: InspectBody) -> AsyncIterator[tuple[ServedModel, ServedPair]]:
     """The model and the pair, in a block as `charged`. Raises what `choose` raises, and Problem for what is no line."""
-    service, texts = service_of(request), [given.text, given.translation or ""]
-    check_size(TextRequest(texts), service.limits)
+    texts = [body.text, body.translation or ""]
+    check_size(TextRequest(texts), call.service.limits)
     if not all(map(is_text, texts)):
         raise malformed("text, translation: contains an unpaired surrogate (invalid Unicode); fix the encoding")
-    if not given.text.strip() or any(len(text.strip().splitlines()) > 1 for text in texts):
+    if not body.text.strip() or any(len(text.strip().splitlines()) > 1 for text in texts):
         raise malformed("text, translation: give one line, best one sentence")
-    source = None if given.source in (None, "", "auto") else given.source
-    async with charged(request, TextRequest([given.text], source, given.target, given.model)) as asked:
-        (found,) = await service.run(partial(choose, asked, service.models))
-        if found is None:
-            raise malformed(f"text: seems to be in {given.target} already; name its language as source")
-        yield found.model, found.pair
+    request = TextRequest([body.text], language_of(body.source), body.target, body.model)
+    async with charged(call, request) as counted:
+        (choice,) = await call.run(choose, counted, call.service.models)
+        if choice is None:
+            raise malformed(f"text: seems to be in {body.target} already; name its language as source")
+        yield choice.model, choice.pair

@@ -1,19 +1,18 @@
-"""The native dialect, `/v1`: JSON in, JSON or server-sent events out, errors as RFC 9457."""
+"""The native dialect, `/v1`: JSON in, JSON or server-sent events out, errors as RFC 9457; what models there are."""
 
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from starlette.responses import Response
 
 from dragoman.documents.markup.markup import Tags
-from dragoman.serve.http.access import charged
-from dragoman.serve.http.body import json_object, validated
-from dragoman.serve.http.described import PROBLEMS, takes
-from dragoman.serve.http.http import departure_of, kept_dictionaries, problem_for, sender_of, service_of
-from dragoman.serve.http.problems import malformed
+from dragoman.serve.http.access import Call, charged
+from dragoman.serve.http.body import takes
+from dragoman.serve.http.call import ServiceCall, problem_for
+from dragoman.serve.http.problems import PROBLEMS, Problem, malformed
 from dragoman.serve.models.detect import detect
 from dragoman.serve.native.schema import (
     DetectAnswer,
@@ -25,7 +24,7 @@ from dragoman.serve.native.schema import (
     ModelOf,
     ModelsAnswer,
     PairOf,
-    Sentence,
+    SentenceEvent,
     StreamEnd,
     TagsBody,
     TermUse,
@@ -33,6 +32,7 @@ from dragoman.serve.native.schema import (
     TranslateBody,
     Translated,
     Warned,
+    language_of,
 )
 from dragoman.serve.work.service import check_size
 from dragoman.serve.work.stream import StreamedSentence
@@ -40,62 +40,71 @@ from dragoman.serve.work.text import TextAnswer, TextRequest
 from dragoman.text.words.language import language_name
 from dragoman.translation import Flag
 
-EVENTS = "text/event-stream"
+EVENTS, MARKDOWN = "text/event-stream", "text/markdown"
 
 router = APIRouter(prefix="/v1", tags=["native"], responses=PROBLEMS)
 
 
 @router.post("/translate", openapi_extra=takes(TranslateBody), response_model=TranslateAnswer)
-async def translate(request: Request) -> Response | TranslateAnswer:
+async def translate(call: Call) -> Response | TranslateAnswer:
     """Translate a text or several; with `Accept: text/event-stream` as `/v1/translate/stream`."""
-    asked = await _asked(request)
-    if EVENTS in request.headers.get("accept", ""):
-        return await _events(request, asked)
-    service = service_of(request)
-    async with charged(request, asked) as counted:
-        answers = await service.translate(counted, sender_of(request), departure_of(request))
-    return TranslateAnswer(translations=[_translated(one) for one in answers])
+    request = await _request(call)
+    if EVENTS in call.request.headers.get("accept", ""):
+        return await _events(call, request)
+    async with charged(call, request) as counted:
+        answers = await call.translate(counted)
+    return TranslateAnswer(translations=list(map(_translated, answers)))
 
 
 @router.post("/translate/stream", openapi_extra=takes(TranslateBody), response_class=StreamingResponse)
-async def translate_stream(request: Request) -> Response:
+async def translate_stream(call: Call) -> Response:
     """Translate one plain text; each sentence is an event `sentence`, the whole an event `done`.
 
     An error after the first sentence is an event `problem`.
     """
-    return await _events(request, await _asked(request))
+    return await _events(call, await _request(call))
 
 
 @router.post("/detect", openapi_extra=takes(DetectBody))
-async def detect_language(request: Request) -> DetectAnswer:
+async def detect_language(call: Call) -> DetectAnswer:
     """The language of a text, among the source languages that are served."""
-    text = validated(DetectBody, await json_object(request)).text
-    service = service_of(request)
-    check_size(TextRequest([text]), service.limits)
-    found = await service.run(lambda: detect(text, service.models.sources))
-    return DetectAnswer(languages=[Detected(language=tag, probability=round(sure, 4)) for tag, sure in found])
+    text = (await call.body(DetectBody)).text
+    check_size(TextRequest([text]), call.service.limits)
+    languages = await call.run(detect, text, call.service.models.sources)
+    return DetectAnswer(languages=[Detected(language=tag, probability=round(sure, 4)) for tag, sure in languages])
 
 
 @router.get("/models")
-async def models(request: Request) -> ModelsAnswer:
+async def models(call: Call) -> ModelsAnswer:
     """The models that are served, with their pairs of languages."""
     return ModelsAnswer(
         models=[
             ModelOf(
-                name=one.name,
-                pairs=[PairOf(source=pair.source, target=pair.target) for pair in one.pairs],
-                license=one.license,
-                loaded=one.translator is not None,
+                name=model.name,
+                pairs=[PairOf(source=pair.source, target=pair.target) for pair in model.pairs],
+                license=model.license,
+                loaded=model.translator is not None,
             )
-            for one in service_of(request).models.models.values()
+            for model in call.service.models.models.values()
         ]
     )
 
 
+@router.get("/models/{name}/card", response_class=Response, responses={200: {"content": {MARKDOWN: {}}}})
+async def card(call: Call, name: str) -> Response:
+    """What a model was trained on, its scores and its limits: the `README.md` of its bundle."""
+    path = call.service.models.named(name).folder / "README.md"
+    try:
+        text = await call.run(path.read_bytes)
+    except OSError:
+        raise Problem(404, "no-card", "The model has no card", f"the model {name} has no README.md") from None
+    return Response(text, media_type=MARKDOWN)
+
+
 @router.get("/languages")
-async def languages(request: Request) -> LanguagesAnswer:
+async def languages(call: Call) -> LanguagesAnswer:
     """The source languages, and those that each is translated into."""
-    served = service_of(request).models
+    served = call.service.models
     return LanguagesAnswer(
         languages=[
             LanguageOf(code=code, name=language_name(code), targets=served.targets_of(code)) for code in served.sources
@@ -103,33 +112,32 @@ async def languages(request: Request) -> LanguagesAnswer:
     )
 
 
-async def _asked(request: Request) -> TextRequest:
-    given = validated(TranslateBody, await json_object(request))
-    texts = [given.text] if isinstance(given.text, str) else given.text
-    if given.format != "text" and (given.alternatives or given.alignment):
-        raise malformed(f"format: alternatives and alignment are only for plain text, not for {given.format}")
-    if given.tags and given.format != "xml":
-        raise malformed(f"tags: they are only for XML, not for {given.format}")
-    source = None if given.source in (None, "", "auto") else given.source
-    kept = None if given.glossary_id is None else await kept_dictionaries(request, [given.glossary_id])
+async def _request(call: ServiceCall) -> TextRequest:
+    body = await call.body(TranslateBody)
+    texts = [body.text] if isinstance(body.text, str) else body.text
+    if body.format != "text" and (body.alternatives or body.alignment):
+        raise malformed(f"format: alternatives and alignment are only for plain text, not for {body.format}")
+    if body.tags and body.format != "xml":
+        raise malformed(f"tags: they are only for XML, not for {body.format}")
+    dictionaries = None if body.glossary_id is None else await call.dictionaries([body.glossary_id])
     return TextRequest(
         texts,
-        source,
-        given.target,
-        given.model,
-        given.format,
-        given.glossary,
-        given.alternatives,
-        given.alignment,
-        given.memory,
-        kept,
-        _tags(given.tags or TagsBody()),
+        language_of(body.source),
+        body.target,
+        body.model,
+        body.format,
+        body.glossary,
+        body.alternatives,
+        body.alignment,
+        body.memory,
+        dictionaries,
+        _tags(body.tags or TagsBody()),
     )
 
 
-def _tags(given: TagsBody) -> Tags:
-    splitting, non_splitting, ignored = map(frozenset, (given.splitting, given.non_splitting, given.ignored))
-    return Tags(splitting, non_splitting, ignored, given.outline)
+def _tags(tags: TagsBody) -> Tags:
+    splitting, non_splitting, ignored = map(frozenset, (tags.splitting, tags.non_splitting, tags.ignored))
+    return Tags(splitting, non_splitting, ignored, tags.outline)
 
 
 def _translated(answer: TextAnswer) -> Translated:
@@ -141,10 +149,10 @@ def _translated(answer: TextAnswer) -> Translated:
         detected=answer.detected,
         alternatives=list(answer.alternatives),
         warnings=_warned(answer.warnings),
-        terms=[TermUse(source=one.source, target=one.target, satisfied=one.satisfied) for one in answer.terms],
+        terms=[TermUse(source=term.source, target=term.target, satisfied=term.satisfied) for term in answer.terms],
         alignment=[
-            LinkSpans(source=(one.source.begin, one.source.end), target=(one.target.begin, one.target.end))
-            for one in answer.alignment
+            LinkSpans(source=(link.source.begin, link.source.end), target=(link.target.begin, link.target.end))
+            for link in answer.alignment
         ],
         normalised=answer.normalised,
         match=answer.match,
@@ -155,42 +163,47 @@ def _warned(flags: tuple[Flag, ...]) -> list[Warned]:
     return [Warned(kind=flag.kind, text=flag.text) for flag in flags]
 
 
-async def _events(request: Request, asked: TextRequest) -> Response:
+async def _events(call: ServiceCall, request: TextRequest) -> Response:
     """The answer as events. It begins with the first sentence: until then an error has its status."""
-    service = service_of(request)
-    if len(asked.texts) != 1 or asked.format != "text" or asked.alternatives or asked.alignment:
+    if len(request.texts) != 1 or request.format != "text" or request.alternatives or request.alignment:
         raise malformed("a stream is of one plain text, without alternatives and alignment")
-    async with charged(request, asked) as counted:
-        sentences = service.stream(counted, sender_of(request), departure_of(request))
+    async with charged(call, request) as counted:
+        sentences = call.service.stream(counted, call.sender, call.departure)
         first = await anext(sentences)
-    written = _written(request, first, sentences)
+    written = _written(call, first, sentences)
     return StreamingResponse(written, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
 async def _written(
-    request: Request, first: StreamedSentence, others: AsyncIterator[StreamedSentence]
+    call: ServiceCall, first: StreamedSentence, others: AsyncIterator[StreamedSentence]
 ) -> AsyncIterator[str]:
     async def sentences() -> AsyncIterator[StreamedSentence]:
         yield first
-        async for one in others:
-            yield one
+        async for other in others:
+            yield other
 
     whole, index = "", 0
     try:
-        async for one in sentences():
-            whole += one.before + one.text
-            if one.source:
-                sentence = Sentence(
-                    index=index, before=one.before, source=one.source, text=one.text, warnings=_warned(one.warnings)
+        async for sentence in sentences():
+            whole += sentence.before + sentence.text
+            if sentence.source:
+                event = SentenceEvent(
+                    index=index,
+                    before=sentence.before,
+                    source=sentence.source,
+                    text=sentence.text,
+                    warnings=_warned(sentence.warnings),
                 )
-                yield _event("sentence", sentence.model_dump())
+                yield _event("sentence", event.model_dump())
                 index += 1
             else:
-                source, target = one.pair
-                end = StreamEnd(text=whole, source=source, target=target, model=one.model, detected=one.detected)
+                source, target = sentence.pair
+                end = StreamEnd(
+                    text=whole, source=source, target=target, model=sentence.model, detected=sentence.detected
+                )
                 yield _event("done", end.model_dump())
     except Exception as error:  # the status has been sent
-        yield _event("problem", problem_for(request, error).body())
+        yield _event("problem", problem_for(call.request, error).body())
 
 
 def _event(name: str, data: dict[str, Any]) -> str:

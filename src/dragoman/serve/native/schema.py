@@ -11,6 +11,11 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
+def language_of(tag: str | None) -> str | None:
+    """The language of a field; None where it is to be detected."""
+    return None if tag in (None, "", "auto") else tag
+
+
 class TagsBody(Body):
     """What the tags of XML mean, by the names of their elements."""
 
@@ -104,7 +109,7 @@ class TranslateAnswer(BaseModel):
     translations: list[Translated]
 
 
-class Sentence(BaseModel):
+class SentenceEvent(BaseModel):
     """An event `sentence` of a stream: a sentence, and what separates it from the one before."""
 
     index: int

@@ -10,7 +10,7 @@ from types import FrameType
 from dragoman.errors import DragomanError
 from dragoman.serve.models.models import Models
 from dragoman.serve.replicas.options import ServeOptions, served
-from dragoman.serve.replicas.replica import Link
+from dragoman.serve.replicas.replica import ReplicaLink
 from dragoman.serve.replicas.replicas import Replicas
 from dragoman.serve.run import listen, reserved, serve_on, url_of
 from dragoman.serve.watch.tracing import trace_to
@@ -30,7 +30,7 @@ def serve_on_port(options: ServeOptions, count: int, on_ready: Callable[[str, st
         return Replicas(count, run).serve(stopped, options.limits.seconds + 15, announce)
 
 
-def run_replica(options: ServeOptions, link: Link) -> None:
+def run_replica(options: ServeOptions, link: ReplicaLink) -> None:
     """Serve as a process by itself does, on a port that others have open too."""
     with options.log():
         try:

@@ -18,9 +18,9 @@ from dragoman.serve.documents.documents import Documents
 from dragoman.serve.models.models import Models
 from dragoman.serve.replicas.on_port import signalled
 from dragoman.serve.replicas.options import ServeOptions, served
-from dragoman.serve.requests.events import log_event
+from dragoman.serve.requests.record import log_event
 from dragoman.serve.run import KEEP_ALIVE, keep, listen, url_of
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.store.keys import Rates
 from dragoman.serve.watch.tracing import trace_to
 from dragoman.system.cluster import cluster, processors_of
 from dragoman.system.machine import usable_processors

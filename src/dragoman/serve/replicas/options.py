@@ -10,11 +10,9 @@ from dragoman.serve.models.loading import Loader
 from dragoman.serve.models.memories import Memories
 from dragoman.serve.models.models import Models
 from dragoman.serve.run import Address
-from dragoman.serve.search.workers import Workers
 from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.state import State, state_folder
-from dragoman.serve.work.service import Limits, Service
-from dragoman.system.machine import usable_processors
+from dragoman.serve.store.state import ServiceState, state_folder
+from dragoman.serve.work.service import Service, ServiceLimits
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class ServeOptions:
 
     models: Sequence[Path]
     address: Address
-    limits: Limits
+    limits: ServiceLimits
     documents: DocumentLimits
     threads: int | None = None
     exact: bool = False
@@ -33,17 +31,15 @@ class ServeOptions:
     log: Callable[[], AbstractContextManager[object]] = nullcontext
     """Within what it returns, the log of the service is written; another process calls it too."""
     otlp: str | None = None
-    workers: int = 0
     memory_limit: int | None = None
 
-    def open_state(self) -> State:
+    def open_state(self) -> ServiceState:
         """Its state folder and database. Raises ConfigError."""
-        return State(self.state or state_folder(), self.database)
+        return ServiceState(self.state or state_folder(), self.database)
 
-    def service(self, processes: Workers | None = None) -> Service:
+    def service(self) -> Service:
         """The service. Raises ModelError, ConfigError, DataError."""
-        threads = self.threads or (max(1, usable_processors() // self.workers) if self.workers else None)
-        models = Models(self.models, loader=Loader(processes, threads, self.exact, self.memory_limit))
+        models = Models(self.models, loader=Loader(self.threads, self.exact, self.memory_limit))
         memories = Memories(self.memory, models.pairs) if self.memory else None
         service = Service(models, self.limits, memories=memories, state=self.open_state())
         service.open_to_all = self.address.without_keys

@@ -19,7 +19,7 @@ from prometheus_client import Metric
 
 from dragoman import errors
 from dragoman.errors import DragomanError
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.store.keys import Rates
 from dragoman.serve.watch.metrics import as_text
 from dragoman.serve.work.service import Service
 
@@ -28,7 +28,7 @@ PATIENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ReplicaMessage:
     """Between a replica and the process that started it: an order with its arguments, or the answer to one."""
 
     what: Literal["ready", "failed", "take", "collect", "report", "answer"]
@@ -37,36 +37,36 @@ class Message:
     value: Any = None
 
 
-class Link:
+class ReplicaLink:
     """A replica's end of its pipe."""
 
-    def __init__(self, replica: int, pipe: "Connection[Message, Message]") -> None:
+    def __init__(self, replica: int, pipe: "Connection[ReplicaMessage, ReplicaMessage]") -> None:
         self.replica, self._pipe = replica, pipe
         self._sending, self._numbers = threading.Lock(), itertools.count()
         self._asked: dict[int, asyncio.Future[Any]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def ready(self) -> None:
-        """It serves."""
-        self._send(Message("ready"))
+        """Report that the replica serves."""
+        self._send(ReplicaMessage("ready"))
 
     def failed(self, error: DragomanError) -> None:
-        """It cannot serve."""
+        """Report that the replica cannot serve."""
         names = (kind.__name__ for kind in type(error).__mro__)
-        self._send(Message("failed", value=(next(name for name in names if hasattr(errors, name)), str(error))))
+        self._send(ReplicaMessage("failed", value=(next(name for name in names if hasattr(errors, name)), str(error))))
 
     def join(self, service: Service) -> None:
         """Ask for what is one for all; report the metrics of this service when asked."""
         service.metrics.labels = {"replica": str(self.replica)}
-        own = Rates()
+        rates = Rates()
 
         async def take(key: str, per_minute: int) -> float:
-            found: float | None = await self._ask("take", (key, per_minute))
-            return own.take(key, per_minute) if found is None else found
+            seconds: float | None = await self._ask("take", (key, per_minute))
+            return rates.take(key, per_minute) if seconds is None else seconds
 
         async def metrics() -> bytes:
-            found: Iterable[Metric] | None = await self._ask("collect", None)
-            return service.metrics.text() if found is None else as_text(found)
+            collected: Iterable[Metric] | None = await self._ask("collect", None)
+            return service.metrics.text() if collected is None else as_text(collected)
 
         service.take, service.all_metrics = take, metrics
         threading.Thread(target=self._watch, args=(service.metrics.collect,), name="link", daemon=True).start()
@@ -77,7 +77,7 @@ class Link:
         number = next(self._numbers)
         self._asked[number] = answer = self._loop.create_future()
         try:
-            self._send(Message(what, number, value))
+            self._send(ReplicaMessage(what, number, value))
             return await asyncio.wait_for(answer, PATIENCE)
         except TimeoutError:
             return None
@@ -89,7 +89,7 @@ class Link:
             while True:
                 message = self._pipe.recv()
                 if message.what == "report":
-                    self._send(Message("report", value=collect()))
+                    self._send(ReplicaMessage("report", value=collect()))
                 elif self._loop:
                     with suppress(RuntimeError):  # it is closed
                         self._loop.call_soon_threadsafe(self._answered, message)
@@ -98,11 +98,11 @@ class Link:
         finally:  # nothing is asked and answered any more
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def _answered(self, message: Message) -> None:
+    def _answered(self, message: ReplicaMessage) -> None:
         answer = self._asked.get(message.number)
         if answer and not answer.done():
             answer.set_result(message.value)
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: ReplicaMessage) -> None:
         with self._sending, suppress(OSError):
             self._pipe.send(message)

@@ -20,9 +20,9 @@ from prometheus_client import Metric
 
 from dragoman import errors
 from dragoman.errors import DragomanError, ResourceError
-from dragoman.serve.replicas.replica import Link, Message
-from dragoman.serve.requests.events import log_event
-from dragoman.serve.store.rates import Rates
+from dragoman.serve.replicas.replica import ReplicaLink, ReplicaMessage
+from dragoman.serve.requests.record import log_event
+from dragoman.serve.store.keys import Rates
 from dragoman.serve.watch.metrics import merged
 
 # Seconds between two looks at what was asked; within which a replica reports its metrics, or is left out; between two
@@ -33,18 +33,18 @@ SOON, LATEST = 0.1, 5.0
 
 
 @dataclass(eq=False)
-class _Replica:
+class _ReplicaProcess:
     number: int
     process: SpawnProcess
-    pipe: "Connection[Message, Message]"
+    pipe: "Connection[ReplicaMessage, ReplicaMessage]"
     delay: float
     ready: float | None = None
     """Since when it serves."""
-    asked: float | None = None
+    asked_at: float | None = None
     """Since when it owes a report: it is asked for one at a time, so that its pipe is never full."""
     failure: DragomanError | None = None
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ReplicaMessage) -> None:
         with suppress(OSError):  # it has ended, which the next look finds
             self.pipe.send(message)
 
@@ -53,20 +53,20 @@ class _Replica:
 class _Collection:
     """Metrics that a replica has asked for, and the replicas that have not reported theirs; None: nobody."""
 
-    asker: _Replica | None
+    asker: _ReplicaProcess | None
     number: int
-    missing: set[_Replica]
+    missing: set[_ReplicaProcess]
     began: float = field(default_factory=time.monotonic)
-    found: list[Metric] = field(default_factory=list)
+    metrics: list[Metric] = field(default_factory=list)
 
 
 class Replicas:
     """`count` processes that `run` a service. It is used from one thread."""
 
-    def __init__(self, count: int, run: Callable[[Link], None]) -> None:
+    def __init__(self, count: int, run: Callable[[ReplicaLink], None]) -> None:
         self.run = run
         self._rates, self._context = Rates(), multiprocessing.get_context("spawn")
-        self._alive: list[_Replica] = []
+        self._alive: list[_ReplicaProcess] = []
         self._due = [(0.0, number, SOON) for number in range(count)]
         """When a replica is to be started, and the delay until the start after that."""
         self._collections = list[_Collection]()
@@ -87,9 +87,9 @@ class Replicas:
                 ended = self._look(LOOK)
                 if self._served and not served:
                     on_ready()
-                for one in ended:
+                for replica in ended:
                     if not stopped.is_set():  # a signal may go to all processes
-                        self._again(one)
+                        self._again(replica)
                 self._watch()
         finally:
             killed = self._stop(seconds)
@@ -97,136 +97,136 @@ class Replicas:
 
     def _start_due(self) -> None:
         now = time.monotonic()
-        due, self._due = self._due, [each for each in self._due if each[0] > now]
-        for _, number, delay in (each for each in due if each[0] <= now):
+        due, self._due = self._due, [start for start in self._due if start[0] > now]
+        for _, number, delay in (start for start in due if start[0] <= now):
             pipe, theirs = self._context.Pipe()
             process = self._context.Process(target=_run, args=(self.run, number, theirs), name=f"replica-{number}")
-            one = _Replica(number, process, pipe, delay)
+            replica = _ReplicaProcess(number, process, pipe, delay)
             try:
                 with _without_interrupts():
                     process.start()
             except OSError as error:
                 pipe.close()
-                one.failure = ResourceError(f"no process can be started: {error.strerror}; give fewer --replicas")
-                self._again(one)
+                replica.failure = ResourceError(f"no process can be started: {error.strerror}; give fewer --replicas")
+                self._again(replica)
             else:
-                self._alive.append(one)
+                self._alive.append(replica)
             finally:
                 theirs.close()
 
-    def _look(self, seconds: float) -> list[_Replica]:
+    def _look(self, seconds: float) -> list[_ReplicaProcess]:
         """Answer what is asked within these seconds; returns the replicas that have ended."""
-        ended = list[_Replica]()
-        ways: dict[Any, _Replica] = {one.pipe: one for one in self._alive}
-        ways |= {one.process.sentinel: one for one in self._alive}
-        for found in wait(list(ways), seconds):
-            one = ways[found]
-            if one in ended:
+        ended = list[_ReplicaProcess]()
+        ways: dict[Any, _ReplicaProcess] = {replica.pipe: replica for replica in self._alive}
+        ways |= {replica.process.sentinel: replica for replica in self._alive}
+        for handle in wait(list(ways), seconds):
+            replica = ways[handle]
+            if replica in ended:
                 continue
             try:
-                if one.pipe.poll():
-                    self._receive(one, one.pipe.recv())
+                if replica.pipe.poll():
+                    self._receive(replica, replica.pipe.recv())
                     continue
             except (EOFError, OSError):
                 pass
             else:
-                if found is one.pipe:
+                if handle is replica.pipe:
                     continue
-            self._remove(one)
-            ended.append(one)
+            self._remove(replica)
+            ended.append(replica)
         return ended
 
-    def _receive(self, one: _Replica, message: Message) -> None:
+    def _receive(self, replica: _ReplicaProcess, message: ReplicaMessage) -> None:
         match message.what:
             case "ready":
-                one.ready, self._served = time.monotonic(), True
+                replica.ready, self._served = time.monotonic(), True
             case "failed":
                 name, text = message.value
-                one.failure = getattr(errors, name)(text)
+                replica.failure = getattr(errors, name)(text)
             case "take":
-                one.send(Message("answer", message.number, self._rates.take(*message.value)))
+                replica.send(ReplicaMessage("answer", message.number, self._rates.take(*message.value)))
             case "collect":
-                self._collect(one, message.number)
+                self._collect(replica, message.number)
             case "report":
-                one.asked = None
+                replica.asked_at = None
                 for collection in list(self._collections):
-                    if one in collection.missing:
-                        collection.found += message.value
-                        self._reported(one, collection)
+                    if replica in collection.missing:
+                        collection.metrics += message.value
+                        self._reported(replica, collection)
 
-    def _collect(self, asker: _Replica | None, number: int = 0) -> None:
+    def _collect(self, asker: _ReplicaProcess | None, number: int = 0) -> None:
         """Ask those that serve for their metrics; one that owes a report already answers with that."""
         now = time.monotonic()
-        asked = {one for one in self._alive if one.ready is not None or one is asker}
-        self._collections.append(_Collection(asker, number, set(asked)))
-        for one in asked:
-            if one.asked is None:
-                one.asked = now
-                one.send(Message("report"))
+        replicas = {replica for replica in self._alive if replica.ready is not None or replica is asker}
+        self._collections.append(_Collection(asker, number, set(replicas)))
+        for replica in replicas:
+            if replica.asked_at is None:
+                replica.asked_at = now
+                replica.send(ReplicaMessage("report"))
 
-    def _reported(self, one: _Replica, collection: _Collection) -> None:
+    def _reported(self, replica: _ReplicaProcess, collection: _Collection) -> None:
         """A replica has reported its metrics, or has ended; the last one completes the answer."""
-        collection.missing.discard(one)
+        collection.missing.discard(replica)
         if not collection.missing:
             self._complete(collection)
 
     def _complete(self, collection: _Collection) -> None:
         self._collections.remove(collection)
         if collection.asker:
-            collection.asker.send(Message("answer", collection.number, merged(collection.found)))
+            collection.asker.send(ReplicaMessage("answer", collection.number, merged(collection.metrics)))
 
     def _watch(self) -> None:
         """Complete what has waited long enough, and end the replicas that answer nothing any more."""
         now = time.monotonic()
-        for collection in [one for one in self._collections if now - one.began > REPORT]:
+        for collection in [waiting for waiting in self._collections if now - waiting.began > REPORT]:
             self._complete(collection)
-        for one in self._alive:
-            if one.asked is not None and now - one.asked > STUCK:
-                one.process.kill()
+        for replica in self._alive:
+            if replica.asked_at is not None and now - replica.asked_at > STUCK:
+                replica.process.kill()
         if now - self._watched > WATCH:
             self._watched = now
             self._collect(None)
 
-    def _remove(self, one: _Replica) -> None:
-        one.process.join(LATEST)
-        one.process.kill()
-        one.process.join()
-        one.pipe.close()
-        self._alive.remove(one)
+    def _remove(self, replica: _ReplicaProcess) -> None:
+        replica.process.join(LATEST)
+        replica.process.kill()
+        replica.process.join()
+        replica.pipe.close()
+        self._alive.remove(replica)
         for collection in list(self._collections):
-            self._reported(one, collection)
+            self._reported(replica, collection)
 
-    def _again(self, one: _Replica) -> None:
+    def _again(self, replica: _ReplicaProcess) -> None:
         """Start another in the place of one that has ended. Raises its error if none can serve."""
-        code, others = one.process.exitcode, any(each.ready is not None for each in self._alive)
-        if one.failure and not others:
-            raise one.failure
+        code, others = replica.process.exitcode, any(other.ready is not None for other in self._alive)
+        if replica.failure and not others:
+            raise replica.failure
         if not self._served:
             raise ResourceError(
                 f"a process ended while it started (exit code {code}); see above, or give fewer --replicas"
             )
-        log_event(replica=one.number, ended=code, why=str(one.failure or ""))
+        log_event(replica=replica.number, ended=code, why=str(replica.failure or ""))
         now = time.monotonic()
-        lasted = one.ready is not None and now - one.ready > LATEST
-        delay = SOON if lasted else min(2 * one.delay, LATEST)
-        self._due.append((now + delay, one.number, delay))
+        lasted = replica.ready is not None and now - replica.ready > LATEST
+        delay = SOON if lasted else min(2 * replica.delay, LATEST)
+        self._due.append((now + delay, replica.number, delay))
 
     def _stop(self, seconds: float) -> int:
         """Let all end after what they have accepted; the number of those that had to be killed."""
-        for one in self._alive:
-            one.process.terminate()
+        for replica in self._alive:
+            replica.process.terminate()
         end = time.monotonic() + seconds
         while self._alive and time.monotonic() < end:
             self._look(LOOK)
         killed = list(self._alive)
-        for one in killed:
-            one.process.kill()
-            one.process.join()
+        for replica in killed:
+            replica.process.kill()
+            replica.process.join()
         return len(killed)
 
 
-def _run(run: Callable[[Link], None], number: int, pipe: "Connection[Message, Message]") -> None:
-    run(Link(number, pipe))
+def _run(run: Callable[[ReplicaLink], None], number: int, pipe: "Connection[ReplicaMessage, ReplicaMessage]") -> None:
+    run(ReplicaLink(number, pipe))
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 The guard opens a record for each request; a ticket that is issued while it is open has it, and the batcher adds to it.
 """
 
+import json
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
+
+log = logging.getLogger("dragoman.serve")
 
 # Intervals that a record keeps: a long text has thousands of batches.
 MOST_INTERVALS = 64
@@ -51,7 +55,7 @@ class Record:
     """When it started by the clock of the day, in nanoseconds."""
 
     def add(self, kind: Literal["queue", "search"], begin: float, tokens: int) -> None:
-        """Something that ends now. Called with the lock of the batcher."""
+        """Record a wait or a search that ends now. Called with the lock of the batcher."""
         self.tokens += tokens if kind == "search" else 0
         if len(self.intervals) < MOST_INTERVALS:
             self.intervals.append(Interval(kind, begin, time.monotonic(), tokens))
@@ -64,10 +68,14 @@ class Record:
         return " ".join([took, *filter(None, more)])
 
     def fields(self) -> dict[str, Any]:
-        """What the log has of it."""
-        found = {"id": self.id, "method": self.method, "path": self.path[:200], "status": self.status}
+        """The fields of the request in the log."""
+        fields = {"id": self.id, "method": self.method, "path": self.path[:200], "status": self.status}
         known = {"key": self.key, "model": self.model, "tokens": self.tokens}
-        return {**found, "ms": round(1000 * self.seconds, 1), **{name: value for name, value in known.items() if value}}
+        return {
+            **fields,
+            "ms": round(1000 * self.seconds, 1),
+            **{name: value for name, value in known.items() if value},
+        }
 
 
 OnRequest = Callable[[Record], None]
@@ -85,5 +93,11 @@ def recorded(record: Record) -> Iterator[None]:
 
 
 def current_record() -> Record:
-    """That of the request that is answered in this context; outside of requests a new one."""
+    """The record of the request that is answered in this context; outside of requests a new one."""
     return _CURRENT.get() or Record()
+
+
+def log_event(level: int = logging.WARNING, **fields: Any) -> None:
+    """An entry of the log about something besides requests: names, numbers and reasons; empty strings are left out."""
+    shown = {name.replace("_", " "): value for name, value in fields.items() if value != ""}
+    log.log(level, "%s", json.dumps(shown, ensure_ascii=False), extra={"fields": shown})

@@ -23,10 +23,6 @@ class Expired(DragomanError):
     """The request took longer than it may."""
 
 
-class WorkerLost(DragomanError):
-    """The process that searched for it ended, more than once."""
-
-
 class Cancelled(DragomanError):
     """Nobody waits for the answer any more."""
 

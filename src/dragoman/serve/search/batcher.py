@@ -7,7 +7,7 @@ started cannot be recalled, and nobody has his answer before the whole batch is 
 what an engine searches together anyway, and everything that waits is here, where it can be cancelled. Only where much
 waits is the next batch given to an engine that is busy, which then begins it at once: those whose results have come all
 run now, and a worker would wait for Python's lock. If a batch fails, each of its calls is searched alone, and only
-those at fault fail; one whose worker process ended is searched once more.
+those at fault fail.
 """
 
 import threading
@@ -17,8 +17,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dragoman.serve.requests.ticket import Ticket, WorkerLost
-from dragoman.serve.search.fair import UNBOUNDED, Call, FairQueue, Part
+from dragoman.serve.requests.ticket import Ticket
+from dragoman.serve.search.fair import UNBOUNDED, BatchPart, EngineCall, FairQueue
 
 # Tokens that the engine searches per second, until the first batches were timed; and the weight of each new batch.
 FIRST_RATE, SMOOTHING = 2000.0, 0.1
@@ -43,7 +43,7 @@ class BatchReport:
 class _Waiting:
     """A call and its results so far; `left` jobs have none yet."""
 
-    call: Call
+    call: EngineCall
     left: int
     results: list[Any]
     added: float = field(default_factory=time.monotonic)
@@ -65,7 +65,7 @@ class Batcher:
         self.budget = budget
         self.on_batch, self.on_queued = on_batch, on_queued
         self.tokens_per_second = FIRST_RATE
-        self._queue, self._waiting = FairQueue(), dict[Call, _Waiting]()
+        self._queue, self._waiting = FairQueue(), dict[EngineCall, _Waiting]()
         self._changed = threading.Condition()
         self._running, self._closing, self._workers = 0, False, workers
         count = workers + -(-workers // 2)  # some of them are ahead
@@ -98,7 +98,7 @@ class Batcher:
         ticket.check()
         if not jobs:
             return []
-        call = Call(ticket, group, sizes, work, jobs, whole, budget)
+        call = EngineCall(ticket, group, sizes, work, jobs, whole, budget)
         waiting = _Waiting(call, len(jobs), [None] * len(jobs))
         with self._changed:
             self._queue.add(call)
@@ -143,7 +143,7 @@ class Batcher:
             return bool(self._queue)
         return self._queue.tokens >= AHEAD and self._queue.calls >= AHEAD_CALLS
 
-    def _next(self) -> list[Part]:
+    def _next(self) -> list[BatchPart]:
         """The next batch, when there is one; empty at the end."""
         with self._changed:
             while not self._is_due and not self._closing:
@@ -161,29 +161,29 @@ class Batcher:
                     part.call.ticket.record.add("queue", waiting.added, sum(part.call.sizes))
             return parts
 
-    def _search(self, parts: Sequence[Part], again: bool = True) -> None:
+    def _search(self, parts: Sequence[BatchPart]) -> None:
         jobs = [part.call.jobs[n] for part in parts for n in part.jobs]
         started = time.monotonic()
         try:
             results = list(parts[0].call.work(jobs))
             assert len(results) == len(jobs), "an engine returned another number of results"
         except BaseException as error:
-            self._search_alone(parts, error, again)
+            self._search_alone(parts, error)
             return
         left = iter(results)
         for part in parts:
             self._finish(part, [next(left) for _ in part.jobs], started)
 
-    def _search_alone(self, parts: Sequence[Part], error: BaseException, again: bool) -> None:
+    def _search_alone(self, parts: Sequence[BatchPart], error: BaseException) -> None:
         """Find out whose error it is; those that nobody waits for any more are left out."""
-        if len(parts) == 1 and not (again and isinstance(error, WorkerLost)):
+        if len(parts) == 1:
             self._fail(parts[0], error)
             return
         for part in parts:
             if part.call in self._waiting:
-                self._search([part], again=len(parts) > 1)
+                self._search([part])
 
-    def _finish(self, part: Part, results: Sequence[Any], started: float) -> None:
+    def _finish(self, part: BatchPart, results: Sequence[Any], started: float) -> None:
         with self._changed:
             part.call.ticket.record.add("search", started, part.tokens)
             if waiting := self._waiting.get(part.call):
@@ -193,14 +193,14 @@ class Batcher:
                 if not waiting.left:
                     waiting.done.set()
 
-    def _fail(self, part: Part, error: BaseException) -> None:
+    def _fail(self, part: BatchPart, error: BaseException) -> None:
         with self._changed:
             self._queue.remove(part.call)
             if waiting := self._waiting.get(part.call):
                 waiting.error = error
                 waiting.done.set()
 
-    def _report(self, parts: Sequence[Part], started: float) -> None:
+    def _report(self, parts: Sequence[BatchPart], started: float) -> None:
         shares = Counter[tuple[str, str]]()
         for part in parts:
             record = part.call.ticket.record

@@ -24,7 +24,7 @@ UNBOUNDED = 1 << 30
 
 
 @dataclass(eq=False)
-class Call:
+class EngineCall:
     """What a request asks of an engine at once: jobs, each a sentence, of `sizes` tokens.
 
     Calls with the same `group` may share a batch, of at most `budget` tokens. One that is `whole` has a batch of its
@@ -49,15 +49,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BatchPart:
     """The jobs of a call, by number, that are searched in one batch."""
 
-    call: Call
+    call: EngineCall
     jobs: tuple[int, ...]
 
     @property
     def tokens(self) -> int:
-        """Of these jobs."""
+        """Tokens of these jobs."""
         return sum(self.call.sizes[n] for n in self.jobs)
 
 
@@ -68,16 +68,16 @@ class _Line:
     number: int
     served: float
     clock: float
-    calls: dict[Call, None] = field(default_factory=dict)
+    calls: dict[EngineCall, None] = field(default_factory=dict)
 
     @property
-    def first(self) -> Call:
+    def first(self) -> EngineCall:
         return min(self.calls, key=lambda call: (call.ticket.served, call.ticket.number))
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    call: Call
+class _NextJob:
+    call: EngineCall
     line: _Line
     job: int
     size: int
@@ -99,7 +99,7 @@ class FairQueue:
         """Calls that wait."""
         return sum(len(line.calls) for line in self._lines.values())
 
-    def add(self, call: Call) -> None:
+    def add(self, call: EngineCall) -> None:
         """Put a call into the line of its key."""
         ticket = call.ticket
         is_new = not ticket.number
@@ -113,7 +113,7 @@ class FairQueue:
         line.calls[call] = None
         self.tokens += call.tokens
 
-    def remove(self, call: Call) -> None:
+    def remove(self, call: EngineCall) -> None:
         """Drop what still waits of a call."""
         line = self._lines.get(call.ticket.key)
         if line and call in line.calls:
@@ -121,74 +121,74 @@ class FairQueue:
             call.waiting = []
             self._leave(call, line)
 
-    def take(self, budget: int) -> list[Part]:
+    def take(self, budget: int) -> list[BatchPart]:
         """The next batch, of at most `budget` tokens with its padding, or one job; empty if nothing waits."""
         if not self._lines:
             return []
-        line = min(self._lines.values(), key=lambda each: (each.served, each.number))
+        line = min(self._lines.values(), key=lambda line: (line.served, line.number))
         first = line.first
         budget = min(budget, first.budget)
         if first.whole:
-            chosen = [_Candidate(first, line, job, first.sizes[job]) for job in first.waiting]
+            chosen = [_NextJob(first, line, job, first.sizes[job]) for job in first.waiting]
         else:
             chosen = _alike(self._next_in_turn(first.group, WINDOW * budget), budget)
-        jobs: dict[Call, list[int]] = {}
-        for one in chosen:
-            jobs.setdefault(one.call, []).append(one.job)
-            self._charge(one)
+        jobs: dict[EngineCall, list[int]] = {}
+        for candidate in chosen:
+            jobs.setdefault(candidate.call, []).append(candidate.job)
+            self._charge(candidate)
         for call, taken in jobs.items():
             call.waiting = [job for job in call.waiting if job not in set(taken)]
             if not call.waiting:
                 self._leave(call, self._lines[call.ticket.key])
-        return [Part(call, tuple(sorted(taken))) for call, taken in jobs.items()]
+        return [BatchPart(call, tuple(sorted(taken))) for call, taken in jobs.items()]
 
-    def _next_in_turn(self, group: Hashable, most: int) -> list[_Candidate]:
+    def _next_in_turn(self, group: Hashable, most: int) -> list[_NextJob]:
         """The jobs of a group in order of their turns, about `most` tokens of them."""
         turns = [(line.served, line.number, line, _turns(line, group)) for line in self._lines.values()]
-        turns = [each for each in turns if each[3]]
+        turns = [turn for turn in turns if turn[3]]
         heapq.heapify(turns)
-        found, total = list[_Candidate](), 0
+        candidates, total = list[_NextJob](), 0
         while turns and total < most:
             served, number, line, calls = turns[0]
-            own, place, call, used, at = calls[0]
+            served_of_call, place, call, used, at = calls[0]
             size = call.sizes[call.waiting[at]]
-            found.append(_Candidate(call, line, call.waiting[at], size))
+            candidates.append(_NextJob(call, line, call.waiting[at], size))
             total += size
             if at + 1 < len(call.waiting):
-                heapq.heapreplace(calls, (own + _charged(used, size), place, call, used + size, at + 1))
+                heapq.heapreplace(calls, (served_of_call + _charged(used, size), place, call, used + size, at + 1))
             else:
                 heapq.heappop(calls)
             if calls:
                 heapq.heapreplace(turns, (served + size, number, line, calls))
             else:
                 heapq.heappop(turns)
-        return found
+        return candidates
 
-    def _charge(self, one: _Candidate) -> None:
-        ticket, line = one.call.ticket, one.line
-        self._clock += one.size / len(self._lines)
-        line.clock += one.size / len(line.calls)
-        line.served += one.size
-        ticket.served += _charged(ticket.used, one.size)
-        ticket.used += one.size
-        self.tokens -= one.size
+    def _charge(self, job: _NextJob) -> None:
+        ticket, line = job.call.ticket, job.line
+        self._clock += job.size / len(self._lines)
+        line.clock += job.size / len(line.calls)
+        line.served += job.size
+        ticket.served += _charged(ticket.used, job.size)
+        ticket.used += job.size
+        self.tokens -= job.size
 
-    def _leave(self, call: Call, line: _Line) -> None:
+    def _leave(self, call: EngineCall, line: _Line) -> None:
         del line.calls[call]
         if not line.calls:
             del self._lines[call.ticket.key]
             self._past = max(self._past, line.clock)  # its requests come back, and clocks never go backwards
 
 
-_Turn = tuple[float, tuple[int, int], Call, int, int]
+_Turn = tuple[float, tuple[int, int], EngineCall, int, int]
 
 
 def _turns(line: _Line, group: Hashable) -> list[_Turn]:
     """The calls of a group as a heap, the next one first: its turn, what its request has used, its next job."""
     calls = (call for call in line.calls if call.group == group)
-    found = [(call.ticket.served, (call.ticket.number, n), call, call.ticket.used, 0) for n, call in enumerate(calls)]
-    heapq.heapify(found)
-    return found
+    turns = [(call.ticket.served, (call.ticket.number, n), call, call.ticket.used, 0) for n, call in enumerate(calls)]
+    heapq.heapify(turns)
+    return turns
 
 
 def _charged(used: int, size: int) -> int:
@@ -196,13 +196,13 @@ def _charged(used: int, size: int) -> int:
     return min(size, max(0, used + size - SHORT))
 
 
-def _alike(candidates: Sequence[_Candidate], budget: int) -> list[_Candidate]:
+def _alike(candidates: Sequence[_NextJob], budget: int) -> list[_NextJob]:
     """The first of the candidates, and those most like it in length, the earlier ones of two."""
     first, longest = candidates[0].size, 0
-    chosen = list[_Candidate]()
-    for one in sorted(candidates, key=lambda each: abs(each.size - first)):
-        longest = max(longest, one.size)
+    chosen = list[_NextJob]()
+    for candidate in sorted(candidates, key=lambda job: abs(job.size - first)):
+        longest = max(longest, candidate.size)
         if chosen and (len(chosen) + 1) * longest > budget:
             break
-        chosen.append(one)
+        chosen.append(candidate)
     return chosen

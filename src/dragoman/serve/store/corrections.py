@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from dragoman.errors import DataError, DragomanError
 from dragoman.serve.store.database import Database, DatabaseGone
-from dragoman.serve.store.state import State
+from dragoman.serve.store.state import ServiceState
 from dragoman.workflows.improve.corrections import TABLE
 
 FILE = "corrections.db"
@@ -41,7 +41,7 @@ MOST = 100_000
 
 
 class CorrectionLimit(DragomanError):
-    """One more than a sender may keep."""
+    """A correction more than a sender may keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class NewCorrection:
 
 @dataclass(frozen=True, slots=True)
 class StoredCorrection(NewCorrection):
-    """One that is kept."""
+    """A correction in the store."""
 
     id: str
     updated: int
@@ -69,17 +69,17 @@ class StoredCorrection(NewCorrection):
 class CorrectionStore:
     """The corrections of all senders. Threads may share it."""
 
-    def __init__(self, state: State, most: int = MOST) -> None:
-        own = state.database.url.get_backend_name() == "sqlite"
-        self.database = Database(f"sqlite:///{state.folder / FILE}") if own else state.database
-        self._own, self._most = own, most
+    def __init__(self, state: ServiceState, most: int = MOST) -> None:
+        self._is_file = state.database.url.get_backend_name() == "sqlite"
+        self.database = Database(f"sqlite:///{state.folder / FILE}") if self._is_file else state.database
+        self._most = most
         self.database.create(TABLES)
-        if own:
+        if self._is_file:
             (state.folder / FILE).chmod(0o600)
 
     def close(self) -> None:
-        """Close its file."""
-        if self._own:
+        """Close the file of the corrections."""
+        if self._is_file:
             self.database.close()
 
     def add(self, sender: str, new: NewCorrection) -> tuple[str, bool]:
@@ -104,23 +104,23 @@ class CorrectionStore:
     def owned(self, sender: str, first: int = 0, count: int = 100) -> tuple[int, Sequence[StoredCorrection]]:
         """How many the sender has, and `count` of them, the newest first, after the `first` ones."""
         with self.database.begin() as connection:
-            own = _C.sender == sender
-            total = connection.execute(select(func.count()).select_from(CORRECTIONS).where(own)).scalar_one()
+            of_sender = _C.sender == sender
+            total = connection.execute(select(func.count()).select_from(CORRECTIONS).where(of_sender)).scalar_one()
             columns = [column for column in CORRECTIONS.columns if column.name != "sender"]
-            query = select(*columns).where(own).order_by(_C.updated.desc(), _C.id).offset(first).limit(count)
+            query = select(*columns).where(of_sender).order_by(_C.updated.desc(), _C.id).offset(first).limit(count)
             return total, [StoredCorrection(**row) for row in connection.execute(query).mappings()]
 
     def delete(self, sender: str, number: str) -> bool:
-        """Delete one of the sender's; whether it was there."""
+        """Delete a correction of the sender; returns whether it was there."""
         with self.database.begin() as connection:
             query = delete(CORRECTIONS).where(_C.id == number, _C.sender == sender)
             return bool(connection.execute(query).rowcount)
 
 
 def copy_corrections(url: str, path: Path) -> None:
-    """Those of the database at `url` as a new `corrections.db`. Raises DataError if they cannot be read."""
-    with closing(Database(url)) as server, closing(Database(f"sqlite:///{path}")) as own:
-        own.create(TABLES)
+    """Write the corrections of the database at `url` as a `corrections.db`. Raises DataError if they cannot be read."""
+    with closing(Database(url)) as server, closing(Database(f"sqlite:///{path}")) as copy:
+        copy.create(TABLES)
         try:
             with server.begin() as connection:
                 rows = [dict(row) for row in connection.execute(select(CORRECTIONS)).mappings()]
@@ -128,11 +128,11 @@ def copy_corrections(url: str, path: Path) -> None:
             cause = error if isinstance(error, DatabaseGone) else "it has no corrections"
             raise DataError(f"{server.name}: {cause}; give the database of a service, or its corrections.db") from None
         if rows:
-            with own.begin() as connection:
+            with copy.begin() as connection:
                 connection.execute(insert(CORRECTIONS), rows)
 
 
 def _id(sender: str, new: NewCorrection) -> str:
-    """The same for the same correction of the same sender."""
+    """The id of a correction, which is equal for equal corrections of one sender."""
     parts = [sender, new.source_language, new.target_language, new.source, new.correction]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -55,19 +55,19 @@ class Database:
     @classmethod
     def of(cls, folder: Path, url: str | None = None) -> "Database":
         """The database at `url`, or the SQLite file in `folder`; connected once. Raises ConfigError if it cannot."""
-        found = cls(url or f"sqlite:///{folder / FILE}")
+        database = cls(url or f"sqlite:///{folder / FILE}")
         try:
-            with found.begin():
+            with database.begin():
                 pass
         except DatabaseGone as error:
-            found.close()
-            raise ConfigError(f"{found.name}: {error}; start it, or give another --database or --state") from None
+            database.close()
+            raise ConfigError(f"{database.name}: {error}; start it, or give another --database or --state") from None
         except DBAPIError as error:
-            found.close()
-            raise ConfigError(f"{found.name}: {_cause(error)}; give another --database or --state") from None
+            database.close()
+            raise ConfigError(f"{database.name}: {_cause(error)}; give another --database or --state") from None
         if url is None:
             os.chmod(folder / FILE, 0o600)
-        return found
+        return database
 
     @property
     def name(self) -> str:

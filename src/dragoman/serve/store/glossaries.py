@@ -131,10 +131,10 @@ class Glossaries:
     def entries(self, owner: str, glossary: str, languages: Languages) -> Glossary:
         """The dictionary of these languages. Raises UnknownGlossary."""
         source, target = _primary(languages)
-        found = self.dictionaries(owner, glossary).get((source, target))
-        if found is None:
+        dictionary = self.dictionaries(owner, glossary).get((source, target))
+        if dictionary is None:
             raise _without(glossary, languages)
-        return found
+        return dictionary
 
     def dictionaries(self, owner: str, glossary: str) -> dict[Languages, Glossary]:
         """All dictionaries of a glossary. Raises UnknownGlossary."""
@@ -142,18 +142,18 @@ class Glossaries:
             self._get(connection, owner, glossary)
             keys = {(glossary, *row) for row in connection.execute(_of(glossary, _D.version))}
             with self._lock:
-                found = {key: self._cache[key] for key in keys if key in self._cache}
-            if len(found) < len(keys):
+                dictionaries = {key: self._cache[key] for key in keys if key in self._cache}
+            if len(dictionaries) < len(keys):
                 rows = connection.execute(_of(glossary, _D.version, _D.entries))
-                found = {(glossary, *key): _parsed(content) for *key, content in rows}
+                dictionaries = {(glossary, *key): _parsed(content) for *key, content in rows}
         with self._lock:
-            self._cache |= found
+            self._cache |= dictionaries
             while len(self._cache) > CACHED:
                 del self._cache[next(iter(self._cache))]
-        return {(source, target): one for (_, source, target, _), one in found.items()}
+        return {(source, target): terms for (_, source, target, _), terms in dictionaries.items()}
 
     def rename(self, owner: str, glossary: str, name: str) -> StoredGlossary:
-        """Give it another name. Raises UnknownGlossary."""
+        """Give a glossary another name. Raises UnknownGlossary."""
         with self.database.begin() as connection:
             _change(connection, owner, glossary, name)
             return self._get(connection, owner, glossary)
@@ -167,9 +167,9 @@ class Glossaries:
         """
         with self.database.begin() as connection:
             _change(connection, owner, glossary)
-            for languages, given in dictionaries.items():
+            for languages, terms in dictionaries.items():
                 rows = connection.execute(select(_D.entries).where(*_is(glossary, languages))) if merge else ()
-                whole = next((given.over(_parsed(content)) for (content,) in rows), given)
+                whole = next((terms.over(_parsed(content)) for (content,) in rows), terms)
                 self._write(connection, owner, glossary, languages, whole)
             return self._get(connection, owner, glossary)
 
@@ -188,19 +188,19 @@ class Glossaries:
                 raise _without(glossary, languages)
 
     def _get(self, connection: Connection, owner: str, glossary: str) -> StoredGlossary:
-        found = _described(connection, owner, glossary) if is_text(glossary) else []
-        if not found:
+        glossaries = _described(connection, owner, glossary) if is_text(glossary) else []
+        if not glossaries:
             raise _unknown(glossary)
-        return found[0]
+        return glossaries[0]
 
-    def _write(self, connection: Connection, owner: str, glossary: str, languages: Languages, given: Glossary) -> None:
-        if len(given.entries) > self.limits.entries:
-            raise GlossaryLimit(f"{len(given.entries):,} entries; a dictionary has at most {self.limits.entries:,}")
+    def _write(self, connection: Connection, owner: str, glossary: str, languages: Languages, terms: Glossary) -> None:
+        if len(terms.entries) > self.limits.entries:
+            raise GlossaryLimit(f"{len(terms.entries):,} entries; a dictionary has at most {self.limits.entries:,}")
         source, target = _primary(languages)
-        content = json.dumps([[one.term, one.translations] for one in given.entries], ensure_ascii=False)
+        content = json.dumps([[entry.term, entry.translations] for entry in terms.entries], ensure_ascii=False)
         connection.execute(delete(DICTIONARIES).where(*_is(glossary, languages)))
         row: dict[str, object] = {"glossary": glossary, "source": source, "target": target, "entries": content}
-        row |= {"count": len(given.entries), "bytes": len(content.encode()), "version": secrets.token_hex(8)}
+        row |= {"count": len(terms.entries), "bytes": len(content.encode()), "version": secrets.token_hex(8)}
         connection.execute(insert(DICTIONARIES).values(row))
         owned = select(func.sum(_D.bytes)).join(GLOSSARIES, GLOSSARIES.c.id == _D.glossary)
         total = connection.execute(owned.where(GLOSSARIES.c.owner == owner)).scalar_one()
@@ -214,8 +214,8 @@ def _change(connection: Connection, owner: str, glossary: str, name: str | None 
     """Begin to change a glossary: others that would, wait until the end of the transaction. Raises UnknownGlossary."""
     if not is_text(glossary):
         raise _unknown(glossary)
-    own = update(GLOSSARIES).where(GLOSSARIES.c.id == glossary, GLOSSARIES.c.owner == owner)
-    if not connection.execute(own.values(name=GLOSSARIES.c.name if name is None else name)).rowcount:
+    change = update(GLOSSARIES).where(GLOSSARIES.c.id == glossary, GLOSSARIES.c.owner == owner)
+    if not connection.execute(change.values(name=GLOSSARIES.c.name if name is None else name)).rowcount:
         raise _unknown(glossary)
 
 
@@ -231,13 +231,13 @@ def _described(connection: Connection, owner: str, glossary: str | None = None) 
     columns = (*GLOSSARIES.c["id", "name", "created"], *_D["source", "target", "count"])
     query = select(*columns).select_from(GLOSSARIES.outerjoin(DICTIONARIES, GLOSSARIES.c.id == _D.glossary))
     query = query.where(GLOSSARIES.c.owner == owner, *([GLOSSARIES.c.id == glossary] if glossary is not None else []))
-    found: dict[str, StoredGlossary] = {}
+    glossaries: dict[str, StoredGlossary] = {}
     ordered = query.order_by(GLOSSARIES.c.created, GLOSSARIES.c.id, _D.source, _D.target)
-    for own, name, created, source, target, count in connection.execute(ordered):
-        described = found.setdefault(own, StoredGlossary(own, name, created))
+    for glossary_id, name, created, source, target, count in connection.execute(ordered):
+        described = glossaries.setdefault(glossary_id, StoredGlossary(glossary_id, name, created))
         if source is not None:
             described.counts[source, target] = count
-    return list(found.values())
+    return list(glossaries.values())
 
 
 def _is(glossary: str, languages: Languages) -> tuple[ColumnElement[bool], ...]:

@@ -1,4 +1,4 @@
-"""Keys: who may use the service, and how much. A table of hashes, and what each key has translated per day.
+"""Keys: who may use the service, how much, and how often. A table of hashes, and what each key has translated per day.
 
 A key is `dg_ID_SECRET`. The id finds its row, and the row has the argon2 hash of the secret, so that the table alone
 lets nobody in. A checked key is known for a moment by a keyed digest in memory: a hash is computed once, and a key that
@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -68,7 +68,7 @@ class OverQuota(DragomanError):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """A key without its secret. None: no limit."""
 
     id: str
@@ -87,7 +87,7 @@ class Key:
 
     @property
     def fault(self) -> str | None:
-        """Why it is not accepted now; None if it is."""
+        """Why the key is not accepted now; None if it is."""
         if self.revoked is not None:
             return "the key was revoked"
         return "the key has expired" if self.expires is not None and time.time() >= self.expires else None
@@ -100,7 +100,7 @@ class KeyStore:
         self.database = database
         database.create(METADATA)
         self._pepper = secrets.token_bytes(32)
-        self._known: OrderedDict[bytes, tuple[Key, float]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[ApiKey, float]] = OrderedDict()
         self._used = Counter[tuple[str, str]]()
         self._lock, self._hashing, self._closing = threading.Lock(), threading.Lock(), threading.Event()
         self._required, self._asked = False, -RECHECK
@@ -121,35 +121,35 @@ class KeyStore:
         characters: int | None = None,
         models: Sequence[str] = (),
         expires: float | None = None,
-    ) -> tuple[Key, str]:
+    ) -> tuple[ApiKey, str]:
         """A new key, and its text, which is shown once. Raises ConfigError for a name that is taken or none."""
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r:.60}: no name for a key; use up to 100 letters, digits, spaces and .@-_")
         limits = {"per_minute": per_minute, "characters_per_day": characters_per_day, "characters": characters}
-        found = Key(secrets.token_hex(6), name, time.time(), expires, **limits, models=tuple(models))
+        key = ApiKey(secrets.token_hex(6), name, time.time(), expires, **limits, models=tuple(models))
         secret = secrets.token_urlsafe(32)
         row = {
-            "id": found.id,
+            "id": key.id,
             "name": name,
             "hash": HASHER.hash(secret),
-            "created": found.created,
+            "created": key.created,
             "expires": expires,
             **limits,
-            "models": json.dumps(found.models),
+            "models": json.dumps(key.models),
         }
         try:
             with self.database.begin() as connection:
                 connection.execute(insert(KEYS).values(row))
         except IntegrityError:
             raise ConfigError(f"{name}: there is a key with this name; choose another") from None
-        return found, f"dg_{found.id}_{secret}"
+        return key, f"dg_{key.id}_{secret}"
 
-    def list(self) -> Sequence[Key]:
+    def list(self) -> Sequence[ApiKey]:
         """All keys, revoked ones too, the oldest first."""
         with self.database.begin() as connection:
             return [_key(row) for row in connection.execute(select(KEYS).order_by(KEYS.c.created)).mappings()]
 
-    def revoke(self, name: str) -> Key:
+    def revoke(self, name: str) -> ApiKey:
         """Revoke the key of this name or id; one that is revoked stays so. Raises ConfigError if there is none."""
         for key in self.list():
             if name in (key.name, key.id):
@@ -174,7 +174,7 @@ class KeyStore:
         """What `are_required` found a moment ago, None if that is too old; never blocks."""
         return self._required if self._required or time.monotonic() - self._asked < RECHECK else None
 
-    def known(self, text: str) -> Key | None:
+    def known(self, text: str) -> ApiKey | None:
         """The key of this text if it was checked a moment ago; never blocks."""
         with self._lock:
             key, checked = self._known.get(self._digest(text), (None, 0.0))
@@ -184,7 +184,7 @@ class KeyStore:
         waits = now - self._gone < RECHECK and now - checked < WITHOUT_DATABASE  # nobody else asks what does not answer
         return key if now - checked < RECHECK or waits else None
 
-    def check(self, text: str) -> Key:
+    def check(self, text: str) -> ApiKey:
         """The key of this text. Blocks. Raises BadKey, or DatabaseGone for one that was not known before."""
         form = FORM.fullmatch(text)
         if not form:
@@ -244,11 +244,11 @@ class KeyStore:
     def used(self, key: str, day: str | None = None) -> int:
         """The characters of a key, on a day (`2026-01-31`, in UTC) or on all."""
         with self._lock:
-            pending = sum(count for (one, on), count in self._used.items() if one == key and day in (None, on))
+            pending = sum(count for (counted, on), count in self._used.items() if counted == key and day in (None, on))
         query = select(USAGE.c.characters).where(USAGE.c.key == key)
         with self.database.begin() as connection:
-            found = connection.execute(query if day is None else query.where(USAGE.c.day == day))
-            return pending + sum(row[0] for row in found)
+            rows = connection.execute(query if day is None else query.where(USAGE.c.day == day))
+            return pending + sum(row[0] for row in rows)
 
     def used_today(self, key: str) -> int:
         """The characters of a key today; while the database does not answer, those that this process knows of."""
@@ -310,10 +310,29 @@ class KeyStore:
             self._used += Counter()  # without those of 0
 
 
+class Rates:
+    """Requests per minute of each key: a bucket that fills steadily. Its clock never goes backwards."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str, per_minute: int) -> float:
+        """Take a request; returns 0, or the seconds until there is one."""
+        now = self._clock()
+        with self._lock:
+            left, before = self._left.get(key, (float(per_minute), now))
+            left = min(float(per_minute), left + (now - before) * per_minute / 60)
+            taken = left >= 1
+            self._left[key] = (left - taken, now)
+        return 0.0 if taken else (1 - left) * 60 / per_minute
+
+
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _key(row: RowMapping) -> Key:
+def _key(row: RowMapping) -> ApiKey:
     names = ("id", "name", "created", "expires", "revoked", "per_minute", "characters_per_day", "characters")
-    return Key(**{name: row[name] for name in names}, models=tuple(json.loads(row["models"])))
+    return ApiKey(**{name: row[name] for name in names}, models=tuple(json.loads(row["models"])))

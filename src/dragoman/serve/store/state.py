@@ -14,7 +14,7 @@ def state_folder() -> Path:
     return models_folder().parent / "serve"
 
 
-class State:
+class ServiceState:
     """A folder that only this user can read, and a database, by default a file in it."""
 
     def __init__(self, folder: Path | None = None, database: str | None = None) -> None:
@@ -28,12 +28,6 @@ class State:
         except OSError as error:
             raise storage_error(self.folder, error) from None
         self.database = Database.of(self.folder, database)
-
-    def part(self, name: str) -> Path:
-        """A private folder within it."""
-        made = self.folder / name
-        made.mkdir(mode=0o700, exist_ok=True)
-        return made
 
     def close(self) -> None:
         """Close the database; remove a temporary folder."""

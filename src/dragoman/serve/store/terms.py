@@ -63,9 +63,9 @@ def written(entries: Iterable[Entry], form: Literal["tsv", "csv"]) -> str:
     """The entries with all their translations, as `read_terms` reads them."""
     file = StringIO()
     if form == "csv":
-        csv.writer(file, lineterminator="\n").writerows([one.term, *one.translations] for one in entries)
+        csv.writer(file, lineterminator="\n").writerows([entry.term, *entry.translations] for entry in entries)
     else:
-        file.writelines("\t".join((one.term, *one.translations)) + "\n" for one in entries)
+        file.writelines("\t".join((entry.term, *entry.translations)) + "\n" for entry in entries)
     return file.getvalue()
 
 

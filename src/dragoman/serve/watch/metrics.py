@@ -20,16 +20,16 @@ class Metrics:
     """The instruments of a service."""
 
     def __init__(self) -> None:
-        self.registry = own = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self.labels = dict[str, str]()
         """What every sample is labelled with besides, such as the replica that has it."""
         self._keys, self._lock = set[str](), Lock()
 
         def seconds(name: str, text: str, labels: tuple[str, ...] = ()) -> Histogram:
-            return Histogram(name, text, labels, buckets=_SECONDS, registry=own)
+            return Histogram(name, text, labels, buckets=_SECONDS, registry=registry)
 
         self.requests = Counter(
-            "dragoman_requests", "Requests answered", ["dialect", "code", "model", "key"], registry=own
+            "dragoman_requests", "Requests answered", ["dialect", "code", "model", "key"], registry=registry
         )
         self.request_seconds = seconds(
             "dragoman_request_seconds", "From the request to its answer", ("dialect", "model")
@@ -37,27 +37,26 @@ class Metrics:
         self.queue_seconds = seconds("dragoman_queue_seconds", "From a call to the first batch with a sentence of it")
         self.batch_seconds = seconds("dragoman_batch_seconds", "Search of a batch, from when an engine has it")
         self.batch_sentences = Histogram(
-            "dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES, registry=own
+            "dragoman_batch_sentences", "Sentences per batch", buckets=_SIZES, registry=registry
         )
         self.batch_tokens = Histogram(
-            "dragoman_batch_tokens", "Tokens per batch", buckets=[16 * size for size in _SIZES], registry=own
+            "dragoman_batch_tokens", "Tokens per batch", buckets=[16 * size for size in _SIZES], registry=registry
         )
-        self.tokens = Counter("dragoman_tokens", "Source tokens searched", ["model", "key"], registry=own)
-        self.queue_tokens = Gauge("dragoman_queue_tokens", "Source tokens that wait", registry=own)
+        self.tokens = Counter("dragoman_tokens", "Source tokens searched", ["model", "key"], registry=registry)
+        self.queue_tokens = Gauge("dragoman_queue_tokens", "Source tokens that wait", registry=registry)
         self.rate = Gauge(
-            "dragoman_tokens_per_second", "Source tokens searched per second of work, lately", registry=own
+            "dragoman_tokens_per_second", "Source tokens searched per second of work, lately", registry=registry
         )
         self.models = Counter(
             "dragoman_model_events",
             "Models loaded, unloaded, replaced, refused, added and removed",
             ["model", "event"],
-            registry=own,
+            registry=registry,
         )
-        self.workers_lost = Counter("dragoman_workers_lost", "Worker processes that ended by themselves", registry=own)
-        self.open = Gauge("dragoman_open_requests", "Requests that are worked on", registry=own)
+        self.open = Gauge("dragoman_open_requests", "Requests that are worked on", registry=registry)
 
     def watch(self, waiting: Callable[[], float], rate: Callable[[], float], is_open: Callable[[], float]) -> None:
-        """Read the gauges by these functions."""
+        """Let the gauges show what these functions return."""
         self.queue_tokens.set_function(waiting)
         self.rate.set_function(rate)
         self.open.set_function(is_open)
@@ -77,14 +76,14 @@ class Metrics:
         self.request_seconds.labels(record.dialect, record.model).observe(record.seconds)
 
     def collect(self) -> list[Metric]:
-        """All of them, with what they show now."""
-        found = list(self.registry.collect())
-        for metric in found:
-            metric.samples = [one._replace(labels={**one.labels, **self.labels}) for one in metric.samples]
-        return found
+        """All metrics with their values now."""
+        metrics = list(self.registry.collect())
+        for metric in metrics:
+            metric.samples = [sample._replace(labels={**sample.labels, **self.labels}) for sample in metric.samples]
+        return metrics
 
     def text(self) -> bytes:
-        """All of them, in the text format of Prometheus."""
+        """All metrics in the text format of Prometheus."""
         return as_text(self.collect())
 
     def _bounded(self, key: str) -> str:
@@ -103,10 +102,12 @@ def as_text(metrics: Iterable[Metric]) -> bytes:
 
 def merged(metrics: Iterable[Metric]) -> list[Metric]:
     """One metric of each name, with the samples of all, which their labels keep apart."""
-    found = dict[str, Metric]()
-    for one in metrics:
-        found.setdefault(one.name, Metric(one.name, one.documentation, one.type)).samples += one.samples
-    return list(found.values())
+    by_name = dict[str, Metric]()
+    for metric in metrics:
+        by_name.setdefault(
+            metric.name, Metric(metric.name, metric.documentation, metric.type)
+        ).samples += metric.samples
+    return list(by_name.values())
 
 
 class _Collected(CollectorRegistry):
@@ -117,5 +118,5 @@ class _Collected(CollectorRegistry):
         self._metrics = list(metrics)
 
     def collect(self) -> Iterator[Metric]:
-        """All of them."""
+        """The metrics as they were collected."""
         yield from self._metrics

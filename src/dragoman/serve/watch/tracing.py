@@ -57,7 +57,7 @@ def trace_to(url: str) -> Tracing:
 
 
 def _attributes(record: Record) -> dict[str, str | int]:
-    found: dict[str, str | int] = {
+    attributes: dict[str, str | int] = {
         "http.request.method": record.method,
         "url.path": record.path[:200],
         "http.response.status_code": record.status,
@@ -67,7 +67,7 @@ def _attributes(record: Record) -> dict[str, str | int]:
         "dragoman.model": record.model,
         "dragoman.tokens": record.tokens,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in attributes.items() if value}
 
 
 def _clock(record: Record, moment: float) -> int:

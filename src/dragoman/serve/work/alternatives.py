@@ -33,14 +33,14 @@ def next_words(translator: Translator, text: str, prefix: str, count: int) -> li
     A prefix that ends with a space has whole words; without one, its last word may be continued. Raises what
     `Translator.alternatives` raises.
     """
-    kept = normalise(prefix)
-    kept += " " if kept and prefix[-1].isspace() else ""
-    found: dict[str, NextWord] = {}
-    for one in translator.alternatives(text, prefix, WIDENING * count) if text.strip() else ():
-        if one.text.startswith(kept):
-            word = _first_word(one.text[len(kept) :])
-            found.setdefault(word, NextWord(word, one.text, one.score, one.log_prob))
-    return list(found.values())[:count]
+    beginning = normalise(prefix)
+    beginning += " " if beginning and prefix[-1].isspace() else ""
+    words: dict[str, NextWord] = {}
+    for candidate in translator.alternatives(text, prefix, WIDENING * count) if text.strip() else ():
+        if candidate.text.startswith(beginning):
+            word = _first_word(candidate.text[len(beginning) :])
+            words.setdefault(word, NextWord(word, candidate.text, candidate.score, candidate.log_prob))
+    return list(words.values())[:count]
 
 
 def _first_word(rest: str) -> str:

@@ -34,7 +34,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def words_of(text: str) -> str:
-    """About what of a text with tags is not in them."""
+    """About the words of a text with tags."""
     return _TAG.sub(" ", text)
 
 
@@ -51,32 +51,36 @@ def translate_markup(
     scripts = scripts_of_language(request.source), scripts_of_language(request.target)
     units = [unit for document in documents for unit in document.units]
     chosen = [is_translatable(unit, *scripts) for unit in units]
-    asked = list(compress(units, chosen))
+    shown = list(compress(units, chosen))
     translations = iter(
         translator.translate_inline(
-            [unit.source for unit in asked],
-            patterns=[unit.patterns for unit in asked],
-            max_lengths=[unit.max_length for unit in asked],
+            [unit.source for unit in shown],
+            patterns=[unit.patterns for unit in shown],
+            max_lengths=[unit.max_length for unit in shown],
             glossary=glossary,
         )
     )
-    found = iter([next(translations) if one else None for one in chosen])
+    results = iter([next(translations) if is_shown else None for is_shown in chosen])
     written = []
     for text, document in zip(texts, documents, strict=True):
         try:
-            written.append(_written(document, [next(found) for _ in document.units], format, request))
+            written.append(_written(document, [next(results) for _ in document.units], format, request))
         except LostTags:  # the model has not copied what it was to leave as it is: it does not see it
             written += translate_markup([text], format, translator, glossary, replace(tags, shown=False))
     return written
 
 
 def _written(
-    document: Document, found: Sequence[InlineTranslation | None], format: Markup, request: DocumentOptions
+    document: Document, translations: Sequence[InlineTranslation | None], format: Markup, request: DocumentOptions
 ) -> MarkupTranslation:
     file = BytesIO()
-    _MODULES[format].write(document, [one and one.inline for one in found], request, file)
-    flags = dict.fromkeys(flag for one in found if one for flag in one.translation.warnings)
-    terms = tuple(term for one in found if one for term in one.translation.terms)
+    _MODULES[format].write(
+        document, [translation and translation.inline for translation in translations], request, file
+    )
+    flags = dict.fromkeys(
+        flag for translation in translations if translation for flag in translation.translation.warnings
+    )
+    terms = tuple(term for translation in translations if translation for term in translation.translation.terms)
     return MarkupTranslation(file.getvalue().removeprefix(codecs.BOM_UTF8).decode(), tuple(flags), terms)
 
 

@@ -36,18 +36,18 @@ def score(request: TextRequest, translations: Sequence[str], models: Models, pre
     language, of which no model translates.
     """
     chosen = list[Choice]()
-    for number, one in enumerate(choose(request, models), 1):
-        if one is None:
+    for number, choice in enumerate(choose(request, models), 1):
+        if choice is None:
             raise DataError(f"text {number}: seems to be in {request.target} already; name its language as source")
-        chosen.append(one)
-    found: dict[int, Scored] = {}
-    for model, pair in dict.fromkeys((one.model, one.pair) for one in chosen):
-        members = [n for n, one in enumerate(chosen) if (one.model, one.pair) == (model, pair)]
+        chosen.append(choice)
+    scores: dict[int, Scored] = {}
+    for model, pair in dict.fromkeys((choice.model, choice.pair) for choice in chosen):
+        members = [n for n, choice in enumerate(chosen) if (choice.model, choice.pair) == (model, pair)]
         pairs = [(normalise(request.texts[n]), normalise(translations[n])) for n in members]
         translator = prepare(models.translator(model, pair))
-        for n, own, log_probs in zip(members, pairs, translator.score(pairs), strict=True):
-            found[n] = _scored(chosen[n], translator, own, log_probs)
-    return [found[n] for n in range(len(chosen))]
+        for n, texts, log_probs in zip(members, pairs, translator.score(pairs), strict=True):
+            scores[n] = _scored(chosen[n], translator, texts, log_probs)
+    return [scores[n] for n in range(len(chosen))]
 
 
 def _scored(choice: Choice, translator: Translator, pair: tuple[str, str], log_probs: list[float]) -> Scored:

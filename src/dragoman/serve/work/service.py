@@ -29,9 +29,8 @@ from dragoman.serve.search.batcher import Batcher
 from dragoman.serve.search.engine import for_request
 from dragoman.serve.store.corrections import CorrectionStore
 from dragoman.serve.store.glossaries import Glossaries
-from dragoman.serve.store.keys import KeyStore
-from dragoman.serve.store.rates import Rates
-from dragoman.serve.store.state import State
+from dragoman.serve.store.keys import KeyStore, Rates
+from dragoman.serve.store.state import ServiceState
 from dragoman.serve.watch.metrics import Metrics
 from dragoman.serve.work.stream import StreamedSentence, stream
 from dragoman.serve.work.text import TextAnswer, TextRequest, translate
@@ -48,7 +47,7 @@ WATCH = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """What the service accepts."""
 
     places: int = 256
@@ -74,19 +73,17 @@ class Service:
     def __init__(
         self,
         models: Models,
-        limits: Limits | None = None,
+        limits: ServiceLimits | None = None,
         workers: int = 0,
         memories: Memories | None = None,
-        state: State | None = None,
+        state: ServiceState | None = None,
     ) -> None:
-        self.models, self.limits, self.metrics = models, limits or Limits(), Metrics()
-        self.memories, self.state = memories, state or State()
+        self.models, self.limits, self.metrics = models, limits or ServiceLimits(), Metrics()
+        self.memories, self.state = memories, state or ServiceState()
         self.glossaries, self.looking = Glossaries(self.state.database), Looking()
         self.corrections = CorrectionStore(self.state)
         self.on_request: list[OnRequest] = [self.metrics.on_request]
         """What is called with each request that was answered."""
-        if processes := models.loader.workers:
-            processes.on_lost = self.metrics.workers_lost.inc
         models.loader.on_event = lambda name, event: self.metrics.models.labels(name, event).inc()
         self.keys, self.rates = KeyStore(self.state.database), Rates()
         self.take: Callable[[str, int], Awaitable[float]] = self._take
@@ -127,9 +124,9 @@ class Service:
         """The sentences of one text in order, each as soon as it is translated."""
         with self._admitted(key) as ticket:
             sentences = iter(stream(request, self.models, self._prepare(ticket)))
-            while (several := await self._run(ticket, partial(next, sentences, None), gone)) is not None:
-                for one in several:
-                    yield one
+            while (window := await self._run(ticket, partial(next, sentences, None), gone)) is not None:
+                for sentence in window:
+                    yield sentence
 
     async def ask(self, work: Callable[[Prepare], T], key: str, gone: Callable[[], "asyncio.Future[None]"]) -> T:
         """`work(prepare)` in a thread, as a request of the sender `key`; `prepare` gives a translator its engine."""
@@ -161,13 +158,12 @@ class Service:
         for_request(translator, self.batcher, Ticket()).translate(golden_source(model.folder))
 
     def close(self) -> None:
-        """End all threads and worker processes; no request is open."""
+        """End all threads; no request is open."""
         self._closed.set()
         if self._watching.is_alive():
             self._watching.join()
         self._threads.shutdown()
         self.batcher.close()
-        self.models.loader.close()
         if self.memories:
             self.memories.close()
         self.keys.close()
@@ -192,8 +188,8 @@ class Service:
         """Gives a translator the engine of the request, and the memory of its pair."""
 
         def prepare(translator: Translator) -> Translator:
-            found = for_request(translator, self.batcher, ticket)
-            return self.memories.joined(found) if self.memories else found
+            shared = for_request(translator, self.batcher, ticket)
+            return self.memories.joined(shared) if self.memories else shared
 
         return prepare
 
@@ -236,7 +232,7 @@ class TooLarge(DragomanError):
     """A request with more text than is accepted."""
 
 
-def check_size(request: TextRequest, limits: Limits) -> None:
+def check_size(request: TextRequest, limits: ServiceLimits) -> None:
     """Raises DragomanError for a request of more texts or characters than are accepted."""
     characters = sum(map(len, request.texts))
     if len(request.texts) > limits.texts:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dragoman.control.search.sentences import Sentence
 from dragoman.control.search.splitting import encode_lines
 from dragoman.serve.models.models import Models
-from dragoman.serve.work.text import Lines, TextRequest, choose, unchanged
+from dragoman.serve.work.text import TextLines, TextRequest, choose, unchanged
 from dragoman.text.segment import Segment, separator
 from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.words.normalise import normalise
@@ -35,7 +35,7 @@ class StreamedSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _StreamPiece:
     segment: Segment
     before: str
     last: bool = True
@@ -57,7 +57,7 @@ def stream(
         yield [StreamedSentence("", "", "", "", pair, answer.detected)]
         return
     translator = request.asking(prepare(models.translator(chosen.model, chosen.pair)))
-    lines = Lines.of(text)
+    lines = TextLines.of(text)
     terms = request.glossary_for(chosen.pair)
     pieces = [
         piece
@@ -68,31 +68,40 @@ def stream(
     begin, size, between = 0, 1, ""
     while begin < len(pieces):
         window = pieces[begin : begin + size]
-        found = translator.translate([piece.segment.text for piece in window], glossary=terms)
+        translations = translator.translate([piece.segment.text for piece in window], glossary=terms)
         sentences = []
-        for piece, one in zip(window, found, strict=True):
+        for piece, translation in zip(window, translations, strict=True):
             before = between + piece.before
             sentences.append(
                 StreamedSentence(
-                    piece.segment.text, one.text, before, chosen.model.name, pair, chosen.detected, one.warnings
+                    piece.segment.text,
+                    translation.text,
+                    before,
+                    chosen.model.name,
+                    pair,
+                    chosen.detected,
+                    translation.warnings,
                 )
             )
-            between = "" if piece.last else separator(piece.segment, one.text)
+            between = "" if piece.last else separator(piece.segment, translation.text)
         yield sentences
         begin, size = begin + size, min(2 * size, LARGEST_WINDOW)
     yield [StreamedSentence("", "", lines.around[-1], chosen.model.name, pair, chosen.detected)]
 
 
-def _pieces(translator: Translator, before: str, line: str) -> list[_Piece]:
+def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece]:
     """The sentences of a line; the line itself where a part alone might be translated differently."""
-    whole = [_Piece(Segment(line, ""), before)]
+    whole = [_StreamPiece(Segment(line, ""), before)]
     if not translator.max_source_tokens or find_placeholders(normalise(line)):
         return whole
     (sentences,) = _split(translator, [line])
     texts = [sentence.segment.text for sentence in sentences]
     if len(texts) < 2 or any(len(parts) != 1 for parts in _split(translator, texts)):
         return whole
-    return [_Piece(one.segment, before if n == 1 else "", n == len(sentences)) for n, one in enumerate(sentences, 1)]
+    return [
+        _StreamPiece(sentence.segment, before if n == 1 else "", n == len(sentences))
+        for n, sentence in enumerate(sentences, 1)
+    ]
 
 
 def _split(translator: Translator, texts: Sequence[str]) -> list[list[Sentence]]:

@@ -52,11 +52,11 @@ class TextRequest:
         """The terms for a pair of languages. Raises ConfigError if the glossary that is kept has none for it."""
         if self.dictionaries is None:
             return self.glossary
-        own = self.dictionaries.get((primary_language(pair.source), primary_language(pair.target)))
-        if own is None:
-            known = ", ".join(" → ".join(each) for each in self.dictionaries) or "none"
+        terms = self.dictionaries.get((primary_language(pair.source), primary_language(pair.target)))
+        if terms is None:
+            known = ", ".join(" → ".join(languages) for languages in self.dictionaries) or "none"
             raise ConfigError(f"the glossary has no terms from {pair.source} into {pair.target}; it has {known}")
-        return merge_glossaries(self.glossary, own)
+        return merge_glossaries(self.glossary, terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,13 @@ def choose(request: TextRequest, models: Models) -> list[Choice | None]:
         return [Choice(*chosen, None)] * len(request.texts)
     sources = models.sources_to(request.target, request.model)
     known = [*sources, *([request.target] if request.target else [])]
-    found: list[Choice | None] = []
+    choices: list[Choice | None] = []
     for text in request.texts:
         words = words_of(text) if request.format in ("html", "xml") else text
         source, sure = next(iter(detect(words, known)), (sources[0], 0.0))
         there = source in sources
-        found.append(Choice(*models.choose(source, request.target, request.model), sure) if there else None)
-    return found
+        choices.append(Choice(*models.choose(source, request.target, request.model), sure) if there else None)
+    return choices
 
 
 Prepare = Callable[[Translator], Translator]
@@ -122,16 +122,16 @@ def translate(request: TextRequest, models: Models, prepare: Prepare) -> list[Te
     """
     choices = choose(request, models)
     answers: dict[int, TextAnswer] = {}
-    for n, one in enumerate(choices):
-        if one is None:
+    for n, choice in enumerate(choices):
+        if choice is None:
             answers[n] = unchanged(request.texts[n], str(request.target))
-    for model, pair in dict.fromkeys((one.model, one.pair) for one in choices if one):
-        members = [n for n, one in enumerate(choices) if one and (one.model, one.pair) == (model, pair)]
+    for model, pair in dict.fromkeys((choice.model, choice.pair) for choice in choices if choice):
+        members = [n for n, choice in enumerate(choices) if choice and (choice.model, choice.pair) == (model, pair)]
         translator = request.asking(prepare(models.translator(model, pair)))
         blank = TextAnswer("", pair.source, pair.target, model.name)
         terms = replace(request, glossary=request.glossary_for(pair), dictionaries=None)
-        found = _translate([request.texts[n] for n in members], terms, translator, blank)
-        for n, answer in zip(members, found, strict=True):
+        translated = _translate([request.texts[n] for n in members], terms, translator, blank)
+        for n, answer in zip(members, translated, strict=True):
             chosen = choices[n]
             answers[n] = replace(answer, detected=chosen.detected if chosen else None)
     return [answers[n] for n in range(len(request.texts))]
@@ -150,45 +150,55 @@ def _translate(
         for markup in translate_markup(texts, request.format, translator, request.glossary, request.tags):
             yield replace(blank, text=markup.text, warnings=markup.warnings, terms=markup.terms)
         return
-    lines = [Lines.of(text) for text in texts]
-    flat = [line for own in lines for line in own.texts]
-    found = iter(translator.translate(flat, glossary=request.glossary, alignment=request.alignment or None))
+    lines = [TextLines.of(text) for text in texts]
+    flat = [line for text_lines in lines for line in text_lines.texts]
+    translations = iter(translator.translate(flat, glossary=request.glossary, alignment=request.alignment or None))
     others = iter(_others(flat, request, translator))
-    for own in lines:
-        several = [next(found) for _ in own.texts]
-        best = own.joined([one.text for one in several])
+    for text_lines in lines:
+        of_text = [next(translations) for _ in text_lines.texts]
+        best = text_lines.joined([translation.text for translation in of_text])
         answer = replace(
-            blank, text=best, warnings=_once(several), terms=tuple(t for one in several for t in one.terms)
+            blank,
+            text=best,
+            warnings=_once(of_text),
+            terms=tuple(t for translation in of_text for t in translation.terms),
         )
-        if several and all(one.match for one in several):
-            answer = replace(answer, match=min(one.match for one in several if one.match))
+        if of_text and all(translation.match for translation in of_text):
+            answer = replace(answer, match=min(translation.match for translation in of_text if translation.match))
         if request.alignment:
-            answer = replace(answer, alignment=own.links(several), normalised=own.joined(map(normalise, own.texts)))
-        alternatives = [next(others) for _ in own.texts] if request.alternatives else []
-        yield replace(answer, alternatives=_ranked(own, best, alternatives, request.alternatives))
+            answer = replace(
+                answer,
+                alignment=text_lines.links(of_text),
+                normalised=text_lines.joined(map(normalise, text_lines.texts)),
+            )
+        alternatives = [next(others) for _ in text_lines.texts] if request.alternatives else []
+        yield replace(answer, alternatives=_ranked(text_lines, best, alternatives, request.alternatives))
 
 
 def _others(lines: Sequence[str], request: TextRequest, translator: Translator) -> list[list[str]]:
     """The best texts of each line, for alternatives: a search of its own, so that the best stays what it is without."""
     if not request.alternatives:
         return []
-    found = translator.translate(lines, glossary=request.glossary, n_best=request.alternatives + 1)
-    return [[candidate.text for candidate in one.candidates] for one in found]
+    translations = translator.translate(lines, glossary=request.glossary, n_best=request.alternatives + 1)
+    return [[candidate.text for candidate in translation.candidates] for translation in translations]
 
 
-def _ranked(lines: "Lines", best: str, candidates: Sequence[Sequence[str]], count: int) -> tuple[str, ...]:
+def _ranked(lines: "TextLines", best: str, candidates: Sequence[Sequence[str]], count: int) -> tuple[str, ...]:
     """Up to `count` texts other than the best: the k-th of all lines together; a line with fewer repeats its last."""
     ranks = range(max(map(len, candidates), default=0))
-    texts = [lines.joined([several[min(rank, len(several) - 1)] for several in candidates]) for rank in ranks]
+    texts = [
+        lines.joined([texts_of_line[min(rank, len(texts_of_line) - 1)] for texts_of_line in candidates])
+        for rank in ranks
+    ]
     return tuple(dict.fromkeys(text for text in texts if text != best))[:count]
 
 
 def _once(translations: Sequence[Translation]) -> tuple[Flag, ...]:
-    return tuple(dict.fromkeys(flag for one in translations for flag in one.warnings))
+    return tuple(dict.fromkeys(flag for translation in translations for flag in translation.warnings))
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class TextLines:
     """A text as the texts of its lines that are not blank, and what is around them."""
 
     texts: list[str]
@@ -196,7 +206,7 @@ class Lines:
     """What is before each text, and after the last."""
 
     @classmethod
-    def of(cls, text: str) -> "Lines":
+    def of(cls, text: str) -> "TextLines":
         """The lines of a text."""
         texts, around, before = list[str](), list[str](), ""
         for number, part in enumerate(_BREAK.split(text)):
@@ -218,9 +228,9 @@ class Lines:
     def links(self, translations: Sequence[Translation]) -> tuple[Link, ...]:
         """The alignments of the lines as one of the whole text."""
         source = target = 0
-        found = list[Link]()
-        for before, line, one in zip(self.around, self.texts, translations, strict=False):
+        links = list[Link]()
+        for before, line, translation in zip(self.around, self.texts, translations, strict=False):
             source, target = source + len(before), target + len(before)
-            found += [Link(link.source.moved(source), link.target.moved(target)) for link in one.alignment]
-            source, target = source + len(normalise(line)), target + len(one.text)
-        return tuple(found)
+            links += [Link(link.source.moved(source), link.target.moved(target)) for link in translation.alignment]
+            source, target = source + len(normalise(line)), target + len(translation.text)
+        return tuple(links)
