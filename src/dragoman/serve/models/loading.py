@@ -8,6 +8,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakSet
@@ -107,9 +108,9 @@ class Loader:
             model.uses.add(use)
             model.used = time.monotonic()
             if found := model.translator:
-                own = object.__new__(Translator)
-                own.__dict__.update(found.__dict__, use=use)
-                return own
+                lent = copy(found)
+                vars(lent)["use"] = use  # as long as there is this translator
+                return lent
             with self._lock:
                 if model.translator is None:
                     self._give_way(model, [one for one in others if one is not model])

@@ -18,13 +18,12 @@ from weakref import finalize
 from dragoman import errors
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Attention, Ids
+from dragoman.engine import Attention, Ids, Query
 from dragoman.serve.requests.events import log_event
 from dragoman.serve.requests.ticket import WorkerLost
 from dragoman.serve.search.fair import UNBOUNDED
 from dragoman.serve.search.process import has_ended, start, stop
 from dragoman.serve.search.worker import Answer, ModelVersion, Order, What
-from dragoman.text.tokens.marks import Marks
 
 # Seconds until a call takes longer than any can; that nobody gets a worker; until the next start after one that failed.
 STUCK, PATIENCE, SLOWEST_START = 600.0, 60.0, 5.0
@@ -239,34 +238,20 @@ class RemoteEngine:
         """See `CTranslate2Engine.batch_tokens`."""
         return self.workers.batch_tokens(self.version)
 
-    def translate(
-        self,
-        sources: Sequence[Ids],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Ids] | None = None,
-        marks: Sequence[Marks] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """See `Engine.translate`."""
-        found: list[list[Hypothesis]] = self._call("translate", sources, options, target_prefixes, marks)
-        return found
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """`Engine.translate`."""
+        hypotheses: list[list[Hypothesis]] = self._call("translate", queries, options)
+        return hypotheses
 
-    def score(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        marks: Sequence[Marks] | None = None,
-        alone: bool = False,
-    ) -> list[list[float]]:
-        """See `Engine.score`."""
-        found: list[list[float]] = self._call("score", sources, targets, marks, alone)
-        return found
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        """`Engine.score`."""
+        log_probs: list[list[float]] = self._call("score", queries, targets, alone)
+        return log_probs
 
-    def attention(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
-    ) -> list[Attention] | None:
-        """See `Engine.attention`."""
-        found: list[Attention] | None = self._call("attention", sources, targets, marks)
-        return found
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
+        """`Engine.attention`."""
+        attentions: list[Attention] | None = self._call("attention", queries, targets)
+        return attentions
 
     def _call(self, what: What, *arguments: Any) -> Any:
         return self.workers.call(what, self.version, arguments)
