@@ -74,7 +74,7 @@ class CTranslate2Engine:
         return self.threads * self._thread_tokens
 
     def one_thread_a_call(self) -> "CTranslate2Engine":
-        """The same network, for a service: a call takes one thread, and as many are searched at a time as it has."""
+        """An engine of this network for a service: a call takes one thread, and as many run at a time as it has."""
         other = copy(self)
         other.threads = 1
         return other

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from threading import Lock
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
+from torch import nn
 
 from dragoman.config import DecodeConfig
 from dragoman.config.sections.decode import Precision
@@ -19,7 +20,6 @@ from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, log_mean
 from dragoman.decode.fusion import Fusion
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.decode.precision import resolve_precision, to_bfloat16
 from dragoman.decode.sampling import SamplingParams, sample
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
@@ -27,8 +27,9 @@ from dragoman.decode.vocabulary import CandidateVocabulary
 from dragoman.engine import Attention, Ids, Query
 from dragoman.engine.resources import SearchSize, cached_numbers, refuse_beyond_memory, refuse_fork
 from dragoman.errors import ConfigError, ResourceError, counted
+from dragoman.model.build import build_network
 from dragoman.model.others.language_model import LanguageModel
-from dragoman.model.parts.device import autocast, torch_threads, within_memory
+from dragoman.model.parts.device import autocast, torch_threads, within_memory, without_values
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.system.machine import available_memory
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
@@ -225,3 +226,29 @@ def _halving(group: list[int], work: Callable[[list[int]], list[T]]) -> list[T]:
     # Outside the handler, because the error keeps alive the tensors that filled the memory.
     middle = len(group) // 2
     return [*_halving(group[:middle], work), *_halving(group[middle:], work)]
+
+
+def resolve_precision(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:
+    """`auto` is float32 on a CPU, for exactness, and bfloat16 on a GPU that computes in it."""
+    if precision != "auto":
+        return precision
+    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+def to_bfloat16(model: EncoderDecoder) -> EncoderDecoder:
+    """The model with its matrices already in bfloat16; autocast would convert them at every call.
+
+    Embeddings and norms stay float32 and are shared with the given model, which is not changed.
+    """
+    matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)}
+    matrices |= {"projection", "projection_bias"}
+    weights = model.state_dict()
+    converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
+    with without_values():
+        same = build_network(model.config, *model.vocabularies)
+    same.load_state_dict(converted, assign=True)
+    return same.eval()
+
+
+def _kinds(module: nn.Module) -> tuple[str, ...]:
+    return ("weight", "bias") if isinstance(module, nn.Linear) else ()

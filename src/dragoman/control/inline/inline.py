@@ -157,7 +157,7 @@ def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]
 
 
 def _divided(item: InlineItem, line: Span, sentences: Sequence[Sentence] = ()) -> list[Segmented]:
-    """A line, in its sentences if they are given and can be told apart in it."""
+    """A line, or its sentences if they are given and each can be located in it."""
     text = item.text.text[slice(*line)]
     spans = sentence_spans(text, sentences) if sentences else []
     if len(spans) < 2:

@@ -196,18 +196,20 @@ def with_codes(placed: Sequence[PlacedCode], source: UnitText, target: UnitText)
     return text + target.text[at:], tuple(codes)
 
 
-def _position(one: PlacedCode, source: UnitText, target: UnitText) -> int:
-    gap = target.gap(one.gap)
-    if _is_same_gap(one, source, target):
-        return gap.begin + min(max(one.code.position - source.gap(one.source_gap).begin, 0), gap.end - gap.begin)
-    return gap.begin if one.prefers == "begin" else gap.end
+def _position(placed: PlacedCode, source: UnitText, target: UnitText) -> int:
+    gap = target.gap(placed.gap)
+    if _is_same_gap(placed, source, target):
+        offset = max(placed.code.position - source.gap(placed.source_gap).begin, 0)
+        return gap.begin + min(offset, gap.end - gap.begin)
+    return gap.begin if placed.prefers == "begin" else gap.end
 
 
-def _is_same_gap(one: PlacedCode, source: UnitText, target: UnitText) -> bool:
+def _is_same_gap(placed: PlacedCode, source: UnitText, target: UnitText) -> bool:
     """Whether the gap is the same on both sides: at an end of the text, or between two lines."""
-    before, after = source.gap(one.source_gap), target.gap(one.gap)
-    if one.gap in (0, len(target.units)):
-        return (one.source_gap == 0, one.source_gap == len(source.units)) == (one.gap == 0, one.gap != 0)
+    before, after = source.gap(placed.source_gap), target.gap(placed.gap)
+    if placed.gap in (0, len(target.units)):
+        ends = placed.source_gap == 0, placed.source_gap == len(source.units)
+        return ends == (placed.gap == 0, placed.gap != 0)
     space = source.text[before.begin : before.end]
     return space == target.text[after.begin : after.end] and bool(LINE_BREAK.search(space))
 

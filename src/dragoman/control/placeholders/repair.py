@@ -23,7 +23,7 @@ from dragoman.control.faults.faults import detect_fault
 from dragoman.control.faults.requirements import Requirements, checked
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.control.glossary.terms import report_terms
-from dragoman.control.placeholders.standins import Variant, variants
+from dragoman.control.placeholders.standins import SourceVariant, variants
 from dragoman.control.placeholders.symbols import restore_translation
 from dragoman.control.search.search import translate_sentences
 from dragoman.control.search.sentences import Line, Sentence
@@ -127,7 +127,8 @@ class _Repair:
         """For each task the complete translations that searches find: all kinds of stand-ins only if the first fail."""
         plans = [list(variants(task.requirements, bool(_numbers_differ(task)))) for task in tasks]
         first = [
-            [Variant(task.requirements.source, ()), *plan[:FIRST]] for task, plan in zip(tasks, plans, strict=True)
+            [SourceVariant(task.requirements.source, ()), *plan[:FIRST]]
+            for task, plan in zip(tasks, plans, strict=True)
         ]
         complete = self._complete(tasks, first)
         left = [n for n, texts in enumerate(complete) if not texts and plans[n][FIRST:]]
@@ -137,7 +138,7 @@ class _Repair:
         return self._scored(tasks, complete)
 
     def _complete(
-        self, tasks: Sequence[_Task], plans: Sequence[Sequence[Variant]]
+        self, tasks: Sequence[_Task], plans: Sequence[Sequence[SourceVariant]]
     ) -> list[dict[str, Candidate | None]]:
         """The complete texts that searches of these variants find, all in one call; of stand-ins the best of each."""
         options = self._search_options()
@@ -162,7 +163,7 @@ class _Repair:
             )
         return texts_of_tasks
 
-    def _variants(self, pairs: Sequence[tuple[Sentence, Variant]]) -> list[Sentence]:
+    def _variants(self, pairs: Sequence[tuple[Sentence, SourceVariant]]) -> list[Sentence]:
         """The sentences with the text of a variant, to be searched in the engine's own way unless `exact`."""
         ids = self.tokenizer.encode([variant.text for _, variant in pairs], "source")
         best_effort = not self.options.exact
@@ -276,7 +277,7 @@ class _Repair:
 
 
 def _complete_texts(
-    task: _Task, variant: Variant, sentence: Sentence, translation: Translation, options: DecodeConfig
+    task: _Task, variant: SourceVariant, sentence: Sentence, translation: Translation, options: DecodeConfig
 ) -> dict[str, Candidate | None]:
     """The complete translations among those of a variant, with what its stand-ins replace, best first."""
     limit = options.limit(len(sentence.source))

@@ -45,7 +45,7 @@ class _StandIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class SourceVariant:
     """A source with stand-ins."""
 
     text: str
@@ -73,7 +73,7 @@ class Variant:
         return normalise("".join([*written, translation[at:]]))
 
 
-def variants(requirements: Requirements, numbers: bool) -> Iterator[Variant]:
+def variants(requirements: Requirements, numbers: bool) -> Iterator[SourceVariant]:
     """The variants of a source, one of each kind that has enough names; with `numbers`, these are replaced too."""
     seen = set[str]()
     for kind in KINDS:
@@ -83,7 +83,7 @@ def variants(requirements: Requirements, numbers: bool) -> Iterator[Variant]:
             yield variant
 
 
-def _variant(requirements: Requirements, kind: Sequence[str], numbers: bool) -> Variant | None:
+def _variant(requirements: Requirements, kind: Sequence[str], numbers: bool) -> SourceVariant | None:
     spans = [(one.begin, one.end, one.text, one.pattern) for one in requirements.placeholders]
     if numbers:
         spans += [
@@ -99,4 +99,4 @@ def _variant(requirements: Requirements, kind: Sequence[str], numbers: bool) -> 
         stand_ins.append(_StandIn(name, text, pattern))
         written += [requirements.source[at:begin], name]
         at = end
-    return Variant("".join([*written, requirements.source[at:]]), tuple(stand_ins)) if stand_ins else None
+    return SourceVariant("".join([*written, requirements.source[at:]]), tuple(stand_ins)) if stand_ins else None
