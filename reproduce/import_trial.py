@@ -13,13 +13,14 @@ import os
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bundled_models import lines
 
 from dragoman.bundle import open_bundle
 from dragoman.bundled import HOME
-from dragoman.engine import Engine
+from dragoman.engine import Engine, Query
 from dragoman.engine.load import load_engine
 from dragoman.importing.trial import try_pairs
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
@@ -35,9 +36,9 @@ class Renumbered:
     def __init__(self, engine: Engine, source: Sequence[int], target: Sequence[int]) -> None:
         self.engine, self.source, self.target = engine, source, target
 
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """log P of each token, as the engine has it for the other ids."""
-        theirs = [[self.source[token] for token in row] for row in sources]
+        theirs = [replace(query, source=[self.source[token] for token in query.source]) for query in queries]
         return self.engine.score(theirs, [[self.target[token] for token in row] for row in targets])
 
 

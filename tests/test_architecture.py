@@ -50,7 +50,7 @@ LIGHT = [
 ]
 USING_A_MODEL = [
     *("text.tokens.tokenizer", "bundle", "shortlist.file", "translator"),
-    *("control.glossary.terms", "control.search.mbr"),
+    *("control.glossary.terms", "control.search.n_best"),
     *("workflows.evaluate.evaluate", "workflows.models.shortlist"),
     *("workflows.lines.translate", "cli.shared.loading", "cli.shared.output", "cli.shared.progress"),
     *("cli.shared.reports", "cli.main"),

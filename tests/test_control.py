@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.control.search.mbr import rank_by_utility
+from dragoman.control.search.n_best import rank_by_utility
 from dragoman.engine import Engine
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
@@ -17,6 +17,7 @@ from dragoman.model.transformer import Transformer
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
 from dragoman.translator import Translator
+from stand_ins import queries
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
@@ -117,7 +118,7 @@ def test_scores_of_given_pairs_are_those_of_the_engine(translator: Any, engine: 
     pairs = [("dog sees cat", "cat dog"), ("tree", "")]
     sources = tokenizer.encode([source for source, _ in pairs], "source")
     targets = tokenizer.encode([target for _, target in pairs], "target")
-    assert translator().score(pairs) == engine.score(sources, targets)
+    assert translator().score(pairs) == engine.score(queries(sources), targets)
     assert [len(row) for row in translator().score(pairs)] == [len(target) + 1 for target in targets]
 
 

@@ -1,7 +1,5 @@
 """Translator: as many translations as lines, in their order, whatever is in the lines."""
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,6 +12,7 @@ from dragoman.errors import DataError, ModelError, ResourceError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
@@ -34,27 +33,9 @@ def translator(tokenizer: Tokenizer) -> Translator:
     return Translator(tokenizer, engine, DecodeConfig(beam=3, n_best=1, extra_length=3, batch_tokens=64))
 
 
-class Echo:
-    """An engine that says what it hears, `n_best` times, each time worse."""
-
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        assert all(sources)
-        return [[Hypothesis(tuple(source), -1.0 - n, -1.0 - n) for n in range(options.n_best)] for source in sources]
-
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
-        return [[-1.0] * (len(target) + 1) for target in targets]
-
-
 @pytest.fixture(scope="module")
 def echo(tokenizer: Tokenizer) -> Translator:
-    return Translator(tokenizer, Echo(), DecodeConfig())
+    return Translator(tokenizer, FakeEngine(), DecodeConfig())
 
 
 LINE = st.text(alphabet="dogcatré 한👩\t\u200b", max_size=15)
@@ -130,16 +111,8 @@ def test_what_a_model_spells_in_bytes_cannot_break_a_line(tokenizer: Tokenizer, 
     [dog] = tokenizer.encode(["dog"], "target")
     control = tokenizer.target.processor.PieceToId(f"<0x{byte:02X}>")
 
-    class Breaking:
-        def translate(
-            self,
-            sources: Sequence[Sequence[int]],
-            options: DecodeConfig,
-            target_prefixes: Sequence[Sequence[int]] | None = None,
-        ) -> list[list[Hypothesis]]:
-            return [[Hypothesis((*dog, control, *dog), -1.0, -1.0)] for _ in sources]
-
-    text = Translator(tokenizer, Breaking(), DecodeConfig()).translate("dog").text
+    engine = FakeEngine(lambda *_: [Hypothesis((*dog, control, *dog), -1.0, -1.0)])
+    text = Translator(tokenizer, engine, DecodeConfig()).translate("dog").text
     assert not set("\n\r\t\x0b\x00") & set(text)
     assert len(text.splitlines()) == 1
 

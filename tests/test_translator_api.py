@@ -16,6 +16,7 @@ from dragoman.errors import ConfigError, DataError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.translator import Translator
+from stand_ins import queries
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
@@ -157,8 +158,8 @@ def test_threads_and_precision_reach_torch_and_leave_the_process_as_it_was(
     assert engine.precision == "bfloat16"
     search = engine._search
     monkeypatch.setattr(engine, "_search", lambda *given: (seen.append(torch.get_num_threads()), search(*given))[1])
-    engine.translate([[5, 6]], DecodeConfig(beam=1))
-    engine.translate([[5, 6]], DecodeConfig(beam=1, exact=True))
+    engine.translate(queries([[5, 6]]), DecodeConfig(beam=1))
+    engine.translate(queries([[5, 6]]), DecodeConfig(beam=1, exact=True))
     assert (seen, torch.get_num_threads()) == ([before + 1, 1], before)
 
 

@@ -10,31 +10,28 @@ import torch
 
 import dragoman
 from dragoman.config import DecodeConfig, ModelConfig
-from dragoman.control.search.distinct import search_distinct
+from dragoman.control.search.n_best import search_distinct
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Ids
+from dragoman.engine import Ids, Query
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 
-class Listed:
+class Listed(FakeEngine):
     """An engine whose hypotheses are the first of a list, as many as the beam is wide."""
 
     def __init__(self, tokens: Sequence[int]) -> None:
+        super().__init__()
         self.found = [Hypothesis((token,), -float(n), -float(n)) for n, token in enumerate(tokens)]
         self.beams: list[int] = []
 
-    def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
-    ) -> list[list[Hypothesis]]:
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         self.beams.append(options.beam)
-        return [self.found[: options.beam][: options.n_best] for _ in sources]
-
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
-        raise AssertionError
+        return [self.found[: options.beam][: options.n_best] for _ in queries]
 
 
 def decode(targets: Sequence[Ids]) -> list[str]:
@@ -54,7 +51,7 @@ def decode(targets: Sequence[Ids]) -> list[str]:
 )
 def test_a_list_has_no_text_twice(tokens: list[int], n_best: int, expected: list[int], beams: list[int]) -> None:
     engine = Listed(tokens)
-    [found] = search_distinct(engine, decode, [[9]], [[]], DecodeConfig(beam=4, n_best=n_best))
+    [found] = search_distinct(engine, decode, [Query([9])], DecodeConfig(beam=4, n_best=n_best))
     assert [hypothesis.tokens[0] for hypothesis in found] == expected
     assert engine.beams == beams
 

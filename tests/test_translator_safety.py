@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Query
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translation, Translator
+from stand_ins import FakeEngine
 
 LETTERS = [("red dog. ", "sees two. "), ("small bird, tree", "big cat!")] * 20
 Say = Callable[[list[int], DecodeConfig], list[int]]
@@ -25,31 +27,19 @@ def tokenizer() -> Tokenizer:
     return learn(LETTERS, TokenizerConfig(vocab_size=282))
 
 
-class Saying:
-    """An engine that answers with a function of the tokens it hears, and remembers what it was asked."""
+def heard(translator: Translator) -> list[tuple[list[int], int]]:
+    """What its engine was asked for, and which n-grams it might not repeat."""
+    return [(list(query.source), options.no_repeat_ngram) for query, options in translator.engine.searched]  # type: ignore[attr-defined]
 
-    def __init__(self, say: Say = lambda source, _: source) -> None:
-        self.say = say
-        self.heard: list[tuple[list[int], int]] = []
 
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        assert all(sources)
-        self.heard += [(list(source), options.no_repeat_ngram) for source in sources]
-        said = [tuple(self.say(list(source), options)) for source in sources]
-        return [
-            [Hypothesis(words * (n + 1), float(-len(words) - n), -1.0 - n) for n in range(options.n_best)]
-            for words in said
-        ]
+def saying(say: Say = lambda source, _: source) -> FakeEngine:
+    """An engine that says a function of the tokens that it hears."""
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
-        return [[-1.0] * (len(target) + 1) for target in targets]
+    def answer(query: Query, options: DecodeConfig) -> list[Hypothesis]:
+        words = tuple(say(list(query.source), options))
+        return [Hypothesis(words * (n + 1), float(-len(words) - n), -1.0 - n) for n in range(options.n_best)]
+
+    return FakeEngine(answer)
 
 
 def kinds(translation: Translation) -> list[str]:
@@ -57,7 +47,7 @@ def kinds(translation: Translation) -> list[str]:
 
 
 def make(tokenizer: Tokenizer, say: Say | None = None, max_source_tokens: int = 40, **options: object) -> Translator:
-    engine = Saying(say) if say else Saying()
+    engine = saying(say) if say else saying()
     return Translator(tokenizer, engine, DecodeConfig().model_copy(update=options), max_source_tokens=max_source_tokens)
 
 
@@ -70,7 +60,7 @@ LONG = "The red dog sees two birds. A small cat, big and red, sees the dog. Why?
 def test_a_short_line_stays_whole_and_a_long_one_is_translated_sentence_by_sentence(tokenizer: Tokenizer) -> None:
     tokenizer_words = learn([(LONG, SHORT)] * 30, TokenizerConfig(vocab_size=300))
     longest = 20 * len(tokenizer_words.encode([SHORT], "source")[0])
-    translator = Translator(tokenizer_words, Saying(), DecodeConfig(), max_source_tokens=longest)
+    translator = Translator(tokenizer_words, saying(), DecodeConfig(), max_source_tokens=longest)
     short, long, empty = translator.translate([SHORT, LONG, ""])
     assert (short.text, kinds(short)) == (SHORT, [])
     assert (empty.text, kinds(empty)) == ("", [])
@@ -83,7 +73,7 @@ def test_nothing_longer_than_in_training_is_asked_of_the_engine(tokenizer: Token
     translator = make(tokenizer)
     for text in (f"{LONG} " * 9, "dog" * 500, "개가 " * 300, "👩\u200d👩\u200d👧" * 99, "한" * 300):
         assert translator.translate(text).text == " ".join(text.split())
-    assert max(len(source) for source, _ in translator.engine.heard) <= 40  # type: ignore[attr-defined]
+    assert max(len(source) for source, _ in heard(translator)) <= 40
 
 
 LINE = st.text(alphabet='redog .,!?"”」라고、\u0301👩\u200d1', max_size=200)
@@ -100,15 +90,15 @@ def test_whatever_is_cut_comes_back_whole_and_in_order(tokenizer: Tokenizer, lin
 
 
 def test_without_a_longest_every_line_is_translated_once_and_whole(tokenizer: Tokenizer) -> None:
-    engine = Saying(lambda source, _: source[:1] * 30)
-    Translator(tokenizer, engine, DecodeConfig()).translate([LONG, SHORT])
-    assert [source for source, _ in engine.heard] == tokenizer.encode([LONG, SHORT], "source")
+    translator = Translator(tokenizer, saying(lambda source, _: source[:1] * 30), DecodeConfig())
+    translator.translate([LONG, SHORT])
+    assert [source for source, _ in heard(translator)] == tokenizer.encode([LONG, SHORT], "source")
 
 
 def test_a_line_in_parts_has_the_sum_of_their_log_p_and_the_mean_of_their_scores(tokenizer: Tokenizer) -> None:
     translator = make(tokenizer, n_best=3, beam=3)
     found = translator.translate(LONG)
-    parts = len({tuple(source) for source, _ in translator.engine.heard})  # type: ignore[attr-defined]
+    parts = len({tuple(source) for source, _ in heard(translator)})
     assert [candidate.score for candidate in found.candidates] == [-1.0, -2.0, -3.0]
     tokens = len(found.candidates[0].tokens)
     assert [candidate.log_prob for candidate in found.candidates] == [-tokens - n * parts for n in range(3)]
@@ -141,7 +131,7 @@ def test_a_loop_is_searched_for_again_without_repeats(tokenizer: Tokenizer) -> N
     found = translator.translate([SHORT, "", "tree"])
     assert [translation.text for translation in found] == [SHORT, "", "tree"]
     assert [kinds(translation) for translation in found] == [[], [], []]
-    assert [n_gram for _, n_gram in translator.engine.heard] == [0, 0, 4, 4]  # type: ignore[attr-defined]
+    assert [n_gram for _, n_gram in heard(translator)] == [0, 0, 4, 4]
 
 
 def test_a_loop_that_stays_is_searched_for_in_smaller_parts(tokenizer: Tokenizer) -> None:
@@ -164,7 +154,7 @@ def test_a_loop_that_cannot_be_mended_is_kept_and_told(tokenizer: Tokenizer) -> 
 def test_a_stricter_rule_against_repeats_is_kept(tokenizer: Tokenizer) -> None:
     translator = make(tokenizer, lambda source, _: source[:1] * 30, no_repeat_ngram=2)
     translator.translate(SHORT)
-    assert {n_gram for _, n_gram in translator.engine.heard} == {2}  # type: ignore[attr-defined]
+    assert {n_gram for _, n_gram in heard(translator)} == {2}
 
 
 def test_invented_text_is_told(tokenizer: Tokenizer) -> None:
@@ -189,10 +179,10 @@ def test_a_copy_is_told(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_lines_of_a_stream(tokenizer: Tokenizer) -> None:
-    class Forgetful(Saying):
-        def translate(self, *arguments: object, **more: object) -> list[list[Hypothesis]]:  # type: ignore[override]
-            found = super().translate(*arguments, **more)  # type: ignore[arg-type]
-            self.heard.clear()
+    class Forgetful(FakeEngine):
+        def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+            found = super().translate(queries, options)
+            self.searched.clear()
             return found
 
     def lines() -> Iterable[str]:

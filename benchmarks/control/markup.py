@@ -38,9 +38,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from control.alignment import Links, align_words
 
 from dragoman import Translator
-from dragoman.control.inline.evidence import Pair, by_attention, by_erasure
-from dragoman.control.inline.placement import Block, Placement, Weights
-from dragoman.control.inline.units import Side, units
+from dragoman.control.inline.evidence import SentencePair, by_attention, by_erasure
+from dragoman.control.inline.placement import AlignedUnits, Placement, Weights
+from dragoman.control.inline.units import UnitText, units
 from dragoman.text.words.inline import Code, InlineText
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Span
@@ -149,8 +149,8 @@ def bergamot(case: Case, weights: Weights) -> list[list[Span]]:
 
 def by_word(case: Case, weights: Weights) -> list[list[Span]]:
     """The characters that each tag encloses by the rule for whole spans."""
-    sides = Side(case.source, case.sources), Side(case.target, case.targets)
-    placed = Placement(*sides, [Block(0, 0, weights)], case.inline.codes).place()
+    sides = UnitText(case.source, case.sources), UnitText(case.target, case.targets)
+    placed = Placement(*sides, [AlignedUnits(0, 0, weights)], case.inline.codes).place()
     gaps = {(one.code.name, one.code.kind): one.gap for one in placed}
     runs = [(gaps[str(n), "open"], gaps[str(n), "close"]) for n in range(len(case.tags))]
     return [[Span(case.targets[a].begin, case.targets[b - 1].end)] for a, b in runs]
@@ -218,9 +218,9 @@ def measure(name: str, quick: bool, data: Path) -> dict[str, dict[str, float]]:
     begin = time.process_time()
     plain = translator.translate([case.source for case in cases])
     seconds_plain = time.process_time() - begin
-    pairs = [Pair(case.source, case.sources, case.target, case.targets) for case in cases]
+    pairs = [SentencePair(case.source, case.sources, case.target, case.targets) for case in cases]
     attended, erased = (
-        weigh(translator.marked_engine, translator.tokenizer, pairs) for weigh in (by_attention, by_erasure)
+        weigh(translator.engine, translator.tokenizer, pairs, translator.marks) for weigh in (by_attention, by_erasure)
     )
     tallies = {"translate_inline": Tally(), "bergamot's rule": Tally()}
     tallies |= {f"{name}, by erasure": Tally() for name in ("whole spans", "bergamot's rule")}

@@ -20,7 +20,7 @@ from peers.decode_pipe import Rows, SearchOptions, System, serve
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.config import DecodeConfig
-from dragoman.engine import Engine
+from dragoman.engine import Engine, queries
 from dragoman.text.tokens.tokenizer import EOS
 
 
@@ -49,9 +49,9 @@ def ours(engine: Engine, shortlist: bool) -> System:
     def search(rows: Rows, options: SearchOptions) -> list[list[int]]:
         limits = {"min_length": options.min, "max_length": options.max}
         config = DecodeConfig(beam=options.beam, length_penalty=options.alpha, shortlist=shortlist, **limits)
-        return [list(hypotheses[0].tokens) for hypotheses in engine.translate(rows, config)]
+        return [list(hypotheses[0].tokens) for hypotheses in engine.translate(queries(rows), config)]
 
-    return System(search, engine.score)
+    return System(search, lambda sources, targets: engine.score(queries(sources), targets))
 
 
 class Direct:

@@ -48,7 +48,7 @@ class Span(NamedTuple):
     end: int
 
     def moved(self, by: int) -> "Span":
-        """The same word where `by` characters precede the text."""
+        """Where the word is if `by` characters precede the text."""
         return Span(self.begin + by, self.end + by)
 
 

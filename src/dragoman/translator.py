@@ -1,46 +1,63 @@
-"""Text → text: split, encode, search, decode, check. Each line has one translation; the order is kept.
+"""Text → text. Each line has one translation; the order is kept.
 
-The path of a line, down and back:
+The way of a line, which `Translator._translate` is (`Line` in `control.search.sentences` is what goes along it):
 
-    Translator.translate       lines → sentences (`text.segment`) → ids
-    translate_with_retries     sentences at fault are translated again (`control.search.retry`)
-    translate_sentences        engine, minimum Bayes risk, glossary; `Hypothesis` → `Candidate`
-    (`control.search.sentences`) Engine.translate           batches of ids (`engine.torch`, `engine.ctranslate2`)
-    beam_search, sample        one step at a time → `Hypothesis` (`decode.search`, `decode.sampling`)
-    Transformer                logits (`model.transformer`)
+    recall     a translation of the memory                                        control.search.recall
+    split      line → sentences → ids; placeholders as symbols                    control.search.sentences
+    search     ids → hypotheses → candidates; glossary, faults, retries           control.search.search
+        Engine.translate        batches of queries                                engine.torch, engine.ctranslate2
+        beam_search, sample     one step at a time                                decode.search, decode.sampling
+        Transformer             logits                                            model.transformer
+    repair     sentences that lost placeholders or numbers                        control.placeholders.repair
+    join       sentences → line; warnings about its languages                     control.search.sentences
+    align      which words come from which, if requested                          control.alignment
+    check      what the final text lacks is warned of                             control.placeholders.repair
+    confidence the probability that a person would accept it, if requested        control.confidence.confidence
+
+A text with inline codes is divided into lines that go the same way; its codes are placed in their translations
+(`control.inline.inline`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
-from itertools import repeat
 from typing import Any, Self, Unpack, overload
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
 from dragoman.config.sections.decode import DecodeOptions, Precision
-from dragoman.control.alignment import add_alignment
+from dragoman.control.alignment import align
 from dragoman.control.confidence.confidence import NAME as CONFIDENCE
 from dragoman.control.confidence.confidence import Confidence, add_confidence, check_learned
-from dragoman.control.faults.final_check import checked, reported
-from dragoman.control.faults.kept import Keeping
-from dragoman.control.inline.inline_calls import InlineCalls, load_with_memory
-from dragoman.control.languages.directed import load_pair
+from dragoman.control.faults.requirements import reported
+from dragoman.control.inline.evidence import by_attention
+from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
+from dragoman.control.languages.languages import LanguageCheck
 from dragoman.control.languages.pairs import LanguagePair, Pairs
-from dragoman.control.placeholders.placeholders import Repair
-from dragoman.control.placeholders.symbols import encode_prefixes, mask_lines, restore_translation
+from dragoman.control.placeholders.repair import check, repair
+from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives
-from dragoman.control.search.request import check_engine_request, check_options_type, checked_request, merge_glossaries
-from dragoman.control.search.retry import translate_with_retries
-from dragoman.control.search.sentences import Sentence, join_line, translate_sentences
-from dragoman.control.search.splitting import encode_lines, halve
-from dragoman.engine import Engine
+from dragoman.control.search.recall import recall, recall_text
+from dragoman.control.search.request import (
+    change_options,
+    check_engine_request,
+    check_options_type,
+    checked_request,
+    merge_glossaries,
+)
+from dragoman.control.search.search import search, translate_sentences
+from dragoman.control.search.sentences import Line, join, split, split_texts
+from dragoman.engine import Engine, queries
 from dragoman.engine.load import load_engine
 from dragoman.errors import ConfigError, check_count
 from dragoman.installed.opening import ModelPath, open_models
+from dragoman.memory import Memory
 from dragoman.shortlist.file import Shortlist
 from dragoman.text.terms.glossary import Glossary, GlossaryLike
-from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols, Table
+from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
+from dragoman.text.words.inline import InlineText
+from dragoman.text.words.language import primary_language
 from dragoman.text.words.lines import WINDOW, checked_pairs, chunks_of, lines_of, one_line
 from dragoman.translation import Candidate, Translation
 
@@ -48,7 +65,7 @@ from dragoman.translation import Candidate, Translation
 GLOSSARY = "glossary.tsv"
 
 
-class Translator(InlineCalls):
+class Translator:
     """A tokenizer and an engine, with the options of the search.
 
     `max_source_tokens` is the longest sentence of training and `language` that of the source (BCP-47): with them, long
@@ -71,8 +88,14 @@ class Translator(InlineCalls):
         pairs: Pairs | None = None,
         symbols: Symbols = NO_SYMBOLS,
     ) -> None:
-        super().__init__(tokenizer, engine, pairs or Pairs((LanguagePair(language, target_language),)))
+        self.tokenizer, self.engine = tokenizer, engine
         self.options, self.max_source_tokens, self.symbols = options, max_source_tokens, symbols
+        self.pairs = pairs or Pairs((LanguagePair(language, target_language),))
+        self._set_pair(self.pairs.pairs[0])
+        self.pair: LanguagePair | None = self.pairs.pairs[0] if len(self.pairs.pairs) == 1 else None
+        """The pair that calls are for unless they name another; None: the text of each call decides."""
+        self.memory: Memory | None = None
+        """What it looks lines up in before it asks its engine, if anything."""
         self.glossary = merge_glossaries(glossary, None)
         self.bundle: Bundle | None = None
         """The (first) bundle it was made from, if any."""
@@ -80,12 +103,22 @@ class Translator(InlineCalls):
         """What that bundle has learned about its translations, if anything."""
         self._load: Callable[[], Translator] | None = None
 
+    def _set_pair(self, pair: LanguagePair) -> None:
+        self.pair, self.language, self.marks = pair, pair.source, pair.marks
+        self.language_check = LanguageCheck(self.tokenizer, pair.source, pair.target) if pair.target else None
+
+    def __copy__(self) -> Self:
+        """Another translator with the same engine; `copy.copy` would open the bundles again as `pickle` does."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
     def __reduce__(self) -> tuple[Callable[[], "Translator"], tuple[()]]:
         """Pickled as the folders of its bundles and the file of its memory: another process opens them again."""
         if self._load is None:
             raise ConfigError("a translator that was not loaded from folders: it cannot be pickled, make it there")
-        load = partial(load_pair, self._load, self.pair if len(self.pairs.pairs) > 1 else None)
-        return (load, ()) if self.memory is None else (partial(load_with_memory, load, self.memory), ())
+        pair = self.pair if len(self.pairs.pairs) > 1 else None
+        return partial(_load_again, self._load, pair, self.memory), ()
 
     @classmethod
     def load(
@@ -140,13 +173,13 @@ class Translator(InlineCalls):
         """
         check_options_type(options)
         engine = check_engine_request(engine, device, precision, threads)
-        folders = [one.folder.absolute() for one in (bundle, *others)]
+        folders = [member.folder.absolute() for member in (bundle, *others)]
         again = partial(cls.load, folders, engine=engine, device=device, precision=precision, threads=threads)
-        base = next((one.base.folder.absolute() for one in (bundle, *others) if one.base), None)
+        base = next((member.base.folder.absolute() for member in (bundle, *others) if member.base), None)
         again = partial(again, options=options, glossary=glossary, base=base)
         options = options or bundle.config.decode
         shortlist = Shortlist.of_bundle(bundle)
-        own = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
+        bundled = Glossary.read(bundle.folder / GLOSSARY) if GLOSSARY in bundle.manifest["files"] else None
         translator = cls(
             bundle.tokenizer,
             load_engine(
@@ -161,7 +194,7 @@ class Translator(InlineCalls):
             ),
             options,
             max_source_tokens=bundle.config.data.max_length,
-            glossary=merge_glossaries(glossary, own),
+            glossary=merge_glossaries(glossary, bundled),
             pairs=Pairs.of(bundle.config.project, bundle.tokenizer),
             symbols=Symbols.of(bundle.config, bundle.tokenizer.symbols),
         )
@@ -169,6 +202,42 @@ class Translator(InlineCalls):
         if CONFIDENCE in bundle.manifest["files"]:
             translator.confidence = Confidence.read(bundle.folder / CONFIDENCE)
         return translator
+
+    def to(self, target: str | None = None, source: str | None = None, texts: Iterable[str] = ()) -> Self:
+        """This translator for one pair of languages of its model, to which its calls keep.
+
+        `target` and `source` are BCP-47 tags; without both, and without `texts`, it is this translator. What is left
+        open the letters of `texts` decide. Raises ConfigError unless one pair is left.
+        """
+        if target is None and source is None and self.pair:
+            return self
+        texts = list(texts)
+        if target is None and source is None and not texts:
+            return self
+        pair = self.pairs.choose(target, source, texts)
+        if pair == self.pair:
+            return self
+        other = copy(self)
+        other._set_pair(pair)
+        return other
+
+    def with_memory(self, memory: Memory | None) -> Self:
+        """This translator, which takes what it finds in the `memory` from there; `Translation.match` says so.
+
+        Raises ConfigError for a memory of languages that the model does not translate.
+        """
+        if memory is not None and not any(_languages(pair) == memory.pair for pair in self.pairs.pairs):
+            names = " → ".join(memory.pair)
+            raise ConfigError(f"{memory.path}: a memory of {names}; the model translates {self.pairs.names}")
+        other = copy(self)
+        other.memory = memory
+        return other
+
+    def with_engine(self, engine: Engine) -> Self:
+        """This translator with another engine for the same network."""
+        other = copy(self)
+        other.engine = engine
+        return other
 
     @overload
     def translate(  # type: ignore[overload-overlap]  # a str is an iterable of str too
@@ -215,8 +284,8 @@ class Translator(InlineCalls):
         Raises ConfigError for a wrong option, DataError for a wrong text, ResourceError for a search beyond memory.
         """
         options, terms = self._request(glossary, target_prefix, options, changes)
-        lines = list(lines_of(text))
-        translations = self.to(target, source, lines)._recalled(lines, target_prefix, options, terms)
+        texts = [text] if isinstance(text, str) else list(lines_of(text))
+        translations = self.to(target, source, texts)._translate_texts(texts, target_prefix, options, terms)
         return translations[0] if isinstance(text, str) else translations
 
     def stream(
@@ -242,7 +311,7 @@ class Translator(InlineCalls):
             chosen: Translator | None = None
             for chunk in chunks_of(lines_of(lines), window):
                 chosen = chosen or self.to(target, source, chunk)
-                yield from chosen._recalled(chunk, target_prefix, options, terms)
+                yield from chosen._translate_texts(chunk, target_prefix, options, terms)
 
         return translations()
 
@@ -263,14 +332,13 @@ class Translator(InlineCalls):
         """
         options, _ = self._request(None, target_prefix, options, changes)
         check_count("count", count)
-        line = one_line(text)
-        chosen = self.to(target, source, [line])
-        masked, tables = mask_lines([line], self.symbols)
-        engine, [parts] = chosen.marked_engine, chosen._encode(masked, target_prefix, tables)
-        search = partial(translate_sentences, engine, self.tokenizer)
-        found = Translation(masked[0], alternatives(engine, search, masked[0], parts, count, options))
-        found = restore_translation(found, line, tables[0], self.symbols)
-        return reported(found, options, partial(chosen._translate, [line], target_prefix, glossary=None))
+        line = Line(one_line(text), target_prefix)
+        chosen = self.to(target, source, [line.source])
+        chosen._split([line])
+        translate = partial(translate_sentences, chosen.engine, self.tokenizer)
+        masked = Translation(line.text, alternatives(line, chosen.engine, translate, count, options))
+        restored = restore_translation(masked, line.source, line.table, self.symbols)
+        return reported(restored, options, lambda again: chosen._translate([line.again()], again, None)[0])
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, target: str | None = None, source: str | None = None
@@ -280,7 +348,61 @@ class Translator(InlineCalls):
         masked = self.symbols.mask_pairs(pairs)
         sources = self.tokenizer.encode([source for source, _ in masked], "source")
         targets = self.tokenizer.encode([target for _, target in masked], "target")
-        return self.to(target, source, [text for text, _ in pairs]).marked_engine.score(sources, targets)
+        chosen = self.to(target, source, [text for text, _ in pairs])
+        return chosen.engine.score(queries(sources, chosen.marks), targets)
+
+    def translate_inline(
+        self,
+        texts: Iterable[InlineText],
+        *,
+        patterns: Iterable[tuple[str, ...] | None] | None = None,
+        max_lengths: Iterable[int | None] | None = None,
+        target: str | None = None,
+        source: str | None = None,
+        glossary: GlossaryLike | None = None,
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
+    ) -> list[InlineTranslation]:
+        """The translation of each text with inline codes: with every code exactly once, validly nested.
+
+        Line breaks are those of the source; protected spans and placeholders are copied. For each text, `patterns` are
+        the names of the patterns that find its placeholders (None: the usual ones), and `max_lengths` is the number of
+        characters that its translation may have. What could not be kept is in the `warnings`. The other arguments and
+        errors are those of `Translator.translate`; each text has one translation.
+        """
+        request = self._request(glossary, "", options, {**changes, "n_best": 1})
+        items = list(zip_inline(texts, patterns, max_lengths))
+        chosen = self.to(target, source, [item.text.text for item in items])
+        return chosen._inline(items, *request)
+
+    def stream_inline(
+        self,
+        texts: Iterable[InlineText],
+        window: int = WINDOW,
+        *,
+        patterns: Iterable[tuple[str, ...] | None] | None = None,
+        max_lengths: Iterable[int | None] | None = None,
+        target: str | None = None,
+        source: str | None = None,
+        glossary: GlossaryLike | None = None,
+        options: DecodeConfig | None = None,
+        **changes: Unpack[DecodeOptions],
+    ) -> Iterator[InlineTranslation]:
+        """The translations of any number of texts, in order, at most `window` in memory; see `translate_inline`.
+
+        The first window decides about a pair of languages that is not given.
+        """
+        request = self._request(glossary, "", options, {**changes, "n_best": 1})
+        check_count("window", window)
+        items = zip_inline(texts, patterns, max_lengths)
+
+        def translations() -> Iterator[InlineTranslation]:
+            chosen: Translator | None = None
+            for chunk in chunks_of(items, window, text=lambda item: item.text.text):
+                chosen = chosen or self.to(target, source, [item.text.text for item in chunk])
+                yield from chosen._inline(chunk, *request)
+
+        return translations()
 
     def _request(
         self,
@@ -290,30 +412,85 @@ class Translator(InlineCalls):
         changes: Mapping[str, Any],
     ) -> tuple[DecodeConfig, Glossary | None]:
         """The options and the glossary of one call. Raises ConfigError."""
+        usual = options is None and glossary is None and not changes and target_prefix == ""
+        if usual and self.glossary is None and not self.options.confidence:
+            return self.options, None
         merged = merge_glossaries(glossary, self.glossary)
         options = checked_request(options, self.options, changes, target_prefix, merged)
         check_learned(self.confidence, options)
         return options, merged
 
-    def _translate(
-        self, lines: Sequence[str], prefix: str, options: DecodeConfig, glossary: Glossary | None, kept: Keeping = ()
+    def _translate_texts(
+        self, texts: Iterable[str], target_prefix: str, options: DecodeConfig, glossary: Glossary | None
     ) -> list[Translation]:
-        masked, tables = mask_lines(lines, self.symbols)
-        sentences = self._encode(masked, prefix, tables)
-        search = partial(translate_sentences, self.marked_engine, self.tokenizer, glossary=glossary)
-        flat = [sentence for line in sentences for sentence in line]
-        halves = partial(halve, self.tokenizer, language=self.language) if self.max_source_tokens else None
-        found = translate_with_retries(search, flat, options, halves)
-        repair = Repair(search, self.marked_engine, self.tokenizer, options, glossary)
-        each = repair.by_line(sentences, found, tables, kept)
-        translations = list(map(join_line, masked, sentences, each, repeat(self.language_check)))
-        parts = [list(zip(line, own, strict=True)) for line, own in zip(sentences, each, strict=True)]
-        translations = add_alignment(self.marked_engine, self.tokenizer, translations, parts, options)
-        restored = map(restore_translation, translations, lines, tables, repeat(self.symbols))
-        again = partial(self._translate, lines, prefix, glossary=None, kept=kept)
-        return add_confidence(checked(restored, options, kept), self.confidence, options, again)
+        lines = [Line(text, target_prefix) for text in texts]
+        return self._translate(lines, options, glossary, None if target_prefix else self._memory_of_pair)
 
-    def _encode(self, masked: Sequence[str], target_prefix: str, tables: Sequence[Table]) -> list[list[Sentence]]:
-        """The sentences of each line, none for a blank one; the first has the target prefix, masked as its line is."""
-        prefixes = encode_prefixes(self.tokenizer, target_prefix, tables, self.symbols, self.max_source_tokens)
-        return encode_lines(self.tokenizer, masked, self.language, self.max_source_tokens, prefixes)
+    def _translate(
+        self,
+        lines: Sequence[Line],
+        options: DecodeConfig,
+        glossary: Glossary | None,
+        memory: Memory | None = None,
+    ) -> list[Translation]:
+        """The way of lines from beginning to end; what nobody needs is passed by."""
+        rest = lines if memory is None else recall(lines, memory, options)
+        self._split(rest)
+        retried = self.language if self.max_source_tokens else None
+        search(rest, self.engine, self.tokenizer, options, glossary, retried)
+        repair(rest, self.engine, self.tokenizer, options, glossary)
+        join(rest, self.language_check)
+        if options.alignment:
+            align(rest, self.engine, self.tokenizer, self.marks)
+        check(rest, self.symbols, options)
+        if options.confidence:
+            self._add_confidence(rest, options)
+        return [line.translation for line in lines]
+
+    def _split(self, lines: Sequence[Line]) -> None:
+        """Give lines their sentences, with symbols for placeholders if the model knows symbols."""
+        if self.symbols.names:
+            mask(lines, self.symbols)
+        split(lines, self.tokenizer, self.language, self.marks, self.max_source_tokens)
+
+    def _add_confidence(self, lines: Sequence[Line], options: DecodeConfig) -> None:
+        def again(changed: DecodeConfig) -> list[Translation]:
+            return self._translate([line.again() for line in lines], changed, None)
+
+        sure = add_confidence([line.translation for line in lines], self.confidence, options, again)
+        for line, translation in zip(lines, sure, strict=True):
+            line.translation = translation
+
+    def _inline(
+        self, items: Sequence[InlineItem], options: DecodeConfig, glossary: Glossary | None
+    ) -> list[InlineTranslation]:
+        """The way of texts with inline codes: from the memory whole, otherwise through lines."""
+        memory = self._memory_of_pair
+        recalled = None
+        if memory is not None:
+            recalled = [recall_text(memory, item.text, item.patterns, item.max_length, options) for item in items]
+        return translate_inline(
+            items,
+            lambda lines, changes: self._translate(lines, change_options(options, changes), glossary),
+            lambda texts: split_texts(self.tokenizer, texts, self.language, self.max_source_tokens),
+            lambda pairs: by_attention(self.engine, self.tokenizer, pairs, self.marks),
+            options,
+            recalled,
+        )
+
+    @property
+    def _memory_of_pair(self) -> Memory | None:
+        """The memory, if it is one of the pair that calls are for."""
+        if self.memory is None or self.pair is None:  # `not self.memory` would count its units
+            return None
+        return self.memory if _languages(self.pair) == self.memory.pair else None
+
+
+def _languages(pair: LanguagePair) -> tuple[str, str]:
+    return primary_language(pair.source), primary_language(pair.target or "und")
+
+
+def _load_again(load: Callable[[], Translator], pair: LanguagePair | None, memory: Memory | None) -> Translator:
+    """A translator in another process, for the pair of languages and with the memory that it had here."""
+    loaded = load().to(pair.target, pair.source) if pair else load()
+    return loaded if memory is None else loaded.with_memory(memory)

@@ -8,34 +8,34 @@ import pytest
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.alignment import align_texts, pharaoh
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Ids
+from dragoman.engine import Ids, Query
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Translation
 from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 WORDS = {"red": "rot", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "two": "zwei", "bird": "vogel"}
 
 
-class Dictionary:
+class Dictionary(FakeEngine):
     """An engine that translates word by word, in reverse, and finds a word unlikely without its source word."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(self.reversed)
         self.tokenizer = tokenizer
         self.scored = 0
 
-    def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
-    ) -> list[list[Hypothesis]]:
-        lines = [
-            " ".join(WORDS.get(word, "") for word in reversed(line.split())) for line in self._text(sources, "source")
-        ]
-        return [[Hypothesis(tuple(ids), -1.0, -1.0)] for ids in self.tokenizer.encode(lines, "target")]
+    def reversed(self, query: Query, options: DecodeConfig) -> list[Hypothesis]:
+        [line] = self.tokenizer.decode([query.source], "source")
+        text = " ".join(WORDS.get(word, "") for word in reversed(line.split()))
+        return [Hypothesis(tuple(self.tokenizer.encode([text], "target")[0]), -1.0, -1.0)]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
-        self.scored += len(sources)
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        self.scored += len(queries)
         rows = []
-        for line, target in zip(self._text(sources, "source"), targets, strict=True):
+        lines = self.tokenizer.decode([query.source for query in queries], "source")
+        for line, target in zip(lines, targets, strict=True):
             known = {WORDS.get(word) for word in line.split()}
             word, row = "", []
             for piece in self.tokenizer.pieces(list(target), "target"):
@@ -43,9 +43,6 @@ class Dictionary:
                 row.append(0.0 if any(f"▁{one}".startswith(word) for one in known) else -4.0)
             rows.append([*row, -0.1])
         return rows
-
-    def _text(self, sources: Sequence[Ids], side: str) -> list[str]:
-        return self.tokenizer.decode(sources, side)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

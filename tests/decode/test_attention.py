@@ -14,6 +14,7 @@ from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
+from stand_ins import queries
 
 
 @pytest.fixture(scope="module")
@@ -76,4 +77,4 @@ def test_a_network_without_attention_says_so(build: Callable[..., EncoderDecoder
     with pytest.raises(ConfigError, match="alignment: needs encoder-decoder attention"):
         forced_attention(model, torch.tensor([[5, EOS]]), torch.tensor([[BOS, 8]]))
     with pytest.raises(ConfigError, match="coverage_penalty"):
-        TorchEngine(model, torch.device("cpu")).translate([[5]], DecodeConfig(coverage_penalty=0.2))
+        TorchEngine(model, torch.device("cpu")).translate(queries([[5]]), DecodeConfig(coverage_penalty=0.2))

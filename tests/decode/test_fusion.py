@@ -22,6 +22,7 @@ from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 from numerics import assert_same
 from shapes import unchecked
+from stand_ins import queries
 from suites import cases, covering
 
 Build = Callable[..., EncoderDecoder]
@@ -137,11 +138,11 @@ def test_with_a_language_model_too_a_sentence_translates_the_same_in_any_batch(
     engine = TorchEngine(build(), CPU, language_model=language_model)
     sources = sentences([1, 9, 3, 5, 12, 2, 7])
     options = DecodeConfig(beam=beam, n_best=beam, extra_length=6, language_model=Path("lm"), language_model_weight=0.7)
-    together = engine.translate(sources, options)
-    alone = [engine.translate([source], options)[0] for source in sources]
+    together = engine.translate(queries(sources), options)
+    alone = [engine.translate(queries([source]), options)[0] for source in sources]
     assert [[one.tokens for one in each] for each in together] == [[one.tokens for one in each] for each in alone]
     for [first, *_], source in zip(together, sources, strict=True):
-        [scores] = engine.score([source], [first.tokens])
+        [scores] = engine.score(queries([source]), [first.tokens])
         assert sum(scores) == pytest.approx(first.log_prob, abs=1e-3)
 
 
@@ -153,7 +154,9 @@ def test_it_keeps_to_a_shortlist_and_to_a_prefix(build: Build, sentences: Draw, 
     sources = sentences([4, 7, 2])
     options = DecodeConfig(beam=beam, extra_length=4, shortlist=True, language_model=Path("lm"))
     prefixes = [[7], [8, 9], [10]]
-    for source, prefix, [best, *_] in zip(sources, prefixes, engine.translate(sources, options, prefixes), strict=True):
+    for source, prefix, [best, *_] in zip(
+        sources, prefixes, engine.translate(queries(sources, prefixes), options), strict=True
+    ):
         assert list(best.tokens[: len(prefix)]) == prefix
         assert {*best.tokens} <= {*source, *prefix, 5, 6}
 
@@ -161,6 +164,6 @@ def test_it_keeps_to_a_shortlist_and_to_a_prefix(build: Build, sentences: Draw, 
 def test_what_it_does_not_go_with_is_refused_in_one_line(build: Build, sentences: Draw) -> None:
     engine = TorchEngine(build(), CPU)
     with pytest.raises(ConfigError, match=r"decode\.language_model: this engine was made without one"):
-        engine.translate(sentences([3]), DecodeConfig(language_model=Path("lm")))
+        engine.translate(queries(sentences([3])), DecodeConfig(language_model=Path("lm")))
     with pytest.raises(ValueError, match='language_model: works with method = "beam", not with "mbr"'):
         DecodeConfig(language_model=Path("lm"), method="mbr")

@@ -14,10 +14,12 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.ensemble import EnsembleState
 from dragoman.decode.hypothesis import length_penalty
 from dragoman.decode.topk import topk_by_blocks
+from dragoman.engine import Query
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ResourceError
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS
+from stand_ins import queries
 from suites import cases, covering
 
 Build = Callable[..., Transformer]
@@ -37,7 +39,7 @@ def found(
     **options: object,
 ) -> list[Found]:
     keys = {"beam": beam, "n_best": beam, "extra_length": 5, **options}
-    together = engine.translate(sources, DecodeConfig.model_validate(keys), prefixes)
+    together = engine.translate(queries(sources, prefixes), DecodeConfig.model_validate(keys))
     return [[(h.score, h.log_prob, list(h.tokens)) for h in hypotheses] for hypotheses in together]
 
 
@@ -141,8 +143,8 @@ def test_scores_are_those_of_the_tokens_one_after_another(build: Build, sentence
         sentences([7, 1, 4], seed=5),
     )
     targets.append([])
-    together = TorchEngine(models, CPU).score(sources, targets)
-    alone = [TorchEngine(model, CPU).score(sources, targets) for model in models]
+    together = TorchEngine(models, CPU).score(queries(sources), targets)
+    alone = [TorchEngine(model, CPU).score(queries(sources), targets) for model in models]
     for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
         said = [*target, EOS]
         assert len(together[number]) == len(said)
@@ -158,9 +160,14 @@ def test_scoring_groups_by_the_longer_side_and_keeps_order(
 ) -> None:
     engine, shapes = TorchEngine(build(), CPU), []
     score = engine._score
-    monkeypatch.setattr(engine, "_score", lambda s, t, m: shapes.append((s, t)) or score(s, t, m))
+
+    def recorded(group: list[Query], targets: list[list[int]]) -> list[list[float]]:
+        shapes.append(([query.source for query in group], targets))
+        return score(group, targets)
+
+    monkeypatch.setattr(engine, "_score", recorded)
     sources = sentences([*range(1, 60), 3000])
-    engine.score(sources, sources[::-1])
+    engine.score(queries(sources), sources[::-1])
     assert len(shapes) > 2
     for group in shapes:
         assert len(group[0]) == 1 or len(group[0]) * (1 + max(len(row) for side in group for row in side)) <= 4096
@@ -188,11 +195,11 @@ def test_a_group_too_large_for_memory_is_halved(build: Build, sentences: Draw, m
 def test_bfloat16_finds_almost_the_same(model: Transformer, sentences: Draw) -> None:
     sources = sentences(LENGTHS)
     rounded = TorchEngine(model, CPU, precision="bfloat16")
-    for hypotheses in rounded.translate(sources, DecodeConfig(extra_length=5)):
+    for hypotheses in rounded.translate(queries(sources), DecodeConfig(extra_length=5)):
         assert len(hypotheses) == 1
-    exact = TorchEngine(model, CPU).score(sources, sources)
+    exact = TorchEngine(model, CPU).score(queries(sources), sources)
     assert model.projection.dtype == torch.float32  # the caller's model is left alone
-    for row, expected in zip(rounded.score(sources, sources), exact, strict=True):
+    for row, expected in zip(rounded.score(queries(sources), sources), exact, strict=True):
         assert row == pytest.approx(expected, abs=0.5)
 
 

@@ -16,6 +16,7 @@ from dragoman.decode.sampling import SamplingParams, draw
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS
+from stand_ins import queries
 from suites import cases, covering
 
 Build = Callable[..., Transformer]
@@ -53,7 +54,7 @@ def test_words_are_drawn_as_often_as_they_are_probable(temperature: float, top_k
 def test_samples_follow_the_model(build: Build, sentences: Draw) -> None:
     model, [source], count = build(vocab=8), sentences([2], vocab=8), 2000
     options = DecodeConfig(method="sample", n_best=count, extra_length=1)
-    [samples] = TorchEngine(model, CPU).translate([source], options)
+    [samples] = TorchEngine(model, CPU).translate(queries([source]), options)
     first = Counter(sample.tokens[0] if sample.tokens else EOS for sample in samples)
     p = [0.0 if token in FORBIDDEN_IDS else math.exp(value) for token, value in enumerate(log_probs(model, source, []))]
     for token, value in enumerate(p):
@@ -75,7 +76,7 @@ def test_a_sample_has_the_log_probability_of_its_tokens_under_the_model(
     sources, prefixes = sentences([3, 6, 1]), [[], [5, 6], [9]]
     keys = {"method": "sample", "n_best": 5, "extra_length": 4, **options}
     engine = TorchEngine(model, CPU)
-    together = engine.translate(sources, DecodeConfig.model_validate(keys), prefixes)
+    together = engine.translate(queries(sources, prefixes), DecodeConfig.model_validate(keys))
     for source, prefix, samples in zip(sources, prefixes, together, strict=True):
         assert len(samples) == 5
         assert len({sample.tokens for sample in samples}) > 1
@@ -94,7 +95,9 @@ def test_samples_depend_on_seed_source_and_number_alone(model: Transformer, sent
 
     def tokens(some: list[list[int]], **options: object) -> list[list[tuple[int, ...]]]:
         keys = {"method": "sample", "n_best": 6, "extra_length": 5, **options}
-        return [[h.tokens for h in found] for found in engine.translate(some, DecodeConfig.model_validate(keys))]
+        return [
+            [h.tokens for h in found] for found in engine.translate(queries(some), DecodeConfig.model_validate(keys))
+        ]
 
     together = tokens(sources)
     assert tokens(sources[::-1]) == together[::-1]
@@ -109,7 +112,7 @@ def test_samples_that_may_be_very_long_take_no_memory_before_they_are(build: Bui
     engine, sources = TorchEngine(build(vocab=6), CPU), sentences([3, 1], vocab=6)
 
     def drawn(longest: int) -> list[list[Hypothesis]]:
-        return engine.translate(sources, DecodeConfig(method="sample", temperature=9.0, extra_length=longest))
+        return engine.translate(queries(sources), DecodeConfig(method="sample", temperature=9.0, extra_length=longest))
 
     expected = drawn(1000)
     tracemalloc.start()

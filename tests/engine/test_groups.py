@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.engine.groups import balanced_groups
+from dragoman.engine.ctranslate2 import balanced_groups
 
 
 @given(st.lists(st.integers(1, 60), max_size=200), st.integers(1, 8), st.integers(16, 512))

@@ -5,22 +5,24 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.config import DecodeConfig
-from dragoman.config.sections.decode import RetryOptions
-from dragoman.control.search.retry import _retry_options
+from dragoman.control.search.search import retry_options
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.engine.limit import are_settled
+from dragoman.engine.ctranslate2 import are_settled
 from dragoman.engine.network import Result
+from dragoman.text.tokens.tokenizer import EOS
 
 LIMIT = 60
 OPTIONS = DecodeConfig(beam=3)
-SURE, UNSURE = Result(tuple(range(20)), -5.0, True), Result(tuple(range(20)), -95.0, True)
-RUNAWAYS = [Result((*range(100, 159), last), -90.0 - last, False) for last in range(3)]
+TEXT = tuple(range(100, 120))
+SURE: Result = ((*TEXT, EOS), -5.0)
+UNSURE: Result = ((*TEXT, EOS), -95.0)
+RUNAWAYS: list[Result] = [((*range(100, 159), last), -90.0 - last) for last in range(4, 7)]
 
 
 def best(result: Result, end: float = 0.0) -> list[Hypothesis]:
     """`result` as the best hypothesis, ended with EOS of log P `end`."""
-    log_prob = result.reported_log_prob + end
-    return [Hypothesis(result.tokens, log_prob, log_prob / length_penalty(len(result.tokens) + 1, 0.6))]
+    tokens, log_prob = tuple(token for token in result[0] if token != EOS), result[1] + end
+    return [Hypothesis(tokens, log_prob, log_prob / length_penalty(len(tokens) + 1, 0.6))]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +47,8 @@ def test_a_translation_that_runs_away_is_taken_as_it_is() -> None:
 
 
 def test_a_retry_leaves_the_rules_to_the_engine_unless_the_caller_has_some() -> None:
-    free = _retry_options(DecodeConfig(beam=3))
-    assert isinstance(free, RetryOptions)
-    assert (free.beam, free.no_repeat_ngram, free.min_length) == (3, 4, 2)
-    for asked in (DecodeConfig(exact=True), DecodeConfig(min_length=3), DecodeConfig(no_repeat_ngram=5)):
-        assert not isinstance(_retry_options(asked), RetryOptions)
+    options, best_effort = retry_options(DecodeConfig(beam=3))
+    assert best_effort
+    assert (options.beam, options.no_repeat_ngram, options.min_length) == (3, 4, 2)
+    for own in (DecodeConfig(exact=True), DecodeConfig(min_length=3), DecodeConfig(no_repeat_ngram=5)):
+        assert not retry_options(own)[1]

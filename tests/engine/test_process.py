@@ -15,6 +15,7 @@ from dragoman.errors import ResourceError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
+from stand_ins import queries
 
 Build = Callable[..., Transformer]
 
@@ -31,6 +32,6 @@ def engine(request: pytest.FixtureRequest, build: Build, toy_tokenizer: Tokenize
 def test_an_engine_refuses_to_work_in_a_fork(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(ResourceError, match="does not survive a fork; load the model in each process"):
-        engine.translate([[5, 6]], DecodeConfig())
+        engine.translate(queries([[5, 6]]), DecodeConfig())
     with pytest.raises(ResourceError, match="does not survive a fork"):
-        engine.score([[5, 6]], [[7]])
+        engine.score(queries([[5, 6]]), [[7]])

@@ -10,6 +10,7 @@ from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
+from stand_ins import queries
 from suites import cases
 
 Build = Callable[..., Transformer]
@@ -32,7 +33,7 @@ def sources(count: int) -> list[list[int]]:
 
 
 def translate(model: Transformer, some: list[list[int]], **options: object) -> list[list[Hypothesis]]:
-    return TorchEngine(model, CPU).translate(some, OPTIONS.model_copy(update=options))
+    return TorchEngine(model, CPU).translate(queries(some), OPTIONS.model_copy(update=options))
 
 
 def check(model: Transformer, count: int) -> None:

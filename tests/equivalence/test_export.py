@@ -19,6 +19,7 @@ from dragoman.exporting.golden import golden_sentences, largest_difference
 from dragoman.exporting.verify import verify_float32
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
+from stand_ins import queries
 from suites import slow
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
@@ -95,7 +96,7 @@ def test_every_preset_is_exported_as_it_is(name: str, joint: Tokenizer, separate
     sources = some_sentences(tokenizer, 30)
     golden = golden_sentences(tokenizer, ours, DecodeConfig(), [line for line, _ in LINES[:12]])
     assert largest_difference(exported, golden) < 1e-4
-    verify_float32(ours, exported, DecodeConfig(), sources, golden)
+    verify_float32(ours, exported, DecodeConfig(), queries(sources), golden)
 
 
 @pytest.mark.parametrize("name", ["tiny", "paper-base", "marian"])
@@ -105,7 +106,7 @@ def test_the_attention_of_an_export_is_the_references(
     tokenizer = joint if SHAPES[name]["tie"] == "all" else separate
     ours, exported = engines(SHAPES[name], tokenizer, tmp_path)
     sources, targets = some_sentences(tokenizer, 12), some_sentences(tokenizer, 12)[::-1]
-    expected, found = (engine.attention(sources, targets) for engine in (ours, exported))
+    expected, found = (engine.attention(queries(sources), targets) for engine in (ours, exported))
     assert expected is not None
     assert found is not None
     for source, target, mine, other in zip(sources, targets, expected, found, strict=True):
@@ -115,7 +116,7 @@ def test_the_attention_of_an_export_is_the_references(
 
 def test_an_export_with_the_attention_of_one_head_has_none_that_aligns(joint: Tokenizer, tmp_path: Path) -> None:
     _, exported = engines(PRESETS["tiny"], joint, tmp_path)
-    assert exported.attention([[5]], [[6]]) is not None
+    assert exported.attention(queries([[5]]), [[6]]) is not None
     name = b"decoder/alignment_heads\0"
     model = tmp_path / "ct2-float32" / "model.bin"
     content = bytearray(model.read_bytes())
@@ -124,7 +125,7 @@ def test_an_export_with_the_attention_of_one_head_has_none_that_aligns(joint: To
     content[at] = 1
     model.write_bytes(content)
     earlier = CTranslate2Engine(tmp_path / "ct2-float32", joint, "cpu", threads=1)
-    assert earlier.attention([[5]], [[6]]) is None
+    assert earlier.attention(queries([[5]]), [[6]]) is None
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +150,7 @@ def test_what_is_exported_finds_what_the_reference_finds(
 ) -> None:
     wanted = DecodeConfig(**{"batch_tokens": 200, **options})
     sources = some_sentences(joint, 40)
-    ours, theirs = (engine.translate(sources, wanted) for engine in both)
+    ours, theirs = (engine.translate(queries(sources), wanted) for engine in both)
     same = sum(a[0].tokens == b[0].tokens for a, b in zip(ours, theirs, strict=True))
     # At the limit of length our search ends every hypothesis; CTranslate2 knows only those it had.
     assert same >= (36 if "max_length" in options else 40)
@@ -169,9 +170,11 @@ def test_log_p_is_the_models_own_whatever_the_search_was_told(
     ours, exported = both
     sources, wanted = some_sentences(joint, 8, longest=8), DecodeConfig(**options)
     prefixes: list[list[int]] = [[EOS + 5, EOS + 9], [], [EOS + 7], [], [], [], [], []]
-    for source, prefix, [best] in zip(sources, prefixes, exported.translate(sources, wanted, prefixes), strict=True):
+    for source, prefix, [best] in zip(
+        sources, prefixes, exported.translate(queries(sources, prefixes), wanted), strict=True
+    ):
         assert list(best.tokens[: len(prefix)]) == prefix
-        assert best.log_prob == pytest.approx(sum(ours.score([source], [best.tokens])[0]), abs=1e-3)
+        assert best.log_prob == pytest.approx(sum(ours.score(queries([source]), [best.tokens])[0]), abs=1e-3)
         assert len(best.tokens) >= wanted.min_length
         pairs = list(zip(best.tokens, best.tokens[1:], strict=False))
         assert not wanted.no_repeat_ngram or len(pairs) == len(set(pairs))
@@ -180,16 +183,16 @@ def test_log_p_is_the_models_own_whatever_the_search_was_told(
 def check_batchings(engine: CTranslate2Engine, tokenizer: Tokenizer, count: int) -> None:
     """At most one in a thousand differs between two batchings, by a near-tie; none by a bit if `exact`."""
     sources = some_sentences(tokenizer, count, longest=12)
-    first = engine.translate(sources, DecodeConfig(batch_tokens=13))
+    first = engine.translate(queries(sources), DecodeConfig(batch_tokens=13))
     for budget in (40, 100, 400, 10_000):
         shuffled = random.Random(budget).sample(range(count), count)
-        again = engine.translate([sources[n] for n in shuffled], DecodeConfig(batch_tokens=budget))
+        again = engine.translate(queries([sources[n] for n in shuffled]), DecodeConfig(batch_tokens=budget))
         pairs = [(first[n][0], found[0]) for n, found in zip(shuffled, again, strict=True)]
         differing = [(one, other) for one, other in pairs if one.tokens != other.tokens]
         assert len(differing) <= count / 1000
         assert all(abs(one.score - other.score) < 1e-4 for one, other in differing)
     exact = DecodeConfig(exact=True)
-    assert engine.translate(sources, exact)[::-1] == engine.translate(sources[::-1], exact)
+    assert engine.translate(queries(sources), exact)[::-1] == engine.translate(queries(sources[::-1]), exact)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -209,15 +212,17 @@ def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path
     engines(PRESETS["small"], joint, tmp_path)
     sources, exact = some_sentences(joint, 30), DecodeConfig(exact=True)
     folder = tmp_path / "ct2-float32"
-    one, two = (CTranslate2Engine(folder, joint, "cpu", threads).translate(sources, exact) for threads in (1, 2))
+    one, two = (
+        CTranslate2Engine(folder, joint, "cpu", threads).translate(queries(sources), exact) for threads in (1, 2)
+    )
     assert one == two
 
 
 def test_exact_scores_alone_what_the_limit_has_cut(joint: Tokenizer, tmp_path: Path) -> None:
     engine, sources = engines(PRESETS["tiny"], joint, tmp_path)[1], some_sentences(joint, 200, longest=12)
     cut = DecodeConfig(exact=True, max_length=9)
-    assert engine.translate(sources, cut)[::-1] == engine.translate(sources[::-1], cut)
-    assert engine.translate(sources[:1], cut) == engine.translate(sources, cut)[:1]
+    assert engine.translate(queries(sources), cut)[::-1] == engine.translate(queries(sources[::-1]), cut)
+    assert engine.translate(queries(sources[:1]), cut) == engine.translate(queries(sources), cut)[:1]
 
 
 def test_sampling_with_a_seed_draws_the_same_again(
@@ -225,9 +230,9 @@ def test_sampling_with_a_seed_draws_the_same_again(
 ) -> None:
     sources = some_sentences(joint, 5)
     wanted = DecodeConfig(method="sample", n_best=3, seed=7, extra_length=5)
-    first = both[1].translate(sources, wanted)
-    assert first == both[1].translate(sources, wanted)
-    assert first != both[1].translate(sources, wanted.model_copy(update={"seed": 8}))
+    first = both[1].translate(queries(sources), wanted)
+    assert first == both[1].translate(queries(sources), wanted)
+    assert first != both[1].translate(queries(sources), wanted.model_copy(update={"seed": 8}))
     assert all(len(hypotheses) == 3 for hypotheses in first)
 
 
@@ -235,13 +240,13 @@ def test_a_coverage_penalty_is_refused_where_it_would_count_padding(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
 ) -> None:
     with pytest.raises(ConfigError, match="the torch engine has it"):
-        both[1].translate(some_sentences(joint, 2), DecodeConfig(coverage_penalty=0.2))
+        both[1].translate(queries(some_sentences(joint, 2)), DecodeConfig(coverage_penalty=0.2))
 
 
 def test_more_candidates_than_pieces_are_all_pieces(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer
 ) -> None:
-    assert both[1].translate(some_sentences(joint, 2), DecodeConfig(method="sample", top_k=99_999))
+    assert both[1].translate(queries(some_sentences(joint, 2)), DecodeConfig(method="sample", top_k=99_999))
 
 
 def test_a_text_beyond_the_positions_of_an_export_is_told(
@@ -250,12 +255,12 @@ def test_a_text_beyond_the_positions_of_an_export_is_told(
     monkeypatch.setattr("dragoman.exporting.ctranslate2.POSITIONS", 20)
     _, exported = engines(PRESETS["paper-base"], joint, tmp_path)
     for work in (
-        lambda: exported.score([[9] * 30], [[9]]),
-        lambda: exported.score([[9]], [[9] * 30]),
-        lambda: exported.translate([[9] * 30], DecodeConfig()),
-        lambda: exported.translate([[9]], DecodeConfig(), [[9] * 30]),
-        lambda: exported.translate([[9]], DecodeConfig(min_length=30)),
+        lambda: exported.score(queries([[9] * 30]), [[9]]),
+        lambda: exported.score(queries([[9]]), [[9] * 30]),
+        lambda: exported.translate(queries([[9] * 30]), DecodeConfig()),
+        lambda: exported.translate(queries([[9]], [[9] * 30]), DecodeConfig()),
+        lambda: exported.translate(queries([[9]]), DecodeConfig(min_length=30)),
     ):
         with pytest.raises(DataError, match="more tokens than the export has positions for; shorten it"):
             work()
-    assert exported.translate([[9] * 15], DecodeConfig(max_length=4))
+    assert exported.translate(queries([[9] * 15]), DecodeConfig(max_length=4))

@@ -11,21 +11,23 @@ import pytest
 import torch
 
 from dragoman.config import DataConfig, DecodeConfig, ModelConfig, PairConfig, TokenizerConfig
+from dragoman.control.languages.pairs import LanguagePair, Pairs
 from dragoman.data.batches.batch import Example, collate
 from dragoman.data.batches.stream import BatchStream
 from dragoman.data.corpus.corpus import sample_pairs
 from dragoman.data.corpus.directions import Direction
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.engine.marked import MarkedEngine, with_marks
 from dragoman.engine.torch import TorchEngine
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import MAPPING, Shortlist
-from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, learn
 from dragoman.training.objective.objective import batch_loss
+from dragoman.translator import Translator
+from stand_ins import queries
 from suites import cases
 
 Engines = tuple[TorchEngine, CTranslate2Engine]
@@ -127,32 +129,36 @@ def test_exported_is_reference_and_batch_is_singles(
 ) -> None:
     prefixes = prefixes_of(tokenizer) if prefixed else [[]] * len(sources)
     options = options_of(case)
-    ours, exported = (engine.translate(sources, options, prefixes, marks) for engine in engines)
+    ours, exported = (engine.translate(queries(sources, prefixes, marks), options) for engine in engines)
     assert_same(ours, exported)
     alone = [
-        engines[0].translate([source], options, [prefix], [own])[0]
+        engines[0].translate(queries([source], [prefix], [own]), options)[0]
         for source, prefix, own in zip(sources, prefixes, marks, strict=True)
     ]
     assert_same(ours, alone)
-    without = engines[0].translate(sources, options, prefixes)
+    without = engines[0].translate(queries(sources, prefixes), options)
     assert [it[0].tokens for it in without] != [it[0].tokens for it in ours]  # the language tokens matter
 
 
-def test_an_engine_of_a_pair_puts_its_tokens_in(engines: Engines, sources: list[list[int]], marks: list[Marks]) -> None:
-    pair, options = MarkedEngine(engines[0], marks[0]), DecodeConfig(beam=2)
-    expected = engines[0].translate(sources, options, None, [marks[0]] * len(sources))
-    assert pair.translate(sources, options) == expected
-    targets = [found[0].tokens for found in expected]
-    assert pair.score(sources, targets) == engines[0].score(sources, targets, [marks[0]] * len(sources))
-    assert with_marks(engines[0], NO_MARKS) is engines[0]
+def test_a_translator_of_a_pair_asks_with_its_tokens(
+    engines: Engines, tokenizer: Tokenizer, marks: list[Marks]
+) -> None:
+    options, lines = DecodeConfig(beam=2, numbers=False, placeholders=()), ["two red dog", "cat sees bird", "big cat"]
+    translator = Translator(tokenizer, engines[0], options, pairs=Pairs((LanguagePair("en", None, marks[0]),)))
+    asked = queries(tokenizer.encode(lines, "source"), None, [marks[0]] * len(lines))
+    expected = [found[0].tokens for found in engines[0].translate(asked, options)]
+    assert [found.tokens for found in translator.translate(lines)] == expected
+    targets = ["zwei hund", "katze", "gross"]
+    scored = engines[0].score(asked, tokenizer.encode(targets, "target"))
+    assert translator.score(zip(lines, targets, strict=True)) == scored
 
 
 def test_scores_are_those_of_the_text_alone(
     engines: Engines, model: Transformer, sources: list[list[int]], marks: list[Marks]
 ) -> None:
     """log P of each target token, from the logits of the whole sequence; of language tokens there is none."""
-    targets = [list(found[0].tokens) for found in engines[0].translate(sources, DecodeConfig(), None, marks)]
-    scored = [engine.score(sources, targets, marks) for engine in engines]
+    targets = [list(found[0].tokens) for found in engines[0].translate(queries(sources, None, marks), DecodeConfig())]
+    scored = [engine.score(queries(sources, None, marks), targets) for engine in engines]
     for source, target, own, ours, exported in zip(sources, targets, marks, *scored, strict=True):
         src, tgt = torch.tensor([[*own.source, *source, EOS]]), torch.tensor([[BOS, *own.target, *target]])
         with torch.no_grad():
@@ -167,7 +173,7 @@ def test_limits_and_penalties_count_text_only(engines: Engines, sources: list[li
     """A sentence of n tokens has the limit of n tokens, whatever is put before it and behind BOS."""
     options = DecodeConfig(beam=4, n_best=4, extra_length=1, length_penalty=1.0)
     for engine in engines:
-        for source, several in zip(sources, engine.translate(sources, options, None, marks), strict=True):
+        for source, several in zip(sources, engine.translate(queries(sources, None, marks), options), strict=True):
             for hypothesis in several:
                 assert len(hypothesis.tokens) <= options.limit(len(source))
                 assert hypothesis.score == pytest.approx(hypothesis.log_prob / ((5 + len(hypothesis.tokens) + 1) / 6))
@@ -229,7 +235,7 @@ def test_a_resumed_stream_of_both_directions_is_the_uninterrupted_one(
 def test_attention_without_language_tokens_is_the_same_in_both_engines(engines: Engines) -> None:
     marks = [Marks((4,), (6,)), Marks((5,), (7,))]
     sources, targets = [[20, 21, 22, 23], [24, 25]], [[30, 31], [32, 33, 34]]
-    both = [engine.attention(sources, targets, marks) for engine in engines]
+    both = [engine.attention(queries(sources, None, marks), targets) for engine in engines]
     for source, target, mine, other in zip(sources, targets, *map(list, both), strict=True):  # type: ignore[arg-type]
         assert mine.shape == other.shape == (len(target), len(source))
         assert abs(mine - other).max() < NEAR

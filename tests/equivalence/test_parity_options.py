@@ -15,8 +15,10 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, RunConfig
-from dragoman.control.search.sentences import Sentence, translate_sentences
+from dragoman.control.search.search import translate_sentences
+from dragoman.control.search.sentences import Sentence
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Query
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, QualityError
@@ -25,9 +27,9 @@ from dragoman.exporting.golden import golden_sentences
 from dragoman.exporting.verify import verify_rules
 from dragoman.model.transformer import Transformer
 from dragoman.shortlist.file import MAPPING, Shortlist
-from dragoman.text.segment import Segment
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from dragoman.translator import Translator
+from stand_ins import queries
 from suites import cases, slow
 
 Engines = tuple[TorchEngine, CTranslate2Engine]
@@ -116,7 +118,7 @@ def assert_same(ours: Sequence[Sequence[Hypothesis]], theirs: Sequence[Sequence[
 
 
 def compare(engines: Engines, options: DecodeConfig, sources: list[list[int]], prefixes: list[list[int]]) -> None:
-    ours, theirs = (engine.translate(sources, options, prefixes) for engine in engines)
+    ours, theirs = (engine.translate(queries(sources, prefixes), options) for engine in engines)
     assert_same(ours, theirs)
 
 
@@ -173,9 +175,9 @@ def test_a_prefix_after_which_the_translation_ends_is_found(toy_engines: Engines
     ours, exported = toy_engines
     sources, options = draw_sentences(toy_tokenizer, 12), DecodeConfig(beam=24, n_best=24)
     prefixes = [prefix + [9] for prefix in draw_prefixes(toy_tokenizer, 12)]
-    found = ours.translate(sources, options, prefixes)
+    found = ours.translate(queries(sources, prefixes), options)
     assert any(map(_ends, prefixes, found))
-    assert_same(found, exported.translate(sources, options, prefixes))
+    assert_same(found, exported.translate(queries(sources, prefixes), options))
 
 
 def _ends(prefix: list[int], found: Sequence[Hypothesis]) -> bool:
@@ -193,9 +195,10 @@ def test_with_a_shortlist_a_sentence_is_the_same_in_any_batch(
     prefixes = draw_prefixes(toy_tokenizer, 8)
     for some in (prefixes, [[]] * 8):
         alone = [
-            toy_engines[engine].translate([source], options, [it])[0] for source, it in zip(sources, some, strict=True)
+            toy_engines[engine].translate(queries([source], [it]), options)[0]
+            for source, it in zip(sources, some, strict=True)
         ]
-        assert_same(toy_engines[engine].translate(sources, options, some), alone)
+        assert_same(toy_engines[engine].translate(queries(sources, some), options), alone)
 
 
 @pytest.mark.parametrize("keys", [{}, {"temperature": 1.7}, {"temperature": 0.6, "top_p": 0.5}, {"top_k": 3}], ids=str)
@@ -205,7 +208,9 @@ def test_both_engines_draw_from_the_same_distribution(
     count = 1500
     options = DecodeConfig(method="sample", n_best=count, max_length=1, seed=3, **keys)
     [source] = draw_sentences(toy_tokenizer, 1)
-    ours, theirs = (Counter(h.tokens for h in engine.translate([source], options)[0]) for engine in toy_engines)
+    ours, theirs = (
+        Counter(h.tokens for h in engine.translate(queries([source]), options)[0]) for engine in toy_engines
+    )
     often = {tokens for tokens, times in (ours + theirs).items() if times > 30}
     assert often <= ours.keys() & theirs.keys(), "what one draws often, the other draws too"
     for tokens in often:
@@ -219,32 +224,32 @@ def test_both_engines_draw_from_the_same_distribution(
 def test_a_seed_draws_the_same_again(toy_engines: Engines, toy_tokenizer: Tokenizer, engine: int) -> None:
     """Not the same on both engines: `DecodeConfig.seed` says so."""
     sources, options = draw_sentences(toy_tokenizer, 5), DecodeConfig(method="sample", n_best=3, seed=7, extra_length=2)
-    first = toy_engines[engine].translate(sources, options)
-    assert first == toy_engines[engine].translate(sources, options)
-    assert first != toy_engines[engine].translate(sources, options.model_copy(update={"seed": 8}))
+    first = toy_engines[engine].translate(queries(sources), options)
+    assert first == toy_engines[engine].translate(queries(sources), options)
+    assert first != toy_engines[engine].translate(queries(sources), options.model_copy(update={"seed": 8}))
 
 
 def test_a_coverage_penalty_is_the_torch_engines_alone(toy_engines: Engines, toy_tokenizer: Tokenizer) -> None:
     sources, options = draw_sentences(toy_tokenizer, 2), DecodeConfig(coverage_penalty=0.2)
-    assert toy_engines[0].translate(sources, options)
+    assert toy_engines[0].translate(queries(sources), options)
     with pytest.raises(ConfigError, match="only the torch engine has it; use --engine torch"):
-        toy_engines[1].translate(sources, options)
+        toy_engines[1].translate(queries(sources), options)
 
 
 def test_samples_behind_a_prefix_with_a_shortlist_are_the_torch_engines_alone(
     toy_engines: Engines, toy_tokenizer: Tokenizer
 ) -> None:
     sources, options = draw_sentences(toy_tokenizer, 2), DecodeConfig(method="sample", shortlist=True)
-    assert toy_engines[0].translate(sources, options, [[9], []])
+    assert toy_engines[0].translate(queries(sources, [[9], []]), options)
     with pytest.raises(ConfigError, match="only the torch engine samples with it after a target prefix"):
-        toy_engines[1].translate(sources, options, [[9], []])
+        toy_engines[1].translate(queries(sources, [[9], []]), options)
 
 
 @pytest.mark.parametrize("keys", [{"token_scores": True}, {"method": "mbr", "samples": 4, "top_k": 1}], ids=str)
 def test_what_is_built_on_the_engines_is_the_same(
     toy_engines: Engines, toy_tokenizer: Tokenizer, keys: dict[str, Any]
 ) -> None:
-    sentences = [Sentence(Segment("", ""), source) for source in draw_sentences(toy_tokenizer, 6)]
+    sentences = [Sentence(source, text="") for source in draw_sentences(toy_tokenizer, 6)]
     ours, theirs = (
         translate_sentences(engine, toy_tokenizer, sentences, DecodeConfig(**keys)) for engine in toy_engines
     )
@@ -270,12 +275,12 @@ class Careless:
     def __init__(self, engine: TorchEngine, rule: str) -> None:
         self.engine, self.rule = engine, rule
 
-    def translate(self, sources: Any, options: DecodeConfig, target_prefixes: Any = None) -> list[list[Hypothesis]]:
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         usual = DecodeConfig.model_fields[self.rule].default
-        return self.engine.translate(sources, options.model_copy(update={self.rule: usual}), target_prefixes)
+        return self.engine.translate(queries, options.model_copy(update={self.rule: usual}))
 
-    def score(self, sources: Any, targets: Any, alone: bool = False) -> list[list[float]]:
-        return self.engine.score(sources, targets)
+    def score(self, queries: Sequence[Query], targets: Any, alone: bool = False) -> list[list[float]]:
+        return self.engine.score(queries, targets)
 
 
 @pytest.mark.slow

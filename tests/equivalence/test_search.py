@@ -20,6 +20,7 @@ from dragoman.engine.torch import TorchEngine
 from dragoman.model.parts.attention import padding_mask
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
+from stand_ins import queries
 from suites import cases, slow
 
 Build = Callable[..., EncoderDecoder]
@@ -123,9 +124,9 @@ def test_a_sentence_translates_the_same_in_any_batch(model: EncoderDecoder, sent
     sources = sentences([1, 9, 3, 3, 5, 12, 2, 7, 7, 1, 4])
     options = DecodeConfig(beam=beam, n_best=beam, extra_length=6)
     engine = TorchEngine(model, CPU)
-    alone = [engine.translate([source], options)[0] for source in sources]
+    alone = [engine.translate(queries([source]), options)[0] for source in sources]
     for batch_tokens in (1, 12, 40, 1000):
-        together = engine.translate(sources, options.model_copy(update={"batch_tokens": batch_tokens}))
+        together = engine.translate(queries(sources), options.model_copy(update={"batch_tokens": batch_tokens}))
         for ours, theirs in zip(together, alone, strict=True):
             assert [h.tokens for h in ours] == [h.tokens for h in theirs]
             assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)

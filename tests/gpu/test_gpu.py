@@ -20,6 +20,7 @@ from dragoman.training.loop import Trainer
 from dragoman.training.report.reports import StepReport, TrainingListener
 from dragoman.training.update.precision import choose_precision
 from dragoman.training.update.prefetch import Prefetched
+from stand_ins import queries
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")]
 
@@ -93,8 +94,8 @@ def test_decoding_equals_the_cpu(
     model: Transformer, sentences: Callable[..., list[list[int]]], options: object
 ) -> None:
     sources = sentences([3, 7, 1, 5])
-    expected = TorchEngine(model, torch.device("cpu"), precision="float32").translate(sources, options)
-    found = TorchEngine(model, torch.device(DEVICE), precision="float32").translate(sources, options)
+    expected = TorchEngine(model, torch.device("cpu"), precision="float32").translate(queries(sources), options)
+    found = TorchEngine(model, torch.device(DEVICE), precision="float32").translate(queries(sources), options)
     for one, other in zip(expected, found, strict=True):
         assert one[0].tokens == other[0].tokens
         assert one[0].log_prob == pytest.approx(other[0].log_prob, abs=1e-3)
@@ -104,8 +105,8 @@ def test_bfloat16_scores_are_near_those_of_float32(
     model: Transformer, sentences: Callable[..., list[list[int]]]
 ) -> None:
     sources, targets = sentences([3, 7, 1, 5]), sentences([4, 6, 2, 5])
-    exact = TorchEngine(model, torch.device(DEVICE), precision="float32").score(sources, targets)
-    rounded = TorchEngine(model, torch.device(DEVICE), precision="bfloat16").score(sources, targets)
+    exact = TorchEngine(model, torch.device(DEVICE), precision="float32").score(queries(sources), targets)
+    rounded = TorchEngine(model, torch.device(DEVICE), precision="bfloat16").score(queries(sources), targets)
     for one, other in zip(exact, rounded, strict=True):
         assert other == pytest.approx(one, abs=0.3)
 

@@ -280,7 +280,7 @@ def test_lines_that_do_not_correspond_are_refused(run: Callable[..., ImportResul
 class WithoutSource:
     """An engine that scores by the target alone, as a model does whose source vocabulary is wrong."""
 
-    def score(self, sources: Any, targets: Any, alone: bool = False) -> list[list[float]]:
+    def score(self, queries: Any, targets: Any, alone: bool = False) -> list[list[float]]:
         return [[-2.0 - 0.01 * token for token in target] + [-1.0] for target in targets]
 
 
@@ -301,8 +301,8 @@ def test_a_model_that_does_not_read_its_source_is_refused() -> None:
 class NeverTheFirst(WithoutSource):
     """An engine of a model that never generates the first token of a reference."""
 
-    def score(self, sources: Any, targets: Any, alone: bool = False) -> list[list[float]]:
-        return [[float("-inf"), *row[1:]] for row in super().score(sources, targets)]
+    def score(self, queries: Any, targets: Any, alone: bool = False) -> list[list[float]]:
+        return [[float("-inf"), *row[1:]] for row in super().score(queries, targets)]
 
 
 def test_a_token_that_is_never_generated_does_not_decide_alone() -> None:

@@ -9,7 +9,6 @@ import torch
 
 from dragoman.bundle import Bundle, open_bundle, write_bundle
 from dragoman.config import RunConfig
-from dragoman.engine.marked import with_marks
 from dragoman.engine.torch import TorchEngine
 from dragoman.exporting.golden import Golden, golden_sentences, golden_text
 from dragoman.model.transformer import Transformer
@@ -37,8 +36,8 @@ def write_model(folder: Path, **project: Any) -> Path:
     model = Transformer(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
     engine, texts, golden = TorchEngine(model, torch.device("cpu")), [source for source, _ in LINES[:6]], list[Golden]()
     for pair in names.all_pairs:
-        marked = with_marks(engine, Marks.of(pair, tokenizer))
-        golden += golden_sentences(tokenizer, marked, config.decode, texts, pair.name if names.pairs else "")
+        marks, name = Marks.of(pair, tokenizer), pair.name if names.pairs else ""
+        golden += golden_sentences(tokenizer, engine, config.decode, texts, name, marks=marks)
     write_bundle(
         folder,
         config=config,

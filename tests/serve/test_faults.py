@@ -136,13 +136,13 @@ class Slow:
     def __init__(self, engine) -> None:
         self.engine, self.let, self.entered, self.searched = engine, threading.Event(), threading.Event(), 0
 
-    def translate(self, sources, options, target_prefixes=None, marks=None):
+    def translate(self, queries, options):
         self.entered.set()
         assert self.let.wait(60)
-        self.searched += len(sources)
-        if any(len(source) > 40 for source in sources):
+        self.searched += len(queries)
+        if any(len(query.source) > 40 for query in queries):
             raise MemoryError("".join(("a sec", "ret text")))
-        return self.engine.translate(sources, options, target_prefixes, marks)
+        return self.engine.translate(queries, options)
 
 
 @pytest.fixture

@@ -40,10 +40,10 @@ class Gate:
     def __init__(self, engine) -> None:
         self.engine, self.let, self.calls = engine, threading.Semaphore(0), 0
 
-    def translate(self, *given, **named):
+    def translate(self, queries, options):
         self.calls += 1
         assert self.let.acquire(timeout=60)
-        return self.engine.translate(*given, **named)
+        return self.engine.translate(queries, options)
 
 
 def gated(service: Service, name: str = "en-ko") -> Gate:

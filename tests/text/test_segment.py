@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.segment import Segment, segments, sentences, separator
+from dragoman.text.segment import Count, Segment, divide, sentences, separator
 from dragoman.text.words.normalise import normalise
 from suites import cases
+
+
+def segments(text: str, language: str, longest: int, count: Count) -> list[Segment]:
+    return [Segment.of(part) for part in divide(text, language, longest, count)]
 
 
 def words(text: str) -> int:

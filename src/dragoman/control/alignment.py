@@ -1,4 +1,4 @@
-"""Which words of a source line the words of its translation come from, by any engine that can score. No torch.
+"""Which words of a source line the words of its translation come from, by any engine that can score.
 
 A source word is erased and the translation is scored again: a target word is linked to the source word whose erasure
 costs it most (`control.glossary.erasure`). Both engines compute the same, and an export needs nothing for it. The price
@@ -7,12 +7,14 @@ is one scoring for each word of the source.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 
-from dragoman.config import DecodeConfig
 from dragoman.control.glossary.erasure import erasure_losses
-from dragoman.control.search.sentences import Sentence
-from dragoman.engine import Engine
+from dragoman.control.search.sentences import Line
+from dragoman.engine import Engine, Query
+from dragoman.system.groups import in_groups
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Link, Span, Translation
@@ -20,39 +22,36 @@ from dragoman.translation import Link, Span, Translation
 SPACE = "▁"  # what SentencePiece writes for a space
 
 
-def add_alignment(
-    engine: Engine,
-    tokenizer: Tokenizer,
-    translations: list[Translation],
-    parts: Sequence[Sequence[tuple[Sentence, Translation]]],
-    options: DecodeConfig,
-) -> list[Translation]:
-    """The translations with their alignment, if `options` ask for it; `parts` are the sentences of each line."""
-    if not options.alignment:
-        return translations
-    flat = [(sentence.segment.text, found.text) for line in parts for sentence, found in line]
-    links = iter(align_texts(engine, tokenizer, flat))
-    aligned = []
-    for translation, line in zip(translations, parts, strict=True):
-        each = [(sentence.segment.text, found.text, next(links)) for sentence, found in line]
-        joined = tuple(_joined(normalise(translation.source), translation.text, each))
-        aligned.append(replace(translation, alignment=joined))
-    return aligned
+def align(lines: Sequence[Line], engine: Engine, tokenizer: Tokenizer, marks: Marks) -> None:
+    """Give the translation of each line its alignment."""
+    pairs = [
+        [(sentence.text, part.text) for sentence, part in zip(line.sentences, line.parts, strict=True)]
+        for line in lines
+    ]
+    aligned = in_groups(lambda flat: align_texts(engine, tokenizer, flat, marks), pairs)
+    for line, of_line, links in zip(lines, pairs, aligned, strict=True):
+        parts = [(*pair, of_pair) for pair, of_pair in zip(of_line, links, strict=True)]
+        joined = tuple(_joined(normalise(line.text), line.translation.text, parts))
+        line.translation = replace(line.translation, alignment=joined)
 
 
-def align_texts(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[list[Link]]:
+def align_texts(
+    engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], marks: Marks = NO_MARKS
+) -> list[list[Link]]:
     """The links of each pair of normalised texts: each target word with at most one source word."""
     sources = [_words(tokenizer, source, "source") for source, _ in pairs]
     targets = [_words(tokenizer, target, "target") for _, target in pairs]
     erasures = [
-        (ids, [[token for token, own in zip(ids, words, strict=True) if own != word]], target)
+        [
+            (Query(ids, (), marks), [[token for token, other in zip(ids, words, strict=True) if other != word]], target)
+            for word in range(len(spans))
+        ]
         for (ids, words, spans), (target, *_) in zip(sources, targets, strict=True)
-        for word in range(len(spans))
     ]
-    losses = iter(erasure_losses(engine, erasures))
+    losses = in_groups(partial(erasure_losses, engine), erasures)
     return [
-        list(_strongest([next(losses) for _ in source[2]], source[2], target))
-        for source, target in zip(sources, targets, strict=True)
+        list(_strongest(of_pair, source[2], target))
+        for of_pair, source, target in zip(losses, sources, targets, strict=True)
     ]
 
 
@@ -76,7 +75,7 @@ def _strongest(losses: Sequence[Sequence[float]], spans: Sequence[Span], target:
     """
     _, words, target_spans = target
     for word, span in enumerate(target_spans):
-        totals = [sum(loss for loss, own in zip(row, words, strict=True) if own == word) for row in losses]
+        totals = [sum(loss for loss, other in zip(row, words, strict=True) if other == word) for row in losses]
         if totals and (max(totals) > 0 or len(totals) == 1):
             yield Link(spans[totals.index(max(totals))], span)
 
@@ -85,9 +84,9 @@ def _joined(source: str, target: str, parts: Sequence[tuple[str, str, Sequence[L
     """The links of the parts of a line, moved to where the parts are in it."""
     begin = [0, 0]
     for *texts, links in parts:
-        found = [max(whole.find(text, at), 0) for whole, text, at in zip((source, target), texts, begin, strict=True)]
-        begin = [at + len(text) for at, text in zip(found, texts, strict=True)]
-        yield from (Link(link.source.moved(found[0]), link.target.moved(found[1])) for link in links)
+        places = [max(whole.find(text, at), 0) for whole, text, at in zip((source, target), texts, begin, strict=True)]
+        begin = [at + len(text) for at, text in zip(places, texts, strict=True)]
+        yield from (Link(link.source.moved(places[0]), link.target.moved(places[1])) for link in links)
 
 
 def pharaoh(translation: Translation) -> str:

@@ -48,5 +48,5 @@ class FusionState:
         return self.weight * log_probs, FusionState(self.alone, self.weight, self.projections, state)
 
     def select(self, rows: Int[Tensor, "R2"], sentences: Int[Tensor, "B2"] | None) -> "FusionState":
-        """See `State.select`."""
+        """`State.select` of the language model."""
         return FusionState(self.alone, self.weight, self.projections, self.state.select(rows, sentences))

@@ -1,4 +1,4 @@
-"""A finished hypothesis and its score. No torch: every engine returns these."""
+"""A finished hypothesis and its score, as every engine returns them."""
 
 from dataclasses import dataclass
 

@@ -73,11 +73,11 @@ def sample(
         done[ended] = True
         generated = torch.cat((generated, tokens[:, None]), dim=1)
         if len(rows) - len(finished) <= (1 - COMPACT_AT) * len(indices):
-            kept = (~done).nonzero().squeeze(1)
-            sentences, indices = ([values[row] for row in kept.tolist()] for values in (sentences, indices))
-            generators = [generators[row] for row in kept.tolist()]
-            generated, total, done = generated[kept], total[kept], done[kept]
-            state, vocabulary = state.select(kept, kept), vocabulary.select(kept)
+            remaining = (~done).nonzero().squeeze(1)
+            sentences, indices = ([values[row] for row in remaining.tolist()] for values in (sentences, indices))
+            generators = [generators[row] for row in remaining.tolist()]
+            generated, total, done = generated[remaining], total[remaining], done[remaining]
+            state, vocabulary = state.select(remaining, remaining), vocabulary.select(remaining)
         latest = generated[:, -1:]
 
 

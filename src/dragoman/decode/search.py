@@ -52,15 +52,15 @@ def beam_search(
         search = _Search(models, state, src, constraints, vocabulary, attention, beam, alpha, beta, start, fusion)
         while search.sentences:
             search.advance()
-    return [rank(found, beam) for found in search.finished]
+    return [rank(finished, beam) for finished in search.finished]
 
 
-def rank(found: Sequence[tuple[Hypothesis, Hypothesis]], beam: int) -> list[Hypothesis]:
+def rank(finished: Sequence[tuple[Hypothesis, Hypothesis]], beam: int) -> list[Hypothesis]:
     """The `beam` likeliest finished hypotheses of a sentence, best score first.
 
     Each is given as it is searched for and as it is reported; the two differ with a language model.
     """
-    likeliest = sorted(found, key=lambda both: -both[0].log_prob)[:beam]
+    likeliest = sorted(finished, key=lambda both: -both[0].log_prob)[:beam]
     return [reported for _, reported in sorted(likeliest, key=lambda both: -both[0].score)]
 
 
@@ -97,10 +97,12 @@ class _Search:
         self.log_probs = torch.zeros(count, 1, device=device)
         self.counts = torch.zeros(count, dtype=torch.int64, device=device)  # finished hypotheses of each sentence
         self.coverage = torch.zeros(self.src.shape, device=device)
-        self.own_totals = self.log_probs  # of the extensions of the latest step, as `own`
+        self.model_totals = self.log_probs  # of the extensions of the latest step
         self.projections = self.models.projections(self.vocabulary)
         self.fused = self.fusion.start(count, self.vocabulary) if self.fusion else None
-        self.own = self.log_probs  # log P of each row; `log_probs` is log P + β log P_LM with a language model
+        self.model_log_probs = (
+            self.log_probs
+        )  # log P of each row; `log_probs` is log P + β log P_LM with a language model
 
     def advance(self) -> None:
         """Extend every hypothesis by one token; keep the `beam` best unfinished ones of each sentence."""
@@ -113,7 +115,7 @@ class _Search:
         flags = torch.cat((log_probs[:, :1] > -torch.inf, ends), dim=1).tolist()  # the step's one read from the device
         if any(any(ended) for _, *ended in flags):
             self._collect(ends, totals, parents)
-        self.log_probs, self.own = log_probs, self.own_totals.gather(1, order)
+        self.log_probs, self.model_log_probs = log_probs, self.model_totals.gather(1, order)
         alive = [row for row, (is_alive, *_) in enumerate(flags) if is_alive]
         self._keep(parents.gather(1, order), tokens.gather(1, order), alive)
 
@@ -123,11 +125,11 @@ class _Search:
         if disallowed is not None:
             disallowed = disallowed.repeat_interleave(self.width, 0)
         latest, self.start = self.tokens[:, -1:] if self.start is None else self.start, None
-        own, self.state = self.models.decode(latest, self.state, self.projections, disallowed)
-        log_probs = own
+        decoded, self.state = self.models.decode(latest, self.state, self.projections, disallowed)
+        log_probs = decoded
         if self.fused is not None:  # before the first token it has read BOS alone, never language tokens
             added, self.fused = self.fused.decode(self.tokens[:, -1:], disallowed)
-            log_probs = own + added
+            log_probs = decoded + added
         if self.attention is not None:
             self.coverage = self.coverage + self.attention.take()[latest.size(1) - 1 :: latest.size(1)]
         log_probs = self.constraints.mask_logits_(log_probs, self.tokens[:, 1:], self.sentences, self.vocabulary)
@@ -139,10 +141,10 @@ class _Search:
         totals, indices = totals.topk(min(2 * self.beam, totals.size(1)), dim=1)
         columns = columns.unflatten(0, (-1, self.width)).flatten(1).gather(1, indices)
         parents = indices // count
-        self.own_totals = totals
+        self.model_totals = totals
         if self.fused is not None:
             rows = parents + torch.arange(totals.size(0), device=totals.device)[:, None] * self.width
-            self.own_totals = self.own.flatten()[rows] + own[rows, columns]
+            self.model_totals = self.model_log_probs.flatten()[rows] + decoded[rows, columns]
         return totals, parents, self.vocabulary.tokens(columns)
 
     def _collect(self, ends: Bool[Tensor, "B _"], totals: Float[Tensor, "B E"], parents: Int[Tensor, "B E"]) -> None:
@@ -153,7 +155,7 @@ class _Search:
         if self.attention is not None:
             penalties = coverage_penalty(self.coverage[ending], self.src[rows] != PAD, self.beta)
         divisor = length_penalty(self.tokens.size(1), self.alpha)  # BOS is counted in place of EOS
-        columns = (rows, self.tokens[ending, 1:], totals[rows, ranks], self.own_totals[rows, ranks], penalties)
+        columns = (rows, self.tokens[ending, 1:], totals[rows, ranks], self.model_totals[rows, ranks], penalties)
         for row, tokens, total, log_prob, penalty in zip(*(column.tolist() for column in columns), strict=True):
             reported = Hypothesis(tuple(tokens), log_prob, log_prob / divisor + penalty)
             searched = reported if self.fused is None else Hypothesis((), total, total / divisor + penalty)
@@ -166,13 +168,13 @@ class _Search:
             self.sentences = [self.sentences[row] for row in alive]
             remaining = torch.tensor(alive, dtype=torch.int64, device=self.src.device)
             parents, tokens = parents[remaining], tokens[remaining]
-            self.log_probs, self.own = self.log_probs[remaining], self.own[remaining]
+            self.log_probs, self.model_log_probs = self.log_probs[remaining], self.model_log_probs[remaining]
             self.counts, self.src = self.counts[remaining], self.src[remaining]
             self.vocabulary = self.vocabulary.select(remaining)
             if not alive:
                 return
-        own = torch.arange(parents.size(0), device=parents.device) if remaining is None else remaining
-        rows = (parents + own[:, None] * self.width).flatten()
+        groups = torch.arange(parents.size(0), device=parents.device) if remaining is None else remaining
+        rows = (parents + groups[:, None] * self.width).flatten()
         self.tokens = torch.cat((self.tokens[rows], tokens.flatten()[:, None]), dim=1)
         self.state = self.state.select(rows, remaining)
         if self.fused is not None:

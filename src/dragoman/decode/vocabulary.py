@@ -28,9 +28,9 @@ class CandidateVocabulary:
     @classmethod
     def of(cls, lists: Sequence[Iterable[int]], device: torch.device) -> "CandidateVocabulary":
         """Each sentence's own list and the special tokens; those come first, so that their columns are their ids."""
-        own = [{*some, *SPECIAL_TOKENS} for some in lists]
-        ids = torch.tensor(sorted(set().union(*own)))
-        disallowed = torch.stack([~torch.isin(ids, torch.tensor(sorted(some))) for some in own])
+        candidates = [{*some, *SPECIAL_TOKENS} for some in lists]
+        ids = torch.tensor(sorted(set().union(*candidates)))
+        disallowed = torch.stack([~torch.isin(ids, torch.tensor(sorted(some))) for some in candidates])
         return cls(ids.to(device), disallowed.to(device) if disallowed.any() else None)
 
     def column(self, tokens: Int[Tensor, "*any"]) -> Int[Tensor, "*any"]:
@@ -46,5 +46,5 @@ class CandidateVocabulary:
         return columns if self.ids is None else self.ids[columns]
 
     def select(self, sentences: Int[Tensor, "B2"]) -> "CandidateVocabulary":
-        """The same columns for the sentences that remain."""
+        """These columns for the sentences that remain."""
         return self if self.disallowed is None else CandidateVocabulary(self.ids, self.disallowed[sentences])

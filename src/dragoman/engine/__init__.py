@@ -1,6 +1,7 @@
-"""Engines: source ids → hypotheses. One Protocol; each engine is a module of its own."""
+"""Engines: queries → hypotheses. One Protocol; each engine is a module of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -8,44 +9,47 @@ from numpy.typing import NDArray
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.text.tokens.marks import Marks
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 
 Ids = Sequence[int]
 Attention = NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A sentence that an engine is asked for. Its ids hold no special tokens; the source is not empty."""
+
+    source: Ids
+    prefix: tuple[int, ...] = ()
+    """The target tokens that the translation begins with; its tokens, log P and score include them."""
+    marks: Marks = NO_MARKS
+    """The language tokens of the sentence; they are counted nowhere."""
+    best_effort: bool = False
+    """Rules of the options that nobody requested: an engine may apply them in its own, faster way, and there may be
+    fewer hypotheses (`docs/decisions/0019-parity.md`)."""
+
+
+def queries(sources: Iterable[Ids], marks: Marks = NO_MARKS) -> list[Query]:
+    """A query for each source, all with the language tokens of one pair."""
+    return [Query(source, (), marks) for source in sources]
+
+
 class Engine(Protocol):
-    """Searches for translations and scores them. Ids hold no special tokens; no source is empty."""
+    """Searches for translations and scores them."""
 
-    def translate(
-        self,
-        sources: Sequence[Ids],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Ids] | None = None,
-        marks: Sequence[Marks] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """Up to `options.n_best` hypotheses of each source, best first; in the order drawn if sampled.
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """Up to `options.n_best` hypotheses of each query, best first; in the order drawn if sampled.
 
-        A translation begins with its target prefix, which its tokens, log P and score include. The `marks` of each
-        sentence are its language tokens; they are counted nowhere. `options.method` is `beam` or `sample`; `mbr` is
-        built on samples in `dragoman.control`.
+        `options.method` is `beam` or `sample`; `mbr` is built on samples in `dragoman.control`.
         """
 
-    def score(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        marks: Sequence[Marks] | None = None,
-        alone: bool = False,
-    ) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         """log P in nats of each token of each target, and of EOS, given the source and the tokens before.
 
-        `alone`: each pair by itself, so that the others make no difference to the last bit.
+        Prefixes count for nothing. `alone`: each pair by itself, so that the others make no difference to the last bit.
         """
 
-    def attention(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
-    ) -> list[Attention] | None:
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
         """How much each token of each target attends to each token of its source, (T, S) of at most 1 in each row.
 
         None if the engine has no attention that aligns: `dragoman.decode.attention` names the layer.

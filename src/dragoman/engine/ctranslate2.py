@@ -1,4 +1,4 @@
-"""The fast engine: CTranslate2 on a network that `dragoman.exporting` converted. No torch.
+"""The fast engine: CTranslate2 on a network that `dragoman.exporting` converted.
 
 It is called so that it finds what our own search finds: hypotheses have plain log P and our scores, nothing is cut,
 and a sentence's length limit is its own, whatever else is in the batch. Where CTranslate2's search is another than the
@@ -16,18 +16,14 @@ from typing import TypeVar
 import numpy as np
 
 from dragoman.config import DecodeConfig
-from dragoman.config.sections.decode import RetryOptions
+from dragoman.config.sections.base import INT32_MAX
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.engine import Attention, Ids
-from dragoman.engine.groups import balanced_groups, thread_tokens
-from dragoman.engine.limit import are_settled
-from dragoman.engine.memory import SearchSize, hypotheses, refuse_beyond_memory
-from dragoman.engine.network import Job, Network, Result
-from dragoman.engine.process import refuse_fork
+from dragoman.engine import Attention, Ids, Query
+from dragoman.engine.network import Network, Result, forced_tokens
+from dragoman.engine.resources import SearchSize, hypotheses, refuse_beyond_memory, refuse_fork
 from dragoman.engine.stepwise import SentenceSearch, search_stepwise
 from dragoman.errors import ConfigError
 from dragoman.system.machine import available_memory, usable_processors
-from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
 
 T = TypeVar("T")
@@ -38,6 +34,15 @@ SCORED_TOKENS = 2048
 ALONE = {"max_batch_size": 1, "batch_type": "examples"}
 # A stepwise search: the sentences that each thread searches together, and the tokens decoded ahead of a hypothesis.
 STEPWISE_SENTENCES, LOOKAHEAD = 16, 6
+# Tokens that a thread searches at a time: enough that its products are large and that weights too big for any cache
+# are read for several sentences, but few otherwise. A batch is never divided among threads: they would wait for each
+# other at every small product (`docs/log.md`, 2026-11-21).
+THREAD_TOKENS = {"int8": 192, "float32": 320}
+THREAD_TOKENS_OF_LARGE, LARGE = 1024, 64 << 20
+# A translation longer than its source by as many tokens runs away: it is a fault, and retried.
+RUNAWAY = 50
+# Sums of float32 in another order differ by less than this, in nats.
+MARGIN = 1e-3
 
 
 class CTranslate2Engine:
@@ -69,153 +74,134 @@ class CTranslate2Engine:
         return self.threads * self._thread_tokens
 
     def one_thread_a_call(self) -> "CTranslate2Engine":
-        """The same network, for a service: a call takes one thread, and as many are searched at a time as it has."""
-        found = copy(self)
-        found.threads = 1
-        return found
+        """An engine of this network for a service: a call takes one thread, and as many run at a time as it has."""
+        other = copy(self)
+        other.threads = 1
+        return other
 
-    def translate(
-        self,
-        sources: Sequence[Ids],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Ids] | None = None,
-        marks: Sequence[Marks] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """See `Engine.translate`. Samples depend on the seed and on all the sentences of the call."""
-        nothing = [()] * len(sources)
-        jobs = [
-            Job(source, tuple(prefix), max(options.limit(len(source)), len(prefix)), own)
-            for source, prefix, own in zip(
-                sources, target_prefixes or nothing, marks or [NO_MARKS] * len(sources), strict=True
-            )
-        ]
-        _refuse_missing(options, any(job.forced for job in jobs))
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """Hypotheses as `Engine.translate` returns them. Samples depend on the seed and on all queries of the call."""
+        _refuse_missing(options, any(map(forced_tokens, queries)))
         refuse_fork(self._process)
         refuse_beyond_memory(
-            self._largest(jobs, options), self._available(), f"a sentence with {hypotheses(options):,} hypotheses"
+            self._largest(queries, options), self._available(), f"a sentence with {hypotheses(options):,} hypotheses"
         )
-        stepwise = self._differing(jobs, options)
-        direct = [n for n in range(len(jobs)) if n not in stepwise]
-        results = dict(zip(direct, self._search([jobs[n] for n in direct], options), strict=True))
-        at_limit = {} if _is_greedy(options) or isinstance(options, RetryOptions) else self._at_limit(jobs, results)
-        settled = self._search_to_limit(at_limit, options)
-        direct = [n for n in direct if n not in at_limit]
+        stepwise = self._differing(queries, options)
+        direct = [n for n in range(len(queries)) if n not in stepwise]
+        results = dict(zip(direct, self._search([queries[n] for n in direct], options), strict=True))
+        at_limit = {n: queries[n] for n in direct if _is_at_limit(queries[n], results[n], options)}
+        settled = self._search_to_limit(at_limit, options) if at_limit else {}
         stepwise |= at_limit.keys() - settled.keys()
-        cut = [[result.cut(jobs[n].limit) for result in results[n]] for n in direct]
-        found = dict(zip(direct, self._rescore([jobs[n] for n in direct], cut, options), strict=True)) | settled
-        ours = sorted(stepwise)
-        found.update(zip(ours, self._search_stepwise([jobs[n] for n in ours], options), strict=True))
-        return [found[n] for n in range(len(jobs))]
+        direct = [n for n in direct if n not in at_limit]
+        cut = [[_cut(result, _limit(queries[n], options)) for result in results[n]] for n in direct]
+        ranked = dict(zip(direct, self._rescore([queries[n] for n in direct], cut, options), strict=True)) | settled
+        if ours := sorted(stepwise):
+            ranked.update(zip(ours, self._search_stepwise([queries[n] for n in ours], options), strict=True))
+        return [ranked[n] for n in range(len(queries))]
 
-    def score(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        marks: Sequence[Marks] | None = None,
-        alone: bool = False,
-    ) -> list[list[float]]:
-        """See `Engine.score`."""
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        """log P of each token of each target, and of EOS: `Engine.score`."""
         refuse_fork(self._process)
         batches = ALONE if alone else {"max_batch_size": SCORED_TOKENS, "batch_type": "tokens"}
-        return self._network.score(sources, targets, marks or [NO_MARKS] * len(sources), batches) if sources else []
+        return self._network.score(queries, targets, batches) if queries else []
 
-    def attention(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
-    ) -> list[Attention] | None:
-        """See `Engine.attention`. None for an export of an earlier version, which has another layer's."""
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
+        """`Engine.attention`; None for an export of an earlier version, which has another layer's."""
         if not self._network.averages_heads:
             return None
         refuse_fork(self._process)
-        return self._network.attention(sources, targets, marks or [NO_MARKS] * len(sources))
+        return self._network.attention(queries, targets)
 
-    def _search(self, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Result]]:
-        """CTranslate2's results for each job.
+    def _search(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Result]]:
+        """CTranslate2's results for each query.
 
         Where one of a batch has a prefix, CTranslate2 ignores an early end of the others: they are searched apart.
         """
-        kinds = [(len(job.marks.target), bool(job.target_prefix)) for job in jobs]
-        parts = [[n for n, own in enumerate(kinds) if own == kind] for kind in dict.fromkeys(sorted(kinds))]
+        kinds = [(len(query.marks.target), bool(query.prefix)) for query in queries]
+        parts = [[n for n, other in enumerate(kinds) if other == kind] for kind in dict.fromkeys(sorted(kinds))]
         groups = [
-            [part[n] for n in group] for part in parts for group in self._groups([jobs[n] for n in part], options)
+            [part[n] for n in group] for part in parts for group in self._groups([queries[n] for n in part], options)
         ]
-        found = self._network.search([[jobs[n] for n in group] for group in groups], options)
-        of_job: dict[int, list[Result]] = {}
-        for group, several in zip(groups, found, strict=True):
-            of_job.update(zip(group, several, strict=True))
-        return [of_job[n] for n in range(len(jobs))]
+        # A search that reaches the limit of its sentence, and has one token more, shows in its results.
+        lengths = [max(_limit(queries[n], options) for n in group) + 1 for group in groups]
+        return self._in_order(groups, queries, lengths, options)
 
-    def _at_limit(self, jobs: Sequence[Job], results: Mapping[int, Sequence[Result]]) -> dict[int, Job]:
-        """The jobs with results that reach their limit: our search ends all hypotheses there, not only these."""
-        return {n: jobs[n] for n, own in results.items() if any(len(it.tokens) >= jobs[n].limit for it in own)}
+    def _in_order(
+        self, groups: Sequence[Sequence[int]], queries: Sequence[Query], lengths: Sequence[int], options: DecodeConfig
+    ) -> list[list[Result]]:
+        """The results of each query, by searches of groups of their indices."""
+        searched = self._network.search([[queries[n] for n in group] for group in groups], lengths, options)
+        results: dict[int, list[Result]] = {}
+        for group, of_group in zip(groups, searched, strict=True):
+            results.update(zip(group, of_group, strict=True))
+        return [results[n] for n in range(len(queries))]
 
-    def _search_to_limit(self, jobs: Mapping[int, Job], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
-        """The hypotheses of those of these jobs whose best no search would find others than, see `engine.limit`."""
-        found: dict[int, list[Hypothesis]] = {}
-        for limit in {job.limit for job in jobs.values()}:
-            same = [n for n, job in jobs.items() if job.limit == limit and not job.forced]
-            own = [jobs[n] for n in same]
-            groups = self._groups(own, options)
-            searched = self._network.search([[own[k] for k in group] for group in groups], options, beyond=0)
-            results = {
-                k: result
-                for group, several in zip(groups, searched, strict=True)
-                for k, result in zip(group, several, strict=True)
-            }
-            rescored = self._rescore(own, [results[k] for k in range(len(own))], options)
-            found |= {
+    def _search_to_limit(self, at_limit: Mapping[int, Query], options: DecodeConfig) -> dict[int, list[Hypothesis]]:
+        """The hypotheses of those of these queries whose best no search would find others than, see `are_settled`."""
+        settled: dict[int, list[Hypothesis]] = {}
+        for limit in {_limit(query, options) for query in at_limit.values()}:
+            same = [n for n, query in at_limit.items() if _limit(query, options) == limit and not forced_tokens(query)]
+            queries = [at_limit[n] for n in same]
+            groups = self._groups(queries, options)
+            results = self._in_order(groups, queries, [limit] * len(groups), options)
+            settled |= {
                 n: best
-                for k, (n, best) in enumerate(zip(same, rescored, strict=True))
-                if are_settled(best, results[k], len(jobs[n].source_ids), limit, options)
+                for n, best, of_query in zip(same, self._rescore(queries, results, options), results, strict=True)
+                if are_settled(best, of_query, len(at_limit[n].source), limit, options)
             }
-        return found
+        return settled
 
-    def _largest(self, jobs: Sequence[Job], options: DecodeConfig) -> int:
-        """Bytes that the largest job needs."""
-        return max((self._size.bytes_per_sentence(len(job.source_ids), options) for job in jobs), default=0)
+    def _largest(self, queries: Sequence[Query], options: DecodeConfig) -> int:
+        """Bytes that the largest query needs."""
+        longest = max((len(query.source) for query in queries), default=None)
+        return 0 if longest is None else self._size.bytes_per_sentence(longest, options)
 
     def _available(self) -> int | None:
         return available_memory() if self._network.on_cpu else None
 
-    def _groups(self, jobs: Sequence[Job], options: DecodeConfig) -> list[Sequence[int]]:
-        """The indices of jobs that are searched together.
+    def _groups(self, queries: Sequence[Query], options: DecodeConfig) -> list[Sequence[int]]:
+        """The indices of queries that are searched together.
 
         With a shortlist each is alone: CTranslate2 joins the lists of a batch, so the others would make a difference.
         """
-        if not jobs or options.exact or options.shortlist:
-            return [[n] for n in range(len(jobs))]
-        lengths = [len(job.marks.source) + len(job.source_ids) + 1 for job in jobs]
+        if len(queries) < 2 or options.exact or options.shortlist:
+            return [[n] for n in range(len(queries))]
+        lengths = [len(query.marks.source) + len(query.source) + 1 for query in queries]
         groups = balanced_groups(lengths, self.threads, min(self._thread_tokens, options.batch_tokens))
         if (available := self._available()) is None:
             return [*groups]
-        most = max(1, available // (self._largest(jobs, options) * min(self.threads, len(groups))))
+        most = max(1, available // (self._largest(queries, options) * min(self.threads, len(groups))))
         return [part for group in groups for part in _parts(group, most)]
 
-    def _differing(self, jobs: Sequence[Job], options: DecodeConfig) -> set[int]:
-        """The indices of jobs that CTranslate2 would search differently from the reference.
+    def _differing(self, queries: Sequence[Query], options: DecodeConfig) -> set[int]:
+        """The indices of queries that CTranslate2 would search differently from the reference.
 
         With a shortlist it reads the ids of a prefix as others. Where a rule masks tokens it divides the probabilities
         again, which matters to a beam only; and it ignores a hypothesis that ends right behind a prefix, unless that
         is the likeliest.
         """
-        found = {n for n, job in enumerate(jobs) if options.shortlist and job.forced}
+        differing = {n for n, query in enumerate(queries) if options.shortlist and forced_tokens(query)}
         if _is_greedy(options):
-            return found
-        if (options.min_length or options.no_repeat_ngram) and not isinstance(options, RetryOptions):
-            return set(range(len(jobs)))
-        others = [n for n, job in enumerate(jobs) if n not in found and job.forced]
-        others = [n for n in others if len(jobs[n].target_prefix) < jobs[n].limit]
+            return differing
+        if options.min_length or options.no_repeat_ngram:
+            differing |= {n for n, query in enumerate(queries) if not query.best_effort}
+        others = [
+            n
+            for n, query in enumerate(queries)
+            if n not in differing and forced_tokens(query) and len(query.prefix) < _limit(query, options)
+        ]
         for group in _parts(others, self._together(options)):
-            searches = [self._stepwise(jobs[n], options) for n in group]
-            decoded = self._network.decode([search.requests(0)[0] for search in searches], options.exact)
-            for n, search, one in zip(group, searches, decoded, strict=True):
-                search.learn(one)
+            searches = [self._stepwise(queries[n], options) for n in group]
+            decoded = self._network.decode([search.continuations(0)[0] for search in searches], options.exact)
+            for n, search, decoding in zip(group, searches, decoded, strict=True):
+                search.learn(decoding)
                 if search.ends_behind_prefix():
-                    found.add(n)
-        return found
+                    differing.add(n)
+        return differing
 
-    def _search_stepwise(self, jobs: Sequence[Job], options: DecodeConfig) -> list[list[Hypothesis]]:
-        """The hypotheses of each job by our own search."""
-        searches = [self._stepwise(job, options) for job in jobs]
+    def _search_stepwise(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of each query by our own search."""
+        searches = [self._stepwise(query, options) for query in queries]
         self._advance(searches, options, LOOKAHEAD)
         return [search.hypotheses() for search in searches]
 
@@ -226,14 +212,14 @@ class CTranslate2Engine:
     def _together(self, options: DecodeConfig) -> int:
         return 1 if options.exact else STEPWISE_SENTENCES * self.threads
 
-    def _stepwise(self, job: Job, options: DecodeConfig) -> SentenceSearch:
+    def _stepwise(self, query: Query, options: DecodeConfig) -> SentenceSearch:
         candidates = None
         if options.shortlist and self.shortlist:
-            candidates = np.array(sorted({*self.shortlist(job.source_ids), *job.target_prefix, EOS}))
-        return SentenceSearch(job.source_ids, job.target_prefix, job.limit, options, candidates, job.marks)
+            candidates = np.array(sorted({*self.shortlist(query.source), *query.prefix, EOS}))
+        return SentenceSearch(query, _limit(query, options), options, candidates)
 
     def _rescore(
-        self, jobs: Sequence[Job], results: Sequence[Sequence[Result]], options: DecodeConfig
+        self, queries: Sequence[Query], results: Sequence[Sequence[Result]], options: DecodeConfig
     ) -> list[list[Hypothesis]]:
         """Results as hypotheses with our scores: the best first, or in the order drawn.
 
@@ -243,25 +229,95 @@ class CTranslate2Engine:
         differs = bool(options.method == "sample" or options.no_repeat_ngram or options.min_length)
         rescored = [
             n
-            for n, job in enumerate(jobs)
-            if differs or job.target_prefix or not all(result.finished for result in results[n])
+            for n, query in enumerate(queries)
+            if differs or query.prefix or not all(tokens[-1:] == (EOS,) for tokens, _ in results[n])
         ]
-        totals = iter(self._log_probs([(jobs[n], result.tokens) for n in rescored for result in results[n]], options))
-        own_log_probs = {n: [next(totals) for _ in results[n]] for n in rescored}
-        return [_hypotheses(own, own_log_probs.get(n), options) for n, own in enumerate(results)]
+        targets = [(queries[n], _target(tokens)) for n in rescored for tokens, _ in results[n]]
+        totals = iter(self._log_probs(targets, options) if targets else ())
+        model_log_probs = {n: [next(totals) for _ in results[n]] for n in rescored}
+        return [_hypotheses(of_query, model_log_probs.get(n), options) for n, of_query in enumerate(results)]
 
-    def _log_probs(self, targets: Sequence[tuple[Job, tuple[int, ...]]], options: DecodeConfig) -> list[float]:
+    def _log_probs(self, targets: Sequence[tuple[Query, tuple[int, ...]]], options: DecodeConfig) -> list[float]:
         """log P of each target, over the shortlist of its source if the options ask for it."""
         if options.shortlist and self.shortlist:  # a search in which every token is forced
             forced = [
-                replace(self._stepwise(job, options), target_prefix=tokens, limit=len(tokens))
-                for job, tokens in targets
+                replace(self._stepwise(query, options), query=replace(query, prefix=tokens), limit=len(tokens))
+                for query, tokens in targets
             ]
             self._advance(forced, options, 0)
             return [search.finished[0][1] for search in forced]
-        sources, tokens = [job.source_ids for job, _ in targets], [tokens for _, tokens in targets]
-        marks = [job.marks for job, _ in targets]
-        return [sum(row) for row in self.score(sources, tokens, marks, options.exact)]
+        rows = self.score([query for query, _ in targets], [tokens for _, tokens in targets], options.exact)
+        return [sum(row) for row in rows]
+
+
+def _limit(query: Query, options: DecodeConfig) -> int:
+    """The most tokens of a translation; a prefix is never cut."""
+    return max(options.limit(len(query.source)), len(query.prefix))
+
+
+def _target(tokens: tuple[int, ...]) -> tuple[int, ...]:
+    """The tokens of a result without EOS."""
+    return tokens[:-1] if tokens[-1:] == (EOS,) else tokens
+
+
+def _cut(result: Result, limit: int) -> Result:
+    """The result up to the limit of its own sentence, where a longer one of the batch had more."""
+    tokens, log_prob = result
+    return result if len(_target(tokens)) <= limit else (tokens[:limit], log_prob)
+
+
+def _is_at_limit(query: Query, results: Sequence[Result], options: DecodeConfig) -> bool:
+    """Whether a result reaches the limit of a beam search: ours ends all hypotheses there, not only these."""
+    if query.best_effort or _is_greedy(options):
+        return False
+    limit = _limit(query, options)
+    return any(len(_target(tokens)) >= limit for tokens, _ in results)
+
+
+def are_settled(
+    best: Sequence[Hypothesis], results: Sequence[Result], source_length: int, limit: int, options: DecodeConfig
+) -> bool:
+    """Whether no missing hypothesis can be one of the `best`, or take a place among the `beam` likeliest from one.
+
+    At the limit the reference ends every unfinished hypothesis with EOS. CTranslate2 returns the `beam` likeliest of
+    the finished and the unfinished ones, so some may be missing, but none is likelier than any that it returns.
+
+    `results` are those of a search up to `limit` tokens, and `best` the hypotheses with the highest scores among them,
+    each ended with EOS. If all of them run away, they are taken as they are: only another that runs away is better.
+    """
+    if limit >= source_length + RUNAWAY and not any(tokens[-1:] == (EOS,) for tokens, _ in results):
+        return True
+    least = min(log_prob for _, log_prob in results) + MARGIN  # of the likeliest that may be missing
+    score = least / length_penalty(limit + 1, options.length_penalty) + MARGIN
+    return all(hypothesis.log_prob > least and hypothesis.score > score for hypothesis in best)
+
+
+def balanced_groups(lengths: Sequence[int], threads: int, most: int) -> list[list[int]]:
+    """Indices of sentences grouped by similar length, the longest first, so that threads finish together.
+
+    Each thread gets the same number of groups of about `most` tokens, all of about the same size. A group is divided
+    where its padding would make it more than twice `most`.
+    """
+    total = sum(lengths)
+    count = threads * -(-total // (threads * most))
+    groups: list[list[int]] = []
+    before, number = 0, -1
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        share = before * count // total
+        if share > number or (len(groups[-1]) + 1) * lengths[index] > 2 * most:
+            groups.append([])
+        groups[-1].append(index)
+        before, number = before + lengths[index], share
+    return groups[::-1]
+
+
+def thread_tokens(folder: Path, device: str, compute_type: str) -> int:
+    """Tokens that a thread searches at a time with the network in `folder`."""
+    if device.startswith("cuda"):
+        return INT32_MAX
+    if (folder / "model.bin").stat().st_size > LARGE:
+        return THREAD_TOKENS_OF_LARGE
+    return THREAD_TOKENS["int8" if compute_type.startswith("int8") else "float32"]
 
 
 def _refuse_missing(options: DecodeConfig, prefixed: bool) -> None:
@@ -276,17 +332,18 @@ def _refuse_missing(options: DecodeConfig, prefixed: bool) -> None:
 
 
 def _hypotheses(
-    results: Sequence[Result], own_log_probs: Sequence[float] | None, options: DecodeConfig
+    results: Sequence[Result], model_log_probs: Sequence[float] | None, options: DecodeConfig
 ) -> list[Hypothesis]:
-    """The hypotheses of one job; `own_log_probs` replace what CTranslate2 reported."""
-    log_probs = own_log_probs or [result.reported_log_prob for result in results]
-    found = [
-        Hypothesis(result.tokens, log_prob, log_prob / length_penalty(len(result.tokens) + 1, options.length_penalty))
-        for result, log_prob in zip(results, log_probs, strict=True)
-    ]
+    """The hypotheses of one query; `model_log_probs` replace what CTranslate2 reported."""
+    log_probs = model_log_probs or [log_prob for _, log_prob in results]
+    scored = []
+    for (tokens, _), log_prob in zip(results, log_probs, strict=True):
+        target = _target(tokens)
+        score = log_prob / length_penalty(len(target) + 1, options.length_penalty)
+        scored.append(Hypothesis(target, log_prob, score))
     if options.method == "beam":
-        found.sort(key=lambda hypothesis: -hypothesis.score)
-    return found[: options.n_best]
+        scored.sort(key=lambda hypothesis: -hypothesis.score)
+    return scored[: options.n_best]
 
 
 def _is_greedy(options: DecodeConfig) -> bool:

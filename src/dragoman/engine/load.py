@@ -7,7 +7,7 @@ from dragoman.bundle import Bundle
 from dragoman.config.sections.decode import Precision
 from dragoman.engine import Engine, Ids
 from dragoman.engine.kinds import load_language_model, require_kind
-from dragoman.engine.memory import cached_numbers
+from dragoman.engine.resources import cached_numbers
 from dragoman.errors import ConfigError, ModelError
 
 ENGINES = "auto, torch, ctranslate2, or the name of one export, such as ct2-int8"

@@ -1,10 +1,9 @@
-"""A network that `dragoman.exporting` converted, in CTranslate2: its calls on ids instead of pieces. No torch."""
+"""A network that `dragoman.exporting` converted, in CTranslate2: its calls on ids instead of pieces."""
 
 import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -14,12 +13,11 @@ import ctranslate2
 import numpy as np
 
 from dragoman.config import DecodeConfig
-from dragoman.engine import Attention, Ids
-from dragoman.engine.memory import hypotheses
-from dragoman.engine.stepwise import Decoded, Request
+from dragoman.engine import Attention, Ids, Query
+from dragoman.engine.resources import hypotheses
+from dragoman.engine.stepwise import Continuation, ForcedDecoding
 from dragoman.errors import ConfigError, DataError, ModelError, ResourceError
-from dragoman.text.tokens.marks import NO_MARKS, Marks
-from dragoman.text.tokens.tokenizer import EOS, Side, Tokenizer
+from dragoman.text.tokens.tokenizer import Side, Tokenizer
 
 # With a length penalty CTranslate2 stops a sentence at `beam` hypotheses, as our search does; this one changes nothing.
 STOP_AT_BEAM = 1e-9
@@ -33,40 +31,19 @@ _HEADS = b"decoder/alignment_heads\0" + bytes([0, 2, 2, 0, 0, 0])
 _LEAKED_AFTER_FORK: list[list[Any]] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A sentence to translate: its ids, the ids that its translation begins with, its maximum length in tokens.
-
-    The language tokens `marks` are in none of these. Only this module passes them to CTranslate2, and takes them out of
-    what it returns.
-    """
-
-    source_ids: Ids
-    target_prefix: tuple[int, ...]
-    limit: int
-    marks: Marks = NO_MARKS
-
-    @property
-    def forced(self) -> tuple[int, ...]:
-        """The target tokens that CTranslate2 is given: language tokens, then the prefix."""
-        return (*self.marks.target, *self.target_prefix)
+Result = tuple[tuple[int, ...], float]
+"""Tokens, with EOS at their end unless the limit cut them off, and the log P that CTranslate2 reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """CTranslate2's answer: tokens without EOS, the log P that it reports, and whether EOS ended it or the limit."""
-
-    tokens: tuple[int, ...]
-    reported_log_prob: float
-    finished: bool
-
-    def cut(self, limit: int) -> "Result":
-        """The first `limit` tokens: the limit of its own sentence, where a longer one of the batch had more."""
-        return self if len(self.tokens) <= limit else Result(self.tokens[:limit], self.reported_log_prob, False)
+def forced_tokens(query: Query) -> tuple[int, ...]:
+    """The target tokens that CTranslate2 is given: language tokens, then the prefix."""
+    return (*query.marks.target, *query.prefix)
 
 
 class Network:
     """The network in `folder`, working on `threads` batches at a time, on a GPU on one.
+
+    Only this class passes language tokens to CTranslate2, and takes them out of what it returns.
 
     `device` `auto` is a GPU if there is one and CTranslate2 finds its libraries, otherwise the processor. Raises
     ModelError or ResourceError if the network cannot be loaded.
@@ -100,38 +77,39 @@ class Network:
         return len(self._ids)
 
     def search(
-        self, groups: Sequence[Sequence[Job]], options: DecodeConfig, beyond: int = 1
+        self, groups: Sequence[Sequence[Query]], lengths: Sequence[int], options: DecodeConfig
     ) -> list[list[list[Result]]]:
-        """The results of each job of each group; the jobs of a group are searched together.
+        """The results of each query of each group; the queries of a group are searched together.
 
-        Each group is searched up to the largest limit of its jobs and `beyond`: with 1, a search that reaches the limit
-        shows in its results. The jobs of a group have equally many language tokens.
+        Each group is searched up to its number of tokens. Its queries have equally many language tokens.
         """
         network = self._seeded(options.seed) if options.method == "sample" else self._loaded[0]
-        futures = [self._submit(network, group, options, beyond) for group in groups]
+        submitted = [
+            self._submit(network, group, length, options) for group, length in zip(groups, lengths, strict=True)
+        ]
         with _within_positions():
-            found = [
-                [
-                    self._parse_result(future.result(), len(job.marks.target))
-                    for job, future in zip(group, own, strict=True)
-                ]
-                for group, own in zip(groups, futures, strict=True)
+            results = [
+                [self._parse_result(future.result(), len(group[0].marks.target)) for future in futures]
+                for group, futures in zip(groups, submitted, strict=True)
             ]
         times = options.n_best if _draws_one(options) else 1
-        return [[own * times for own in group] for group in found]
+        return [[drawn * times for drawn in group] for group in results] if times > 1 else results
 
-    def score(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks], batches: Mapping[str, Any]
-    ) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], batches: Mapping[str, Any]) -> list[list[float]]:
         """log P in nats of each token of each target, and of EOS; `batches` are CTranslate2's options for them."""
         with _within_positions():
             scored = self._loaded[0].score_batch(
-                [self._to_pieces((*one.source, *source), "source") for one, source in zip(marks, sources, strict=True)],
-                [self._to_pieces((*one.target, *target), "target") for one, target in zip(marks, targets, strict=True)],
+                [self._to_pieces((*query.marks.source, *query.source), "source") for query in queries],
+                [
+                    self._to_pieces((*query.marks.target, *target), "target")
+                    for query, target in zip(queries, targets, strict=True)
+                ],
                 max_input_length=0,
                 **batches,
             )
-        return [list(result.log_probs)[len(one.target) :] for one, result in zip(marks, scored, strict=True)]
+        return [
+            list(result.log_probs)[len(query.marks.target) :] for query, result in zip(queries, scored, strict=True)
+        ]
 
     @cached_property
     def averages_heads(self) -> bool:
@@ -140,16 +118,16 @@ class Network:
             at = content.rfind(_HEADS)
             return at >= 0 and content[at + len(_HEADS) :][:2] == b"\0\0"
 
-    def attention(self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks]) -> list[Attention]:
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention]:
         """(target tokens, source tokens) of each pair, by forced decoding of targets of similar length together."""
-        found: dict[int, Attention] = {}
-        ranked = sorted(range(len(targets)), key=lambda n: len(marks[n].target) + len(targets[n]))
+        attentions: dict[int, Attention] = {}
+        ranked = sorted(range(len(targets)), key=lambda n: len(queries[n].marks.target) + len(targets[n]))
         size = ATTENTION_SENTENCES * self.threads
         for group in (ranked[start : start + size] for start in range(0, len(ranked), size)):
-            forced = [(*marks[n].target, *targets[n]) for n in group]
+            forced = [(*queries[n].marks.target, *targets[n]) for n in group]
             results = self._translate_batch(
                 self._loaded[0],
-                [(*marks[n].source, *sources[n]) for n in group],
+                [queries[n] for n in group],
                 forced,
                 max_batch_size=ATTENTION_SENTENCES,
                 beam_size=1,
@@ -157,29 +135,29 @@ class Network:
                 return_attention=True,
             )
             for n, result in zip(group, results, strict=True):
-                rows, columns = len(marks[n].target), len(marks[n].source)
+                rows, columns = len(queries[n].marks.target), len(queries[n].marks.source)
                 whole = np.array(result.attention[0], np.float32)
-                found[n] = whole[rows : rows + len(targets[n]), columns : columns + len(sources[n])]
-        return [found[n] for n in range(len(targets))]
+                attentions[n] = whole[rows : rows + len(targets[n]), columns : columns + len(queries[n].source)]
+        return [attentions[n] for n in range(len(targets))]
 
-    def decode(self, requests: Sequence[Request], alone: bool) -> list[Decoded]:
-        """Forced decoding of each prefix, continued greedily; `alone` if all requests are of one sentence."""
-        found: dict[int, Decoded] = {}
-        lengths = [len(request.marks.target) + request.length for request in requests]
+    def decode(self, wanted: Sequence[Continuation], alone: bool) -> list[ForcedDecoding]:
+        """Forced decoding of each prefix, continued greedily; `alone` if all are of one sentence."""
+        decoded: dict[int, ForcedDecoding] = {}
+        lengths = [len(one.query.marks.target) + one.length for one in wanted]
         for length in {*lengths}:
-            same = [n for n, own in enumerate(lengths) if own == length]
+            same = [n for n, other in enumerate(lengths) if other == length]
             size = max(1, LOGITS_BYTES // (4 * length * self.vocabulary))
             for start in range(0, len(same), size):
                 group = same[start : start + size]
-                found.update(zip(group, self._forced([requests[n] for n in group], length, alone), strict=True))
-        return [found[n] for n in range(len(requests))]
+                decoded.update(zip(group, self._forced([wanted[n].query for n in group], length, alone), strict=True))
+        return [decoded[n] for n in range(len(wanted))]
 
-    def _forced(self, requests: Sequence[Request], length: int, alone: bool) -> list[Decoded]:
+    def _forced(self, queries: Sequence[Query], length: int, alone: bool) -> list[ForcedDecoding]:
         results = self._translate_batch(
             self._loaded[0],
-            [(*request.marks.source, *request.source_ids) for request in requests],
-            [(*request.marks.target, *request.prefix) for request in requests],
-            max_batch_size=0 if alone else -(-len(requests) // self.threads),
+            queries,
+            [forced_tokens(query) for query in queries],
+            max_batch_size=0 if alone else -(-len(queries) // self.threads),
             beam_size=1,
             min_decoding_length=0,
             max_decoding_length=length,
@@ -187,16 +165,16 @@ class Network:
         )
         float32 = ctranslate2.DataType.float32
         return [
-            Decoded(
-                self._tokens(result.hypotheses[0][len(request.marks.target) :]),
-                [np.array(row.to(float32)) for row in result.logits[0][len(request.marks.target) :]],
+            ForcedDecoding(
+                self._tokens(result.hypotheses[0][len(query.marks.target) :]),
+                [np.array(row.to(float32)) for row in result.logits[0][len(query.marks.target) :]],
             )
-            for request, result in zip(requests, results, strict=True)
+            for query, result in zip(queries, results, strict=True)
         ]
 
-    def _submit(self, network: Any, jobs: Sequence[Job], options: DecodeConfig, beyond: int) -> Any:
-        """Futures of CTranslate2's results, one for each job."""
-        sampling, marks = options.method == "sample", len(jobs[0].marks.target)
+    def _submit(self, network: Any, queries: Sequence[Query], length: int, options: DecodeConfig) -> Any:
+        """Futures of CTranslate2's results, one for each query."""
+        sampling, marks = options.method == "sample", len(queries[0].marks.target)
         sampled = {
             "sampling_topk": min(options.top_k, self.vocabulary),
             "sampling_topp": options.top_p,
@@ -204,26 +182,25 @@ class Network:
         }
         return self._translate_batch(
             network,
-            [(*job.marks.source, *job.source_ids) for job in jobs],
-            [job.forced for job in jobs],
+            queries,
+            [forced_tokens(query) for query in queries],
             beam_size=1 if sampling else options.beam,
             num_hypotheses=1 if _draws_one(options) else hypotheses(options),
             length_penalty=STOP_AT_BEAM,
             no_repeat_ngram_size=options.no_repeat_ngram,
             min_decoding_length=options.min_length + marks if options.min_length else 0,
-            max_decoding_length=max(job.limit for job in jobs) + marks + beyond,
+            max_decoding_length=length + marks,
             use_vmap=options.shortlist,
             return_scores=True,
             asynchronous=True,
             **(sampled if sampling else {}),
         )
 
-    def _translate_batch(self, network: Any, sources: Sequence[Ids], prefixes: Sequence[Ids], **options: Any) -> Any:
-        forced = [self._to_pieces(prefix, "target") for prefix in prefixes]
+    def _translate_batch(self, network: Any, queries: Sequence[Query], forced: Sequence[Ids], **options: Any) -> Any:
         with _within_positions():
             return network.translate_batch(
-                [self._to_pieces(source, "source") for source in sources],
-                forced if any(forced) else None,
+                [self._to_pieces((*query.marks.source, *query.source), "source") for query in queries],
+                [self._to_pieces(tokens, "target") for tokens in forced] if any(forced) else None,
                 max_input_length=0,
                 return_end_token=True,
                 **options,
@@ -234,15 +211,12 @@ class Network:
         return [pieces[token] for token in tokens]
 
     def _tokens(self, pieces: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._ids[piece] for piece in pieces)
+        return tuple(map(self._ids.__getitem__, pieces))
 
     def _parse_result(self, result: Any, marks: int) -> list[Result]:
         """The hypotheses of a sentence without its language tokens, which are the first `marks` of each."""
-        end = self._pieces["target"][EOS]  # absent where the length limit has cut
         return [
-            Result(self._tokens(pieces[marks:-1]), log_prob, True)
-            if pieces and pieces[-1] == end
-            else Result(self._tokens(pieces[marks:]), log_prob, False)
+            (self._tokens(pieces[marks:]), log_prob)
             for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
         ]
 

@@ -1,4 +1,4 @@
-"""The reference's beam search without tensors, over an engine that reports the logits of the next token. No torch.
+"""The reference's beam search without tensors, over an engine that reports the logits of the next token.
 
 CTranslate2's own search differs from the reference under some options (`docs/decisions/0019-parity.md`); there, this
 one takes its place. It is `decode.search` and `decode.constraints` for one sentence. The logits come from forced
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis, length_penalty
-from dragoman.engine import Ids
-from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.engine import Query
 from dragoman.text.tokens.tokenizer import EOS
 
 Tokens = tuple[int, ...]
@@ -23,37 +22,33 @@ Logits = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A source, a prefix of its translation, and the length up to which to continue it."""
+class Continuation:
+    """A query whose prefix is decoded and then continued up to `length` tokens."""
 
-    source_ids: Ids
-    prefix: Tokens
+    query: Query
     length: int
-    marks: Marks = NO_MARKS
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
-    """The prefix of a request and its continuation, and the logits of each of these tokens, EOS among them: (V,)."""
+class ForcedDecoding:
+    """A prefix with its continuation, and the logits of each of these tokens, EOS among them: (V,)."""
 
     tokens: Tokens
     logits: Sequence[Logits]
 
 
-Decode = Callable[[Sequence[Request]], Sequence[Decoded]]
+Decode = Callable[[Sequence[Continuation]], Sequence[ForcedDecoding]]
 
 
 @dataclass(slots=True)
 class SentenceSearch:
-    """The search of one sentence, whose translation begins with `target_prefix` and has up to `limit` tokens."""
+    """The search of one sentence, whose translation has up to `limit` tokens."""
 
-    source_ids: Ids
-    target_prefix: Tokens
+    query: Query
     limit: int
     options: DecodeConfig
     candidates: NDArray[np.int64] | None = None
     """The ids that the translation may use, ascending; None: all."""
-    marks: Marks = NO_MARKS
     unfinished: list[tuple[Tokens, float]] = field(init=False)
     """Hypotheses and their log P, the best first."""
     finished: list[tuple[Tokens, float]] = field(init=False, default_factory=list)
@@ -61,20 +56,23 @@ class SentenceSearch:
     """What may follow: of the unfinished hypotheses, and of what they may become."""
 
     def __post_init__(self) -> None:
-        self.unfinished = [(self.target_prefix, 0.0)]
+        self.unfinished = [(self.query.prefix, 0.0)]
 
-    def requests(self, lookahead: int) -> list[Request]:
+    def continuations(self, lookahead: int) -> list[Continuation]:
         """What must be decoded before the next step."""
+        source, marks = self.query.source, self.query.marks
         missing = [tokens for tokens, _ in self.unfinished if tokens not in self.logits]
-        lengths = [min(len(it) + lookahead, self.limit) + 1 for it in missing]
-        return [Request(self.source_ids, it, n, self.marks) for it, n in zip(missing, lengths, strict=True)]
+        return [
+            Continuation(Query(source, tokens, marks), min(len(tokens) + lookahead, self.limit) + 1)
+            for tokens in missing
+        ]
 
-    def learn(self, decoded: Decoded) -> None:
+    def learn(self, decoded: ForcedDecoding) -> None:
         """Keep the logits of the continuation. The first time, log P of the prefix is summed."""
         start = len(self.unfinished[0][0])
-        if not self.logits and start == len(self.target_prefix):
-            forced = zip(self.target_prefix, decoded.logits, strict=False)
-            self.unfinished = [(self.target_prefix, sum(float(self._log_probs(row)[token]) for token, row in forced))]
+        if not self.logits and start == len(self.query.prefix):
+            forced = zip(self.query.prefix, decoded.logits, strict=False)
+            self.unfinished = [(self.query.prefix, sum(float(self._log_probs(row)[token]) for token, row in forced))]
         for length in range(start, len(decoded.logits)):
             self.logits.setdefault(decoded.tokens[:length], decoded.logits[length])
 
@@ -97,15 +95,18 @@ class SentenceSearch:
 
     def ends_behind_prefix(self) -> bool:
         """Whether EOS is, right after the prefix, among the `beam` likeliest tokens but not the likeliest."""
-        best = [token for token, _ in self._extensions(self.target_prefix)[: self.options.beam]]
+        best = [token for token, _ in self._extensions(self.query.prefix)[: self.options.beam]]
         return EOS in best[1:]
 
     def hypotheses(self) -> list[Hypothesis]:
-        """Those found, best score first: see `decode.search.rank`."""
-        likeliest = sorted(self.finished, key=lambda found: -found[1])[: self.options.beam]
+        """The finished hypotheses, best score first, as `decode.search.rank` orders them."""
+        likeliest = sorted(self.finished, key=lambda ended: -ended[1])[: self.options.beam]
         alpha = self.options.length_penalty
-        found = [Hypothesis(it, log_prob, log_prob / length_penalty(len(it) + 1, alpha)) for it, log_prob in likeliest]
-        return sorted(found, key=lambda hypothesis: -hypothesis.score)[: self.options.n_best]
+        ranked = [
+            Hypothesis(tokens, log_prob, log_prob / length_penalty(len(tokens) + 1, alpha))
+            for tokens, log_prob in likeliest
+        ]
+        return sorted(ranked, key=lambda hypothesis: -hypothesis.score)[: self.options.n_best]
 
     def _extensions(self, tokens: Tokens) -> list[tuple[int, float]]:
         """The likeliest tokens that may follow, likeliest first, and their log P: see `decode.constraints`."""
@@ -120,8 +121,8 @@ class SentenceSearch:
         count = min(2 * self.options.beam if self.options.beam > 1 else 1, len(log_probs))
         best = np.argpartition(-log_probs, count - 1)[:count]
         best = best[np.lexsort((best, -log_probs[best]))]
-        found = [(int(token), float(log_probs[token])) for token in best if np.isfinite(log_probs[token])]
-        return found or [end]
+        possible = [(int(token), float(log_probs[token])) for token in best if np.isfinite(log_probs[token])]
+        return possible or [end]
 
     def _log_probs(self, logits: Logits) -> NDArray[np.float64]:
         values = logits.astype(np.float64)
@@ -143,10 +144,10 @@ def _repeating(tokens: Tokens, n: int) -> list[int]:
 def search_stepwise(searches: Sequence[SentenceSearch], decode: Decode, lookahead: int) -> None:
     """Search all sentences together, step by step."""
     while running := [search for search in searches if search.unfinished]:
-        requests = [(search, request) for search in running for request in search.requests(lookahead)]
-        if requests:
-            decoded = decode([request for _, request in requests])
-            for (search, _), one in zip(requests, decoded, strict=True):
-                search.learn(one)
+        needed = [(search, wanted) for search in running for wanted in search.continuations(lookahead)]
+        if needed:
+            decoded = decode([wanted for _, wanted in needed])
+            for (search, _), decoding in zip(needed, decoded, strict=True):
+                search.learn(decoding)
         for search in running:
             search.advance()

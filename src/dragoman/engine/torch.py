@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from threading import Lock
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
+from torch import nn
 
 from dragoman.config import DecodeConfig
 from dragoman.config.sections.decode import Precision
@@ -19,20 +20,18 @@ from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble, log_mean
 from dragoman.decode.fusion import Fusion
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.decode.precision import resolve_precision, to_bfloat16
 from dragoman.decode.sampling import SamplingParams, sample
 from dragoman.decode.scoring import log_probabilities
 from dragoman.decode.search import beam_search
 from dragoman.decode.vocabulary import CandidateVocabulary
-from dragoman.engine import Attention, Ids
-from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
-from dragoman.engine.process import refuse_fork
+from dragoman.engine import Attention, Ids, Query
+from dragoman.engine.resources import SearchSize, cached_numbers, refuse_beyond_memory, refuse_fork
 from dragoman.errors import ConfigError, ResourceError, counted
+from dragoman.model.build import build_network
 from dragoman.model.others.language_model import LanguageModel
-from dragoman.model.parts.device import autocast, torch_threads, within_memory
+from dragoman.model.parts.device import autocast, torch_threads, within_memory, without_values
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.system.machine import available_memory
-from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD
 
 T = TypeVar("T")
@@ -69,75 +68,57 @@ class TorchEngine:
         self.language_model = language_model and language_model.to(device).eval()
         self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(one.config) for one in models))
 
-    def translate(
-        self,
-        sources: Sequence[Ids],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Ids] | None = None,
-        marks: Sequence[Marks] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """See `Engine.translate`. Sentences of similar length are searched together, unless `options.exact`.
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """Hypotheses as `Engine.translate` returns them.
 
-        Raises ResourceError if a single sentence needs more memory than there is.
+        Sentences of similar length are searched together, unless `options.exact`. Raises ResourceError if a single
+        sentence needs more memory than there is.
         """
         refuse_fork(self._process)
-        prefixes, marks = target_prefixes or [()] * len(sources), marks or [NO_MARKS] * len(sources)
 
         def search(group: list[int]) -> list[list[Hypothesis]]:
-            own = [marks[i] for i in group]
-            return self._search([sources[i] for i in group], [prefixes[i] for i in group], own, options)
+            return self._search([queries[i] for i in group], options)
 
         if options.exact:
-            groups = [[index] for index in range(len(sources))]
+            groups = [[index] for index in range(len(queries))]
         else:
             crowd = max(1, options.n_best / USUAL_BEAM) if options.method == "sample" else 1
-            lengths = [(len(one.source) + len(ids) + 1,) * 2 for one, ids in zip(marks, sources, strict=True)]
+            lengths = [(len(query.marks.source) + len(query.source) + 1,) * 2 for query in queries]
             groups = _groups(lengths, int(options.batch_tokens / crowd))
-        with self._turn, torch_threads(1) if options.exact else self._own_threads():
+        with self._turn, torch_threads(1) if options.exact else self._limited_threads():
             return _in_order(groups, search)
 
-    def score(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        marks: Sequence[Marks] | None = None,
-        alone: bool = False,
-    ) -> list[list[float]]:
-        """See `Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        """`Engine.score`. Raises ResourceError if a single pair needs more memory than there is."""
         refuse_fork(self._process)
-        marks = marks or [NO_MARKS] * len(sources)
 
         def score(group: list[int]) -> list[list[float]]:
-            return self._score([sources[i] for i in group], [targets[i] for i in group], [marks[i] for i in group])
+            return self._score([queries[i] for i in group], [targets[i] for i in group])
 
-        lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
-        with self._turn, self._own_threads():
+        lengths = [(len(query.source) + 1, len(target) + 1) for query, target in zip(queries, targets, strict=True)]
+        with self._turn, self._limited_threads():
             groups = [[n] for n in range(len(lengths))] if alone else _groups(lengths, DecodeConfig().batch_tokens)
             return _in_order(groups, score)
 
-    def attention(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
-    ) -> list[Attention] | None:
-        """See `Engine.attention`: of an ensemble the mean."""
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
+        """`Engine.attention`: of an ensemble the mean."""
         refuse_fork(self._process)
-        marks = marks or [NO_MARKS] * len(sources)
 
         def attend(group: list[int]) -> list[Attention]:
-            return self._attend([sources[i] for i in group], [targets[i] for i in group], [marks[i] for i in group])
+            return self._attend([queries[i] for i in group], [targets[i] for i in group])
 
-        lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
-        with self._turn, self._own_threads():
+        lengths = [(len(query.source) + 1, len(target) + 1) for query, target in zip(queries, targets, strict=True)]
+        with self._turn, self._limited_threads():
             return _in_order(_groups(lengths, DecodeConfig().batch_tokens), attend)
 
-    def _search(
-        self, sources: Sequence[Ids], prefixes: Sequence[Ids], marks: Sequence[Marks], options: DecodeConfig
-    ) -> list[list[Hypothesis]]:
+    def _search(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        sources, prefixes = [query.source for query in queries], [query.prefix for query in queries]
         what = f"{counted(len(sources), 'sentence')} of {max(map(len, sources)) + 1} tokens"
         size = replace(self._size, vocabulary=0) if options.shortlist else self._size  # shortlists are small
         needed = sum(size.bytes_per_sentence(len(source), options) for source in sources)
         refuse_beyond_memory(needed, self._available_memory(), what)
-        src = self._sources(sources, marks)
-        start = self._padded([[BOS, *one.target] for one in marks])
+        src = self._sources(queries)
+        start = self._padded([[BOS, *query.marks.target] for query in queries])
         limits = [options.limit(len(source)) for source in sources]
         constraints = Constraints(limits, prefixes, options.min_length, options.no_repeat_ngram)
         vocabulary, alpha = self._vocabulary(sources, prefixes, options), options.length_penalty
@@ -156,7 +137,7 @@ class TorchEngine:
                     vocabulary=vocabulary,
                     start=start,
                 )
-            found = beam_search(
+            searched = beam_search(
                 self.models,
                 src,
                 constraints,
@@ -167,7 +148,7 @@ class TorchEngine:
                 start=start,
                 fusion=self._fusion(options),
             )
-            return [hypotheses[: options.n_best] for hypotheses in found]
+            return [hypotheses[: options.n_best] for hypotheses in searched]
 
     def _fusion(self, options: DecodeConfig) -> Fusion | None:
         if not options.language_model:
@@ -185,34 +166,38 @@ class TorchEngine:
         lists = zip(map(self.shortlist, sources), prefixes, strict=True)
         return CandidateVocabulary.of([[*some, *prefix] for some, prefix in lists], self.device)
 
-    def _score(self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks]) -> list[list[float]]:
-        src, counts = self._sources(sources, marks), [len(one.target) for one in marks]
-        tgt_in = self._padded([[BOS, *one.target, *target] for one, target in zip(marks, targets, strict=True)])
+    def _score(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[list[float]]:
+        src, counts = self._sources(queries), [len(query.marks.target) for query in queries]
+        tgt_in = self._targets(queries, targets)
         tgt_out = self._padded([[*[PAD] * count, *target, EOS] for count, target in zip(counts, targets, strict=True)])
-        what = f"{counted(len(sources), 'pair')} of {max(src.size(1), tgt_in.size(1))} tokens"
+        what = f"{counted(len(queries), 'pair')} of {max(src.size(1), tgt_in.size(1))} tokens"
         with autocast(self.precision, self.device), within_memory(what, "score shorter texts"):
-            each = [log_probabilities(model, src, tgt_in, tgt_out) for model in self.models.models]
-        rows = zip(log_mean(each).tolist(), counts, targets, strict=True)
+            log_probs = [log_probabilities(model, src, tgt_in, tgt_out) for model in self.models.models]
+        rows = zip(log_mean(log_probs).tolist(), counts, targets, strict=True)
         return [row[count : count + len(target) + 1] for row, count, target in rows]
 
-    def _attend(self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks]) -> list[Attention]:
-        src = self._sources(sources, marks)
-        tgt_in = self._padded([[BOS, *one.target, *target] for one, target in zip(marks, targets, strict=True)])
+    def _attend(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention]:
+        src, tgt_in = self._sources(queries), self._targets(queries, targets)
         with autocast(self.precision, self.device), within_memory("an alignment", "translate shorter texts"):
-            each = [forced_attention(model, src, tgt_in).float() for model in self.models.models]
-        found = torch.stack(each).mean(0).cpu().numpy()
+            by_model = [forced_attention(model, src, tgt_in).float() for model in self.models.models]
+        attention = torch.stack(by_model).mean(0).cpu().numpy()
         return [
-            found[n, len(one.target) :, len(one.source) :][: len(target), : len(source)]
-            for n, (one, source, target) in enumerate(zip(marks, sources, targets, strict=True))
+            attention[n, len(query.marks.target) :, len(query.marks.source) :][: len(target), : len(query.source)]
+            for n, (query, target) in enumerate(zip(queries, targets, strict=True))
         ]
 
-    def _sources(self, sources: Sequence[Ids], marks: Sequence[Marks]) -> torch.Tensor:
-        return self._padded([[*one.source, *source, EOS] for one, source in zip(marks, sources, strict=True)])
+    def _sources(self, queries: Sequence[Query]) -> torch.Tensor:
+        return self._padded([[*query.marks.source, *query.source, EOS] for query in queries])
+
+    def _targets(self, queries: Sequence[Query], targets: Sequence[Ids]) -> torch.Tensor:
+        """What the decoder reads of given translations."""
+        rows = zip(queries, targets, strict=True)
+        return self._padded([[BOS, *query.marks.target, *target] for query, target in rows])
 
     def _padded(self, rows: list[list[int]]) -> torch.Tensor:
         return pad(rows).to(self.device)
 
-    def _own_threads(self) -> AbstractContextManager[None]:
+    def _limited_threads(self) -> AbstractContextManager[None]:
         return nullcontext() if self.threads is None else torch_threads(self.threads)
 
     def _available_memory(self) -> int | None:
@@ -227,8 +212,8 @@ def _groups(lengths: Sequence[tuple[int, int]], budget: int) -> list[list[int]]:
 
 def _in_order(groups: Sequence[list[int]], work: Callable[[list[int]], list[T]]) -> list[T]:
     """The result of `work` for each index, in the order of the indices."""
-    found = {index: one for group in groups for index, one in zip(group, _halving(group, work), strict=True)}
-    return [found[index] for index in range(len(found))]
+    results = {index: result for group in groups for index, result in zip(group, _halving(group, work), strict=True)}
+    return [results[index] for index in range(len(results))]
 
 
 def _halving(group: list[int], work: Callable[[list[int]], list[T]]) -> list[T]:
@@ -241,3 +226,29 @@ def _halving(group: list[int], work: Callable[[list[int]], list[T]]) -> list[T]:
     # Outside the handler, because the error keeps alive the tensors that filled the memory.
     middle = len(group) // 2
     return [*_halving(group[:middle], work), *_halving(group[middle:], work)]
+
+
+def resolve_precision(precision: Precision, device: torch.device) -> Literal["float32", "bfloat16"]:
+    """`auto` is float32 on a CPU, for exactness, and bfloat16 on a GPU that computes in it."""
+    if precision != "auto":
+        return precision
+    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+def to_bfloat16(model: EncoderDecoder) -> EncoderDecoder:
+    """The model with its matrices already in bfloat16; autocast would convert them at every call.
+
+    Embeddings and norms stay float32 and are shared with the given model, which is not changed.
+    """
+    matrices = {f"{name}.{kind}" for name, module in model.named_modules() for kind in _kinds(module)}
+    matrices |= {"projection", "projection_bias"}
+    weights = model.state_dict()
+    converted = {name: w.to(torch.bfloat16) if name in matrices else w for name, w in weights.items()}
+    with without_values():
+        same = build_network(model.config, *model.vocabularies)
+    same.load_state_dict(converted, assign=True)
+    return same.eval()
+
+
+def _kinds(module: nn.Module) -> tuple[str, ...]:
+    return ("weight", "bias") if isinstance(module, nn.Linear) else ()

@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dragoman.config import DecodeConfig
-from dragoman.engine import Engine
+from dragoman.engine import Engine, queries
 from dragoman.errors import ModelError
 from dragoman.system.parsing import parse_json
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
 
 FILE = "golden.jsonl"
@@ -38,11 +39,12 @@ def golden_sentences(
     texts: Sequence[str],
     pair: str = "",
     count: int = COUNT,
+    marks: Marks = NO_MARKS,
 ) -> list[Golden]:
-    """The first `count` texts that are not empty, translated and scored by the reference engine of their pair."""
+    """The first `count` texts that are not empty, translated and scored with the language tokens of their pair."""
     pairs = [(text, ids) for text, ids in zip(texts, tokenizer.encode(texts, "source"), strict=True) if ids][:count]
-    sources = [ids for _, ids in pairs]
-    best = [list(found[0].tokens) for found in reference.translate(sources, options)]
+    sources = queries([ids for _, ids in pairs], marks)
+    best = [list(hypotheses[0].tokens) for hypotheses in reference.translate(sources, options)]
     scored = reference.score(sources, best)
     rows = zip(pairs, best, scored, strict=True)
     return [Golden(text, ids, translation, log_probs, pair) for (text, ids), translation, log_probs in rows]
@@ -79,11 +81,11 @@ def _golden(line: str, tokenizer: Tokenizer, where: str) -> Golden:
     return golden
 
 
-def largest_difference(engine: Engine, sentences: Sequence[Golden]) -> float:
+def largest_difference(engine: Engine, sentences: Sequence[Golden], marks: Marks = NO_MARKS) -> float:
     """The largest difference, in nats, between the log P of a golden token in this engine and in the reference."""
-    found = engine.score([s.tokens for s in sentences], [s.translation for s in sentences])
+    scored = engine.score(queries([s.tokens for s in sentences], marks), [s.translation for s in sentences])
     expected = [s.log_probs for s in sentences]
     differences = (
-        abs(a - b) for mine, theirs in zip(found, expected, strict=True) for a, b in zip(mine, theirs, strict=True)
+        abs(a - b) for mine, theirs in zip(scored, expected, strict=True) for a, b in zip(mine, theirs, strict=True)
     )
     return max((math.inf if math.isnan(d) else d for d in differences), default=0.0)

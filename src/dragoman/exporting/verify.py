@@ -7,9 +7,10 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import length_penalty
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Engine, Ids, Query
 from dragoman.errors import QualityError
 from dragoman.exporting.golden import Golden, largest_difference
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 
 # Tolerances: of a token's log P, in nats, and of the scores of two translations that count as equally good.
 LOG_PROB, NEAR_TIE = 1e-4, 1e-4
@@ -48,7 +49,7 @@ class Verdict:
         """One for several pairs of languages: largest difference, all sentences, BLEU where most of it is lost."""
         if len(verdicts) == 1:
             return verdicts[0]
-        lost = max(verdicts, key=lambda one: (one.bleu_of_reference or 0.0) - (one.bleu or 0.0))
+        lost = max(verdicts, key=lambda verdict: (verdict.bleu_of_reference or 0.0) - (verdict.bleu or 0.0))
         identical = Counter[str]()
         for verdict in verdicts:
             identical.update(verdict.identical)
@@ -61,48 +62,48 @@ def verify_float32(
     reference: Engine,
     candidate: Engine,
     options: DecodeConfig,
-    sources: Sequence[Ids],
+    queries: Sequence[Query],
     golden: Sequence[Golden],
+    marks: Marks = NO_MARKS,
     progress: Callable[[int], None] = lambda sentences: None,
 ) -> Verdict:
     """Check for the same results: log P within 1e-4, and the same tokens except in near-ties.
 
     `progress` is called with the number of sentences translated since its last call. Raises QualityError.
     """
-    difference = largest_difference(candidate, golden)
+    difference = largest_difference(candidate, golden, marks)
     if difference > LOG_PROB:
         raise QualityError(f"log P of a golden sentence differs by {difference:.2g}, more than {LOG_PROB:g}")
     identical = {}
     for beam in BEAMS:
         wanted = options.model_copy(update={"beam": beam, "n_best": 1, "method": "beam", "shortlist": False})
-        ours = _best(reference, sources, wanted, progress)
-        theirs = _best(candidate, sources, wanted, progress)
+        ours = _best(reference, queries, wanted, progress)
+        theirs = _best(candidate, queries, wanted, progress)
         other = [n for n, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
-        identical[f"beam {beam}"] = len(sources) - len(other)
-        if identical[f"beam {beam}"] < IDENTICAL * len(sources):
+        identical[f"beam {beam}"] = len(queries) - len(other)
+        if identical[f"beam {beam}"] < IDENTICAL * len(queries):
             raise QualityError(
-                f"at beam {beam} only {identical[f'beam {beam}']:,} of {len(sources):,} sentences translate to the same"
+                f"at beam {beam} only {identical[f'beam {beam}']:,} of {len(queries):,} sentences translate to the same"
             )
-        far = _farthest(reference, wanted, [sources[n] for n in other], [(ours[n], theirs[n]) for n in other])
+        far = _farthest(reference, wanted, [queries[n] for n in other], [(ours[n], theirs[n]) for n in other])
         if far > NEAR_TIE:
             raise QualityError(f"at beam {beam} a translation differs whose score is {far:.2g} from the reference's")
-    verify_rules(reference, candidate, golden)
-    return Verdict(difference, len(sources), identical)
+    verify_rules(reference, candidate, golden, marks)
+    return Verdict(difference, len(queries), identical)
 
 
-def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden]) -> None:
+def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden], marks: Marks = NO_MARKS) -> None:
     """Check that the same is found under every rule of a search, on a few golden sentences. Raises QualityError.
 
     Lists are compared by score: of two translations as good as each other either may be found.
     """
     some = golden[:RULED_SENTENCES]
-    sources = [sentence.tokens for sentence in some]
     for rule in RULES:
         sampled = rule.get("method") == "sample"
         for length in (0,) if sampled else (0, PREFIX_TOKENS):
-            prefixes = [sentence.translation[:length] for sentence in some]
+            queries = [Query(sentence.tokens, tuple(sentence.translation[:length]), marks) for sentence in some]
             wanted = DecodeConfig(beam=4, **rule)
-            lists = [engine.translate(sources, wanted, prefixes) for engine in (reference, candidate)]
+            lists = [engine.translate(queries, wanted) for engine in (reference, candidate)]
             for ours, theirs in zip(*lists, strict=True):
                 gaps = [abs(one.score - other.score) for one, other in zip(ours, theirs, strict=False)]
                 if len(ours) != len(theirs) or max(gaps, default=0.0) > NEAR_TIE:
@@ -114,40 +115,43 @@ def verify_quantised(
     reference: Engine,
     candidate: Engine,
     options: DecodeConfig,
-    sources: Sequence[Ids],
+    queries: Sequence[Query],
     golden: Sequence[Golden],
     bleu: Callable[[Sequence[Ids]], float],
+    marks: Marks = NO_MARKS,
     progress: Callable[[int], None] = lambda sentences: None,
 ) -> Verdict:
     """Check the quality: `bleu` of its translations at most 0.3 below that of the reference. Raises QualityError."""
     best = options.model_copy(update={"n_best": 1})
-    scores = [bleu(_best(engine, sources, best, progress)) for engine in (reference, candidate)]
+    scores = [bleu(_best(engine, queries, best, progress)) for engine in (reference, candidate)]
     if scores[0] - scores[1] > BLEU_DROP:
         raise QualityError(
             f"BLEU {scores[1]:.2f} is {scores[0] - scores[1]:.2f} below float32, more than {BLEU_DROP}; keep to float32"
         )
-    difference = largest_difference(candidate, golden)
-    return Verdict(difference, len(sources), bleu=scores[1], bleu_of_reference=scores[0])
+    difference = largest_difference(candidate, golden, marks)
+    return Verdict(difference, len(queries), bleu=scores[1], bleu_of_reference=scores[0])
 
 
-def _best(engine: Engine, sources: Sequence[Ids], options: DecodeConfig, progress: Callable[[int], None]) -> list[Ids]:
-    """The tokens of the best translation of each source."""
+def _best(
+    engine: Engine, queries: Sequence[Query], options: DecodeConfig, progress: Callable[[int], None]
+) -> list[Ids]:
+    """The tokens of the best translation of each query."""
     best: list[Ids] = []
-    for start in range(0, len(sources), CHUNK):
-        chunk = sources[start : start + CHUNK]
-        best += [found[0].tokens for found in engine.translate(chunk, options)]
+    for start in range(0, len(queries), CHUNK):
+        chunk = queries[start : start + CHUNK]
+        best += [hypotheses[0].tokens for hypotheses in engine.translate(chunk, options)]
         progress(len(chunk))
     return best
 
 
 def _farthest(
-    reference: Engine, options: DecodeConfig, sources: Sequence[Ids], pairs: Sequence[tuple[Ids, Ids]]
+    reference: Engine, options: DecodeConfig, queries: Sequence[Query], pairs: Sequence[tuple[Ids, Ids]]
 ) -> float:
     """The largest difference of the reference's scores between the two translations of a pair."""
     both = [
         [
             sum(log_probs) / length_penalty(len(log_probs), options.length_penalty)
-            for log_probs in reference.score(sources, [pair[side] for pair in pairs])
+            for log_probs in reference.score(queries, [pair[side] for pair in pairs])
         ]
         for side in (0, 1)
     ]

@@ -21,8 +21,9 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Engine, Ids, queries
 from dragoman.errors import ModelError, QualityError, counted
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import UNK, Side, Tokenizer
 
 # Pairs that are scored, and tokens of the longest sentence among them.
@@ -99,7 +100,9 @@ class ImportTrial:
         return warnings
 
 
-def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> ImportTrial | None:
+def try_pairs(
+    engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], marks: Marks = NO_MARKS
+) -> ImportTrial | None:
     """Score up to 32 of the pairs; None if no pair has text on both sides that is short enough."""
     encoded = zip(
         tokenizer.encode([source for source, _ in pairs], "source"),
@@ -112,31 +115,37 @@ def try_pairs(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[str, s
         return None
     sources, targets = [pair[0] for pair in some], [pair[1] for pair in some]
     chance = math.log(len(tokenizer.target))
-    means = _means(_scores(engine, sources, targets), chance)
+    means = _means(_scores(engine, sources, targets, marks), chance)
     tokens = [token for source in sources for token in source]
     return ImportTrial(
         pairs=len(some),
         log_prob=fmean(means),
         limit=-CHANCE * chance,
-        t=_t_statistic(engine, sources, targets, means, chance) if len(some) >= FEW else None,
+        t=_t_statistic(engine, sources, targets, means, chance, marks) if len(some) >= FEW else None,
         unknown=tokens.count(UNK) / len(tokens),
     )
 
 
 def _t_statistic(
-    engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], means: Sequence[float], chance: float
+    engine: Engine,
+    sources: Sequence[Ids],
+    targets: Sequence[Ids],
+    means: Sequence[float],
+    chance: float,
+    marks: Marks,
 ) -> float:
     """Of the differences between each reference's mean log P under its own source and under its neighbours'."""
     shifted = [[sources[(index + by) % len(sources)] for index in range(len(sources))] for by in NEIGHBOURS]
-    others = [_means(_scores(engine, some, targets), chance) for some in shifted]
+    others = [_means(_scores(engine, some, targets, marks), chance) for some in shifted]
     gaps = [mine - fmean(theirs) for mine, *theirs in zip(means, *others, strict=True)]
     return fmean(gaps) / max(stdev(gaps) / math.sqrt(len(gaps)), 1e-9)
 
 
-def _scores(engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+def _scores(engine: Engine, sources: Sequence[Ids], targets: Sequence[Ids], marks: Marks) -> list[list[float]]:
     """log P of the tokens of each target, a few pairs at a time."""
+    pairs = queries(sources, marks)
     parts = range(0, len(sources), AT_ONCE)
-    return [row for at in parts for row in engine.score(sources[at : at + AT_ONCE], targets[at : at + AT_ONCE])]
+    return [row for at in parts for row in engine.score(pairs[at : at + AT_ONCE], targets[at : at + AT_ONCE])]
 
 
 def _means(rows: Sequence[Sequence[float]], chance: float) -> list[float]:

@@ -20,7 +20,7 @@ from torch import Tensor
 from dragoman.config import DecodeConfig
 from dragoman.decode.constraints import Constraints
 from dragoman.decode.hypothesis import FORBIDDEN_IDS, Hypothesis
-from dragoman.engine.memory import SearchSize, cached_numbers, refuse_beyond_memory
+from dragoman.engine.resources import SearchSize, cached_numbers, refuse_beyond_memory
 from dragoman.errors import DataError
 from dragoman.inspection.beam import Tree, grow_tree
 from dragoman.inspection.record import (

@@ -3,7 +3,7 @@
 Input: a name or a path. Output: the folder of a bundle. The folder of installed models is `models` in $DRAGOMAN_HOME;
 without this variable in the data folder of the operating system: $XDG_DATA_HOME/dragoman or ~/.local/share/dragoman,
 ~/Library/Application Support/dragoman on macOS, %LOCALAPPDATA%\\dragoman on Windows. Each model is one folder in it, a
-bundle like any other, whose name is that of the model. No torch.
+bundle like any other, whose name is that of the model.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 Input: the folder or the name of a model, and perhaps that of the base of an adapter. Output: verified bundles. The base
 of an adapter is the one that was given, or the folder in which it was when the adapter was trained, or an installed
-model with the same weights. No torch.
+model with the same weights.
 """
 
 import os

@@ -43,15 +43,21 @@ class Segment:
     text: str
     separator: str
 
+    @classmethod
+    def of(cls, part: str) -> "Segment":
+        """One of the parts that `divide` makes."""
+        return cls(part.rstrip(" "), " " if part.endswith(" ") else "")
 
-def segments(text: str, language: str, longest: int, count: Count) -> list[Segment]:
+
+def divide(text: str, language: str, longest: int, count: Count) -> list[str]:
     """The parts of a line of normalised text, each of up to `longest` tokens as counted by `count`.
+
+    Each but the last has the space after it, if there is one.
 
     `language` (BCP-47) selects the rules for the ends of sentences; sentencex uses English rules for languages that it
     does not know. Only a single character of more than `longest` tokens is a longer segment.
     """
-    parts = [part for sentence in sentences(text, language) for part in _fitting(sentence, longest, count)]
-    return [Segment(part.rstrip(" "), " " if part.endswith(" ") else "") for part in parts]
+    return [part for sentence in sentences(text, language) for part in _fitting(sentence, longest, count)]
 
 
 def sentences(text: str, language: str) -> list[str]:

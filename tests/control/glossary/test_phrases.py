@@ -11,17 +11,19 @@ import pytest
 from dragoman.config import DecodeConfig
 from dragoman.control.glossary.phrases import PhraseTask, force_phrases
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.engine import Ids, Query
+from stand_ins import FakeEngine, queries
 from suites import cases
 
-Ids = Sequence[int]
 WORDS, END = (4, 5, 6, 7), 3
 OPTIONS = DecodeConfig(beam=2000, n_best=1, extra_length=3, length_penalty=0.6)
 
 
-class Bigrams:
+class Bigrams(FakeEngine):
     """A language model of four words that is a table, and a search that looks at every sentence there is."""
 
     def __init__(self, seed: int, never: Iterable[int] = ()) -> None:
+        super().__init__()
         self.seed, self.never, self.calls = seed, set(never), 0
         self.known: dict[tuple[int, ...], list[Hypothesis]] = {}
 
@@ -45,23 +47,23 @@ class Bigrams:
             self.known[tuple(source)] = sorted(found, key=lambda hypothesis: -hypothesis.score)
         return self.known[tuple(source)]
 
-    def translate(
-        self, sources: Sequence[Ids], options: DecodeConfig, target_prefixes: Sequence[Ids] | None = None
-    ) -> list[list[Hypothesis]]:
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         self.calls += 1
-        begun = list(zip(sources, target_prefixes or [()] * len(sources), strict=True))
         return [
-            [h for h in self.everything(source) if h.tokens[: len(prefix)] == tuple(prefix)][: options.n_best]
-            for source, prefix in begun
+            [h for h in self.everything(query.source) if h.tokens[: len(query.prefix)] == query.prefix][
+                : options.n_best
+            ]
+            for query in queries
         ]
+        return [hypotheses[: options.n_best] for hypotheses in lists]
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         def one(source: Ids, said: Ids) -> list[float]:
             table = self.log_probs(source)
             steps = zip((0, *said), (*said, END), strict=True)
             return [-inf if pair[1] in self.never else table[pair] for pair in steps]
 
-        return [one(*pair) for pair in zip(sources, targets, strict=True)]
+        return [one(query.source, target) for query, target in zip(queries, targets, strict=True)]
 
 
 def holds(tokens: Ids, phrase: Ids) -> bool:
@@ -73,7 +75,12 @@ def task(source: Ids, hypotheses: Sequence[Hypothesis], phrases: Sequence[Sequen
         return tuple(any(holds(tokens, one) for one in alternatives) for alternatives in phrases)
 
     return PhraseTask(
-        source, hypotheses, phrases, contains, lambda tokens, _, fixed: range(fixed, len(tokens) + 1), lambda _: source
+        Query(source),
+        hypotheses,
+        phrases,
+        contains,
+        lambda tokens, _, fixed: range(fixed, len(tokens) + 1),
+        lambda _: source,
     )
 
 
@@ -100,7 +107,7 @@ def test_one_phrase_gives_the_best_of_all_sentences_that_begin_like_ours_and_say
     model, draw = Bigrams(seed), random.Random(seed)
     source = [draw.choice(WORDS) for _ in range(2)]
     phrase = [tuple(draw.choice(WORDS) for _ in range(draw.randint(1, 2))) for _ in range(draw.randint(1, 2))]
-    unconstrained = model.translate([source], OPTIONS)
+    unconstrained = model.translate(queries([source]), OPTIONS)
     [[found]] = force_phrases(model, [task(source, unconstrained[0], [phrase])], OPTIONS)
     possible = with_one_more(model, source, unconstrained[0][0].tokens, 0, phrase)
     assert found == max(possible, key=lambda hypothesis: hypothesis.score)
@@ -111,7 +118,7 @@ def test_one_phrase_gives_the_best_of_all_sentences_that_begin_like_ours_and_say
 @pytest.mark.parametrize("seed", range(4))
 def test_what_follows_a_phrase_is_translated_from_the_rest(seed: int) -> None:
     model, phrase, rest = Bigrams(seed), [(6, 4)], [7, 7]
-    [[first]] = model.translate([[4, 5]], OPTIONS)
+    [[first]] = model.translate(queries([[4, 5]]), OPTIONS)
     phrase_task = replace(
         task([4, 5], [first], [phrase]), remaining_source=lambda placed: rest if placed == {0} else []
     )
@@ -148,7 +155,7 @@ def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
     model, draw = Bigrams(seed), random.Random(seed)
     source = [draw.choice(WORDS) for _ in range(2)]
     phrases = [[tuple(pair)] for pair in draw.sample(list(product(WORDS, repeat=2)), 2)]
-    unconstrained = model.translate([source], OPTIONS)
+    unconstrained = model.translate(queries([source]), OPTIONS)
     [[found]] = force_phrases(model, [task(source, unconstrained[0], phrases)], OPTIONS)
     expected = best_in_any_order(model, source, phrases, unconstrained[0][0])
     assert rank(phrases)(found) == rank(phrases)(expected)
@@ -158,7 +165,7 @@ def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
 @pytest.mark.parametrize("seed", cases(range(6), quick=range(4)))
 def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
     model = Bigrams(seed)
-    unconstrained = model.translate([[4, 5]], OPTIONS)
+    unconstrained = model.translate(queries([[4, 5]]), OPTIONS)
     phrase_task = task([4, 5], unconstrained[0], [[(4,)], [(6,)], [(7,)]])
     model.calls = 0
     [[found]] = force_phrases(model, [phrase_task], OPTIONS)
@@ -169,7 +176,7 @@ def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
 def test_what_is_said_already_stays_as_it_is_and_costs_nothing() -> None:
     model = Bigrams(1)
     options = OPTIONS.model_copy(update={"n_best": 3})
-    [hypotheses] = model.translate([[4, 5]], options)
+    [hypotheses] = model.translate(queries([[4, 5]]), options)
     model.calls = 0
     phrases = [[hypotheses[0].tokens[:1]]]
     assert (
@@ -181,7 +188,7 @@ def test_what_is_said_already_stays_as_it_is_and_costs_nothing() -> None:
 
 def test_sentences_are_searched_together_and_each_as_if_alone() -> None:
     model, sources = Bigrams(5), [[4], [5, 6], [7], [4]]
-    hypotheses = model.translate(sources, OPTIONS)
+    hypotheses = model.translate(queries(sources), OPTIONS)
     wishes = [task(s, h, [[(word, word)]]) for s, h, word in zip(sources, hypotheses, WORDS, strict=True)]
     alone = [force_phrases(model, [phrase_task], OPTIONS)[0] for phrase_task in wishes]
     model.calls = 0
@@ -192,7 +199,7 @@ def test_sentences_are_searched_together_and_each_as_if_alone() -> None:
 def test_the_best_come_first_and_no_more_than_asked_for() -> None:
     model = Bigrams(2)
     options = OPTIONS.model_copy(update={"n_best": 4})
-    [hypotheses] = model.translate([[4, 5]], options)
+    [hypotheses] = model.translate(queries([[4, 5]]), options)
     phrases = [[(6, 6)]]
     [found] = force_phrases(model, [task([4, 5], hypotheses, phrases)], options)
     assert len({hypothesis.tokens for hypothesis in found}) == 4
@@ -203,7 +210,7 @@ def test_the_best_come_first_and_no_more_than_asked_for() -> None:
 
 def test_what_cannot_be_said_is_left_out_and_the_rest_is_said() -> None:
     model = Bigrams(4, never=[7])
-    [hypotheses] = model.translate([[4, 5]], OPTIONS)
+    [hypotheses] = model.translate(queries([[4, 5]]), OPTIONS)
     too_long, unwritable = [(6,) * (OPTIONS.limit(2) + 1)], list[Ids]()
     possible = (5, 5) if not holds(hypotheses[0].tokens, (5, 5)) else (6, 6)
     phrase_task = task([4, 5], hypotheses, [[(7,)], too_long, unwritable, [possible]])
@@ -216,7 +223,7 @@ def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
     """Whatever the first insertion does to the end of a sentence, the end's own phrase has to come back."""
     for seed in range(40):
         model = Bigrams(seed)
-        [[first]] = model.translate([[4, 5]], OPTIONS)
+        [[first]] = model.translate(queries([[4, 5]]), OPTIONS)
         if len(first.tokens) < 2:
             continue
         phrase_task = task([4, 5], [first], [[first.tokens[-2:]], [(4, 7)]])
@@ -228,10 +235,10 @@ def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
 def test_what_every_continuation_hides_is_put_in_as_it_stands(seed: int) -> None:
     """Say the phrase is hidden whenever a 6 follows, and the engine can say nothing but a 6 after it."""
     model = Bigrams(seed)
-    [[first]] = model.translate([[4, 5]], OPTIONS)
+    [[first]] = model.translate(queries([[4, 5]]), OPTIONS)
     phrase_task = task([4, 5], [first], [[(7, 7)]])
     hiding = PhraseTask(
-        phrase_task.source_ids,
+        phrase_task.query,
         phrase_task.hypotheses,
         phrase_task.phrases,
         lambda tokens: (holds([*tokens, 0], (7, 7)) and not holds(tokens, (7, 7, 6)),),

@@ -9,8 +9,10 @@ from dragoman.bundle import open_bundle
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.glossary.substitution import MissingTerm, SubstitutionTask, substitute
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Ids, Query
 from dragoman.installed import resolve_model
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
+from stand_ins import FakeEngine
 
 SOURCE = [5]
 
@@ -20,27 +22,22 @@ def tokenizer() -> Tokenizer:
     return open_bundle(resolve_model(Path("en-ko"))).tokenizer
 
 
-class Scores:
+class Scores(FakeEngine):
     """An engine to which every token costs a nat, those of some texts more."""
 
     def __init__(self, tokenizer: Tokenizer, **costs: float) -> None:
+        super().__init__(no_search)
         self.tokenizer, self.costs, self.scored = tokenizer, costs, list[str]()
 
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        raise AssertionError("a substitution needs no search")
-
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         texts = self.tokenizer.decode(list(targets), "target")
         self.scored += texts
         extra = [sum(cost for word, cost in self.costs.items() if word in text.split()) for text in texts]
         return [[-1.0] * len(target) + [-1.0 - more] for target, more in zip(targets, extra, strict=True)]
+
+
+def no_search(query: Query, options: DecodeConfig) -> list[Hypothesis]:
+    raise AssertionError("a substitution needs no search")
 
 
 def substituted(
@@ -57,7 +54,7 @@ def substituted(
                 if len(before.rstrip()) <= text.index(name) < len(spelled):
                     by_token[index] = loss
         missing.append(MissingTerm((word,), by_token))
-    task = SubstitutionTask(SOURCE, ids, missing)
+    task = SubstitutionTask(Query(SOURCE), ids, missing)
     [found] = substitute(engine or Scores(tokenizer), tokenizer, [task], DecodeConfig())
     return tokenizer.decode([found.tokens], "target")[0] if found else None
 
@@ -112,6 +109,6 @@ def test_two_terms_do_not_take_the_same_word(tokenizer: Tokenizer) -> None:
 
 
 def test_an_empty_translation_has_nothing_to_replace(tokenizer: Tokenizer) -> None:
-    task = SubstitutionTask(SOURCE, [], [MissingTerm(("roster",), [])])
+    task = SubstitutionTask(Query(SOURCE), [], [MissingTerm(("roster",), [])])
     assert substitute(Scores(tokenizer), tokenizer, [task], DecodeConfig()) == [None]
     assert substitute(Scores(tokenizer), tokenizer, [], DecodeConfig()) == []

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -12,12 +12,14 @@ from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
 from dragoman.control.glossary.erasure import erasure_losses
 from dragoman.control.glossary.terms import apply_glossary
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
+from dragoman.engine import Engine, Ids, Query
 from dragoman.engine.torch import TorchEngine
 from dragoman.model.transformer import Transformer
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Term
+from stand_ins import FakeEngine, queries
 
 KOREAN = ["서버를", "깃발이", "새를", "빨간", "두", "본다", "나무가"]
 ENGLISH = ["server", "flag", "bird", "red", "two", "sees", "tree"]
@@ -54,8 +56,17 @@ class Result(NamedTuple):
     terms: tuple[Term, ...] = ()
 
 
-def constrain(*arguments: Any) -> list[Result]:
-    return [Result(tuple(found), terms) for found, terms in zip(*apply_glossary(*arguments), strict=True)]
+def constrain(
+    engine: Engine,
+    tokenizer: Tokenizer,
+    glossary: Glossary,
+    lines: Sequence[str],
+    sources: Sequence[Ids],
+    found: Sequence[Sequence[Hypothesis]],
+    options: DecodeConfig,
+) -> list[Result]:
+    rows = apply_glossary(engine, tokenizer, glossary, lines, queries(sources), found, options)
+    return [Result(tuple(hypotheses), terms) for hypotheses, terms in zip(*rows, strict=True)]
 
 
 class Run:
@@ -64,7 +75,7 @@ class Run:
     def __init__(self, engine: TorchEngine, tokenizer: Tokenizer, lines: Sequence[str], options: DecodeConfig) -> None:
         self.engine, self.tokenizer, self.lines, self.options = engine, tokenizer, lines, options
         self.sources = tokenizer.encode(lines, "source")
-        self.free = engine.translate(self.sources, options)
+        self.free = engine.translate(queries(self.sources), options)
 
     def under(self, glossary: Glossary) -> list[Result]:
         return constrain(self.engine, self.tokenizer, glossary, self.lines, self.sources, self.free, self.options)
@@ -97,7 +108,7 @@ def test_every_line_says_its_terms_and_keeps_its_place(run: Run) -> None:
 def test_scores_are_those_of_the_engine(run: Run) -> None:
     results = run.under(Glossary.of({"서버": "server", "깃발": "flag"}))
     found = [result.hypotheses[0] for result in results]
-    log_probs = run.engine.score(run.sources, [hypothesis.tokens for hypothesis in found])
+    log_probs = run.engine.score(queries(run.sources), [hypothesis.tokens for hypothesis in found])
     assert [h.log_prob for h in found] == pytest.approx([sum(each) for each in log_probs], abs=1e-3)
 
 
@@ -109,7 +120,7 @@ def test_scores_count_the_coverage_penalty_of_the_whole_line(engine: TorchEngine
         [best] = result.hypotheses
         attended = attention(engine.models.models[0], source, list(best.tokens)).sum(0).tolist()
         penalty = 0.3 * sum(math.log(min(each, 1.0)) for each in attended)
-        total = sum(engine.score([source], [best.tokens])[0])
+        total = sum(engine.score(queries([source]), [best.tokens])[0])
         assert best.log_prob == pytest.approx(total, abs=1e-3)
         assert best.score == pytest.approx(total / length_penalty(len(best.tokens) + 1, 0.6) + penalty, abs=1e-3)
 
@@ -169,26 +180,22 @@ def test_a_word_without_tokens_is_reported() -> None:
     assert list(result.hypotheses) == run.free[0]
 
 
-class Fixed:
+class Fixed(FakeEngine):
     """An engine that says its prefix and then the rest of one sentence."""
 
     def __init__(self, tokenizer: Tokenizer, rest: str) -> None:
-        self.tokenizer, self.rest, self.asked = tokenizer, tokenizer.encode([rest], "target")[0], list[str]()
+        super().__init__(lambda query, _: [Hypothesis((*query.prefix, *self.rest), -1.0, -1.0 - len(query.prefix))])
+        self.tokenizer, self.rest = tokenizer, tokenizer.encode([rest], "target")[0]
 
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        said = [tuple(prefix) for prefix in target_prefixes or [()] * len(sources)]
-        self.asked += self.tokenizer.decode(said, "target")
-        return [[Hypothesis((*prefix, *self.rest), -1.0, -1.0 - len(prefix))] for prefix in said]
+    @property
+    def asked(self) -> list[str]:
+        """The prefixes of the queries."""
+        return self.tokenizer.decode([query.prefix for query, _ in self.searched], "target")
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
-        return [[-1.0] * (len(target) + 1) for target in targets]
+    @property
+    def heard(self) -> list[str]:
+        """Their sources."""
+        return self.tokenizer.decode([query.source for query, _ in self.searched], "source")
 
 
 def asked(tokenizer: Tokenizer, free: str, terms: dict[str, str], line: str = "서버") -> list[str]:
@@ -232,25 +239,14 @@ class Dictionary(Fixed):
 
     unlikely = -1.5
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
-        lines = self.tokenizer.decode(list(sources), "source")
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        lines = self.tokenizer.decode([query.source for query in queries], "source")
         meant = [{ENGLISH[at] for at, word in enumerate(KOREAN) if word in line} for line in lines]
         said = [self.tokenizer.pieces(target, "target") for target in targets]
         return [
             [-1.0 if piece.strip("▁") in words else self.unlikely for piece in pieces] + [-1.0]
             for words, pieces in zip(meant, said, strict=True)
         ]
-
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        self.heard = [*getattr(self, "heard", []), *self.tokenizer.decode(list(sources), "source")]
-        return super().translate(sources, options, target_prefixes)
 
 
 def test_a_term_that_explains_little_goes_where_its_word_is_and_the_rest_comes_from_the_rest_of_the_line(
@@ -298,10 +294,10 @@ def test_a_term_whose_home_is_gone_is_said_elsewhere(tokenizer: Tokenizer) -> No
 def test_what_a_part_of_the_source_explains_loses_by_its_absence(engine: TorchEngine, tokenizer: Tokenizer) -> None:
     whole, without, nothing = tokenizer.encode(["두 새를 본다", "새를 본다", ""], "source")
     said = tokenizer.encode(["two bird sees"], "target")[0]
-    before, after = engine.score([whole], [said])[0], engine.score([without], [said])[0]
-    [lost, none] = erasure_losses(engine, [(whole, [without], said), (whole, [nothing], said)])
+    before, after = engine.score(queries([whole]), [said])[0], engine.score(queries([without]), [said])[0]
+    [lost, none] = erasure_losses(engine, [(Query(whole), [without], said), (Query(whole), [nothing], said)])
     assert lost == pytest.approx([a - b for a, b in zip(before, after, strict=True)][:-1], abs=1e-4)
     assert none == pytest.approx([0.0] * len(said), abs=1e-4)
-    [least] = erasure_losses(engine, [(whole, [without, whole, nothing], said)])
+    [least] = erasure_losses(engine, [(Query(whole), [without, whole, nothing], said)])
     assert least == pytest.approx([min(each, 0.0) for each in lost], abs=1e-4)
     assert erasure_losses(engine, []) == []

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dragoman.control.inline.divided_words import divided_words
-from dragoman.control.inline.evidence import Pair
-from dragoman.control.inline.parts import Part, placed
+from dragoman.control.inline.evidence import SentencePair
+from dragoman.control.inline.parts import WrittenPart, divided_words, write_codes
 from dragoman.control.inline.placement import Weights
 from dragoman.text.words.inline import Code, InlineText
 from dragoman.translation import Candidate, Span, Translation
 
 
-def no_evidence(pairs: Sequence[Pair]) -> list[Weights]:
+def no_evidence(pairs: Sequence[SentencePair]) -> list[Weights]:
     """Of an alignment that knows nothing."""
     return [np.full((len(pair.units), len(pair.stretches)), 1 / len(pair.stretches)) for pair in pairs]
 
@@ -45,8 +44,8 @@ def tagged(source: str, *spans: tuple[int, int, str]) -> InlineText:
 )
 def test_a_divided_word_keeps_its_codes(source: InlineText, translation: str, expected: str) -> None:
     own = Translation(translation, (Candidate(translation, 0.0, 0.0),))
-    part = Part(Span(0, len(source.text)), translation, own)
-    [found] = placed([source], [None], [[part]], no_evidence)
+    part = WrittenPart(Span(0, len(source.text)), translation, own)
+    [found] = write_codes([source], [None], [[part]], no_evidence)
     assert shown(found) == expected
 
 

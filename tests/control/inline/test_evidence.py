@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dragoman.config import DecodeConfig, TokenizerConfig
-from dragoman.control.inline.evidence import Pair, by_attention, by_position, raw_spans
+from dragoman.config import TokenizerConfig
+from dragoman.control.inline.evidence import SentencePair, by_attention, by_position, raw_spans
 from dragoman.control.inline.units import units
-from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Attention, Ids
-from dragoman.text.tokens.marks import Marks
+from dragoman.engine import Attention, Ids, Query
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.translation import Span
+from stand_ins import FakeEngine
 
 WORDS = ["red", "dog", "cat", "sees", "big", "rot", "hund", "katze", "sieht", "gross"]
 
@@ -23,50 +22,35 @@ def tokenizer() -> Tokenizer:
     return learn(lines, TokenizerConfig(vocab_size=280))
 
 
-class Attending:
+class Attending(FakeEngine):
     """An engine in which the n-th last target word attends to the n-th source word, and all to the last token."""
 
     def __init__(self, tokenizer: Tokenizer, has_attention: bool = True) -> None:
+        super().__init__()
         self.tokenizer, self.has_attention, self.scored = tokenizer, has_attention, 0
 
-    def translate(
-        self,
-        sources: Sequence[Ids],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Ids] | None = None,
-        marks: Sequence[Marks] | None = None,
-    ) -> list[list[Hypothesis]]:
-        raise AssertionError("nothing is searched")
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
+        self.scored += len(queries)
+        pairs = zip(queries, targets, strict=True)
+        return [[-float(len(query.source) + n) for n in range(len(target) + 1)] for query, target in pairs]
 
-    def score(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        marks: Sequence[Marks] | None = None,
-        alone: bool = False,
-    ) -> list[list[float]]:
-        self.scored += len(sources)
-        return [[-float(len(source) + n) for n in range(len(target) + 1)] for source, target in zip(sources, targets)]  # noqa: B905
-
-    def attention(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], marks: Sequence[Marks] | None = None
-    ) -> list[Attention] | None:
+    def attention(self, queries: Sequence[Query], targets: Sequence[Ids]) -> list[Attention] | None:
         if not self.has_attention:
             return None
         found = []
-        for source, target in zip(sources, targets, strict=True):
+        for query, target in zip(queries, targets, strict=True):
             words = [
                 np.cumsum([piece.startswith("▁") for piece in self.tokenizer.pieces(list(ids), side)])
-                for ids, side in ((source, "source"), (target, "target"))
+                for ids, side in ((query.source, "source"), (target, "target"))
             ]
             reverse = (words[0][None] + words[1][:, None] == words[0][-1] + 1).astype(np.float32)
             own = reverse / np.maximum(reverse.sum(1, keepdims=True), 1)
-            found.append(0.6 * own + 0.4 * np.eye(len(source), dtype=np.float32)[-1])
+            found.append(0.6 * own + 0.4 * np.eye(len(query.source), dtype=np.float32)[-1])
         return found
 
 
-def pair(source: str, target: str) -> Pair:
-    return Pair(source, units(source), target, units(target))
+def pair(source: str, target: str) -> SentencePair:
+    return SentencePair(source, units(source), target, units(target))
 
 
 def test_units_come_from_what_their_tokens_attend_to_and_not_from_what_all_attend_to(tokenizer: Tokenizer) -> None:
@@ -80,7 +64,7 @@ def test_units_come_from_what_their_tokens_attend_to_and_not_from_what_all_atten
 
 def test_a_stretch_has_the_mass_of_all_its_tokens(tokenizer: Tokenizer) -> None:
     single = pair("red dog sees", "sieht hund rot")
-    joined = Pair(single.source, [Span(0, 7), Span(8, 12)], single.target, single.units)
+    joined = SentencePair(single.source, [Span(0, 7), Span(8, 12)], single.target, single.units)
     by_word, by_stretch = by_attention(Attending(tokenizer), tokenizer, [single, joined])
     np.testing.assert_allclose(by_stretch[:, 0], by_word[:, :2].sum(1))
 

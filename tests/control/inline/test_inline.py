@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.inline_marks import marked, shown
+from dragoman.config import DecodeConfig
 from dragoman.control.inline.evidence import by_position
-from dragoman.control.inline.inline import InlineItem, InlineTranslation, Means, translate_inline
-from dragoman.control.search.sentences import Sentence
-from dragoman.text.segment import Segment
+from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline
+from dragoman.control.search.sentences import Line, Sentence
 from dragoman.text.words.inline import Code, InlineText
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Candidate, Translation
@@ -45,31 +45,39 @@ def inline_texts(draw: st.DrawFn) -> InlineText:
     return InlineText(text, tuple(codes), tuple(protected))
 
 
-def by_words(lines: Sequence[str]) -> list[Translation]:
+def by_words(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
     """A translation that reverses the words."""
     return [Translation(line, (Candidate(" ".join(reversed(line.split())), -1.0, -1.0),)) for line in lines]
 
 
 def whole(lines: Sequence[str]) -> list[list[Sentence]]:
     """Each line is one sentence."""
-    return [[Sentence(Segment(normalise(line), ""), [0])] for line in lines]
+    return [[Sentence([0], text=normalise(line))] for line in lines]
 
 
-def means(translate: Callable[[Sequence[str]], list[Translation]]) -> Means:
-    return Means(lambda lines, kept, changes: translate(lines), whole, lambda pairs: list(map(by_position, pairs)))
+Translate = Callable[[Sequence[str], Mapping[str, object]], list[Translation]]
+
+
+def by(translate: Translate, *items: InlineItem) -> list[InlineTranslation]:
+    """The texts, their lines translated by a function."""
+
+    def of_lines(lines: Sequence[Line], changes: Mapping[str, object]) -> list[Translation]:
+        return translate([line.source for line in lines], changes)
+
+    return translate_inline(items, of_lines, whole, lambda pairs: list(map(by_position, pairs)), DecodeConfig())
 
 
 def translated(*texts: InlineText) -> list[InlineTranslation]:
-    return translate_inline([InlineItem(text) for text in texts], means(by_words))
+    return by(by_words, *map(InlineItem, texts))
 
 
 @given(inline_texts(), st.lists(st.sampled_from(WORDS), max_size=6))
 def test_every_code_is_there_once_and_nested(text: InlineText, words: list[str]) -> None:
-    def other(lines: Sequence[str]) -> list[Translation]:
+    def other(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
         return [Translation(line, (Candidate(" ".join(words), -1.0, -1.0),)) for line in lines]
 
     for translate in (by_words, other):
-        [found] = translate_inline([InlineItem(text)], means(translate))
+        [found] = by(translate, InlineItem(text))
         assert found.inline.counted_codes == text.counted_codes
         assert found.inline.is_nested
         positions = [code.position for code in found.inline.codes]
@@ -127,14 +135,13 @@ def test_crossing_spans_are_nested_and_flagged() -> None:
 def test_a_translation_that_is_too_long_is_searched_again(limit: int | None) -> None:
     asked: list[dict[str, object]] = []
 
-    def translate(lines: Sequence[str], kept: object, changes: Mapping[str, object]) -> list[Translation]:
+    def translate(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
         asked.append(dict(changes))
         texts = ["a long translation", "a short one"] if changes else ["a long translation"]
         candidates = tuple(Candidate(text, -1.0, -1.0, (1, 2, 3), (-0.1, -0.1, -0.1, -0.1)) for text in texts)
         return [Translation(line, candidates) for line in lines]
 
-    own = Means(translate, whole, lambda pairs: list(map(by_position, pairs)))
-    [found] = translate_inline([InlineItem(marked("<b>eins</b> zwei"), None, limit)], own)
+    [found] = by(translate, InlineItem(marked("<b>eins</b> zwei"), None, limit))
     kinds = [flag.kind for flag in found.translation.warnings]
     if limit is None:
         assert (found.inline.text, kinds, len(asked)) == ("a long translation", [], 1)
@@ -146,12 +153,11 @@ def test_a_translation_that_is_too_long_is_searched_again(limit: int | None) -> 
 
 
 def test_a_sentence_that_a_limit_cuts_off_is_not_taken() -> None:
-    def translate(lines: Sequence[str], kept: object, changes: Mapping[str, object]) -> list[Translation]:
+    def translate(lines: Sequence[str], changes: Mapping[str, object]) -> list[Translation]:
         text = "a long" if "max_length" in changes else "a long translation"
         return [Translation(line, (Candidate(text, -1.0, -1.0, (1, 2), (-0.1, -0.1, -9.0)),)) for line in lines]
 
-    own = Means(translate, whole, lambda pairs: list(map(by_position, pairs)))
-    [found] = translate_inline([InlineItem(InlineText("eins zwei"), None, 8)], own)
+    [found] = by(translate, InlineItem(InlineText("eins zwei"), None, 8))
     assert found.inline.text == "a long translation"
 
 

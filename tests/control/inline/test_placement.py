@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.inline_marks import marked, shown
-from dragoman.control.inline.placed import with_codes
-from dragoman.control.inline.placement import Block, Placement
-from dragoman.control.inline.runs import COST, disjoint_runs
-from dragoman.control.inline.units import Side, units
+from dragoman.control.inline.parts import with_codes
+from dragoman.control.inline.placement import COST, AlignedUnits, Placement, disjoint_runs
+from dragoman.control.inline.units import UnitText, units
 from dragoman.text.words.inline import Code, InlineText
 
 
@@ -17,15 +16,15 @@ def place(source: str, target: str, links: str) -> str:
     """The target with the tags of the source; `links` are numbers of units, source first: `0-1 1-0`."""
     text = marked(source)
     sides = (
-        Side(text.text, units(text.text, cuts=[code.position for code in text.codes])),
-        Side(target, units(target, particles=True)),
+        UnitText(text.text, units(text.text, cuts=[code.position for code in text.codes])),
+        UnitText(target, units(target, particles=True)),
     )
     weights = np.zeros((len(sides[1].units), len(sides[0].units)))
     for link in links.split():
         one, other = map(int, link.split("-"))
         weights[other, one] = 1.0
     weights /= np.maximum(weights.sum(1, keepdims=True), 1.0)
-    placed = Placement(*sides, [Block(0, 0, weights)], text.codes).place()
+    placed = Placement(*sides, [AlignedUnits(0, 0, weights)], text.codes).place()
     return shown(InlineText(*with_codes(placed, *sides)))
 
 
@@ -105,6 +104,6 @@ def test_a_unit_ends_at_a_cut_and_what_is_protected_is_one() -> None:
 
 def test_codes_of_a_position_keep_their_order() -> None:
     codes = [Code(0, "open", "b"), Code(0, "alone", "x"), Code(0, "alone", "y"), Code(1, "close", "b")]
-    side = Side("a", units("a"))
-    placed = Placement(side, side, [Block(0, 0, np.ones((1, 1)))], codes).place()
+    side = UnitText("a", units("a"))
+    placed = Placement(side, side, [AlignedUnits(0, 0, np.ones((1, 1)))], codes).place()
     assert [one.code for one in placed] == codes

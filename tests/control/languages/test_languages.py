@@ -1,7 +1,6 @@
 """Warnings `empty`, `script` and `language`: given where they are due, and hardly anywhere else."""
 
 import gzip
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,11 @@ import dragoman.data
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.languages.languages import LanguageCheck
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Query
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.translation import Translation
 from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 EMBEDDED = Path(dragoman.data.__file__).parent / "embedded"
 
@@ -107,22 +108,13 @@ def test_close_languages_are_not_told_apart(to_korean: Translator, tag: str, lin
 # --- empty ---------------------------------------------------------------------------------------------------------
 
 
-class Mute:
+def mute_below(least: int) -> FakeEngine:
     """An engine that says nothing, unless it has to say `least` tokens."""
 
-    def __init__(self, least: int) -> None:
-        self.least = least
+    def answer(query: Query, options: DecodeConfig) -> list[Hypothesis]:
+        return [Hypothesis(tuple(query.source) if options.min_length >= least else (), -1.0, -1.0)]
 
-    def translate(
-        self, sources: Sequence[Sequence[int]], options: DecodeConfig, target_prefixes: object = None
-    ) -> list[list[Hypothesis]]:
-        speaks = options.min_length >= self.least
-        return [[Hypothesis(tuple(source) if speaks else (), -1.0, -1.0)] for source in sources]
-
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
-        return [[-1.0] * (len(target) + 1) for target in targets]
+    return FakeEngine(answer)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +123,7 @@ def tokenizer() -> Tokenizer:
 
 
 def test_an_empty_translation_is_searched_for_again_and_then_warned_of(tokenizer: Tokenizer) -> None:
-    mute, shy = (Translator(tokenizer, Mute(least), DecodeConfig(), max_source_tokens=40) for least in (99, 2))
+    mute, shy = (Translator(tokenizer, mute_below(least), DecodeConfig(), max_source_tokens=40) for least in (99, 2))
     assert (mute.translate("the dog").text, kinds(mute.translate("the dog"))) == ("", ["empty"])
     assert (shy.translate("the dog").text, kinds(shy.translate("the dog"))) == ("the dog", [])
     for line in ("", "  ", "…", "12"):

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.control.faults.debris import debris, debris_spans
-from dragoman.control.faults.final_check import checked
-from dragoman.control.faults.kept import Protection
+from dragoman.control.faults.requirements import Requirements, checked
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Ids, Query
 from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.terms.symbols import Symbols, symbol
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
 from dragoman.text.words.inline import Code, InlineText
 from dragoman.translation import Candidate, Translation
 from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 PAIRS = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
@@ -40,24 +41,17 @@ def with_symbols() -> Tokenizer:
     return learn(PAIRS, TokenizerConfig(vocab_size=286, user_defined_symbols=[symbol(number) for number in range(4)]))
 
 
-class Spoiler:
+class Spoiler(FakeEngine):
     """An engine that says what it hears after dropping, doubling and garbling parts, as `seed` and the text decide."""
 
     def __init__(self, tokenizer: Tokenizer, seed: int) -> None:
+        super().__init__(self.spoiled)
         self.tokenizer, self.seed = tokenizer, seed
 
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
+    def spoiled(self, query: Query, options: DecodeConfig) -> list[Hypothesis]:
         count = options.samples if options.method == "mbr" else options.n_best
-        prefixes = target_prefixes or [()] * len(sources)
-        return [
-            [Hypothesis(tokens, score, score) for score, tokens in self._several(list(source), tuple(prefix), count)]
-            for source, prefix in zip(sources, prefixes, strict=True)
-        ]
+        found = self._several(list(query.source), query.prefix, count)
+        return [Hypothesis(tokens, score, score) for score, tokens in found]
 
     def _several(self, source: list[int], prefix: tuple[int, ...], count: int) -> list[tuple[float, tuple[int, ...]]]:
         text = self.tokenizer.decode([source], "source")[0]
@@ -75,13 +69,8 @@ class Spoiler:
             words += changed.get(action, [word] + [chance.choice(SCRAPS)] * (action == "scrap"))
         return " ".join(words)
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         return [[-1.0 - (sum(target) * 31 % 7)] * (len(target) + 1) for target in targets]
-
-    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
-        """It has none."""
 
 
 def spoiling(seed: int, protect: bool = False, **options: object) -> Translator:
@@ -192,7 +181,8 @@ def test_what_the_patterns_of_a_call_find_and_nothing_else_is_kept() -> None:
 )
 def test_what_is_broken_is_said(source: str, text: str, says: str) -> None:
     line = Translation(source, (Candidate(text, -1.0, -1.0),))
-    [found] = checked([line], DecodeConfig(), [Protection(None, ("{a  b: c}",))] if "b: c" in source else None)
+    literals = ("{a  b: c}",) if "b: c" in source else ()
+    found = checked(line, Requirements.of(source, DecodeConfig(), None, literals))
     [flag] = found.warnings
     assert flag.kind == "placeholder"
     assert says in flag.text or "spells" in flag.text
@@ -225,6 +215,6 @@ def test_debris_is_found_with_what_is_said_twice() -> None:
 def test_the_best_being_complete_others_that_are_not_are_left_out(change: Callable[[str], str]) -> None:
     source = "a {name}"
     candidates = tuple(Candidate(text, -1.0, -1.0) for text in (change("{name} b"), "b"))
-    [found] = checked([Translation(source, candidates)], DecodeConfig())
+    found = checked(Translation(source, candidates), Requirements.of(source, DecodeConfig()))
     assert is_flagged(found) == (change("{name} b") != "{name} b")
     assert len(found.candidates) == (2 if is_flagged(found) else 1)

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from dragoman.config import DecodeConfig, TokenizerConfig
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Ids, Query
 from dragoman.text.terms.symbols import Symbols, symbol
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
+from stand_ins import FakeEngine
 
 NAMES = tuple(map(symbol, range(4)))
 WORDS = ["dog", "cat", "sees", "two", "name", "open"]
@@ -20,36 +22,25 @@ LINE = st.lists(st.sampled_from([*WORDS, "{name}", "%s", "<b>", "https://a.org/x
 )
 
 
-class Swap:
+class Swap(FakeEngine):
     """An engine that repeats its source with the words in reverse order, and remembers the sources."""
 
     def __init__(self, tokenizer: Tokenizer, more: str = "") -> None:
+        super().__init__(self.swapped)
         self.tokenizer, self.more = tokenizer, more
         self.seen: list[str] = []
 
-    def translate(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        texts = self.tokenizer.decode(sources, "source")
-        self.seen += texts
-        turned = [" ".join([*reversed(text.split()), *self.more.split()]) for text in texts]
-        prefixes = target_prefixes or [()] * len(texts)
-        found = [
-            tuple(prefix) or tuple(ids)
-            for prefix, ids in zip(prefixes, self.tokenizer.encode(turned, "target"), strict=True)
-        ]
-        return [[Hypothesis(tokens, -1.0, -1.0)] * options.n_best for tokens in found]
+    def swapped(self, query: Query, options: DecodeConfig) -> list[Hypothesis]:
+        [text] = self.tokenizer.decode([query.source], "source")
+        self.seen.append(text)
+        [ids] = self.tokenizer.encode([" ".join([*reversed(text.split()), *self.more.split()])], "target")
+        return [Hypothesis(query.prefix or tuple(ids), -1.0, -1.0)] * options.n_best
 
-    def score(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], alone: bool = False
-    ) -> list[list[float]]:
+    def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         """A target token costs 9 more where its own piece is missing in the source."""
         return [
-            [-1.0 if token in source else -10.0 for token in (*target, EOS)]
-            for source, target in zip(sources, targets, strict=True)
+            [-1.0 if token in query.source else -10.0 for token in (*target, EOS)]
+            for query, target in zip(queries, targets, strict=True)
         ]
 
 

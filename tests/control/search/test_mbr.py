@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from dragoman.control.search.mbr import rank_by_utility, utilities
+from dragoman.control.search.n_best import rank_by_utility, utilities
 
 TEXTS = st.lists(
     st.sampled_from(["the server", "a server", "the servers", "서버", "the", "x y z"]), min_size=1, max_size=9

@@ -21,6 +21,7 @@ from dragoman.importing.marian.layers import network_of
 from dragoman.importing.marian.m2m import read_m2m
 from dragoman.model.parts.attention import padding_mask
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK
+from stand_ins import queries
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "m2m"
 PAIR = ("en", "ko")
@@ -92,7 +93,7 @@ def test_translations_are_those_of_hugging_face(expected: dict[str, Any], name: 
     )
     sources = [[*source_marks, *ids] for ids in tokenizer.encode(expected["sources"][:12], "source")]
     options = DecodeConfig(beam=beam, length_penalty=0.0, max_length=33)
-    found = engine.translate(sources, options, [target_marks] * len(sources))
+    found = engine.translate(queries(sources, [target_marks] * len(sources)), options)
     for [best], wanted in zip(found, expected[name], strict=True):
         # Theirs begins with </s> and the language, and ends with </s> and padding.
         text = wanted[2:]
@@ -252,7 +253,8 @@ def test_the_export_is_the_network(expected: dict[str, Any], tmp_path: Path) -> 
         for side in ("source", "target")
     }
     ours, theirs = (
-        engine.score(rows["source"], rows["target"]) for engine in (TorchEngine(model, torch.device("cpu")), exported)
+        engine.score(queries(rows["source"]), rows["target"])
+        for engine in (TorchEngine(model, torch.device("cpu")), exported)
     )
     for one, other in zip(ours, theirs, strict=True):
         assert one == pytest.approx(other, abs=1e-4)

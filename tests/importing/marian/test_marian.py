@@ -25,6 +25,7 @@ from dragoman.model.parts.attention import padding_mask
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Side
+from stand_ins import queries
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 NAMES = ["marian-shared", "marian-tc", "marian-separate"]
@@ -139,7 +140,7 @@ def test_translations_are_the_same_token_for_token(imported: Imported, how: str)
     """With α = 0: Hugging Face divides log P by n^α, we divide by ((5 + n) / 6)^α."""
     engine = TorchEngine(imported.model, torch.device("cpu"))
     options = DecodeConfig(beam=1 if how == "greedy" else 4, length_penalty=0.0, max_length=NEW_TOKENS)
-    found = engine.translate(sources_of(imported), options)
+    found = engine.translate(queries(sources_of(imported)), options)
     wanted = [translation(imported, row) for row in imported.expected[how]]
     assert [list(best[0].tokens) for best in found] == wanted
     assert len(set(map(tuple, wanted))) > 6
@@ -169,11 +170,11 @@ def test_an_export_scores_and_translates_the_same(imported: Imported, float32: C
     sources = sources_of(imported)
     targets = imported.tokenizer.encode(imported.expected["targets"][:12], "target")
     targets = [[token for token in row if token != UNK] for row in targets]  # log 0, which no format can hold
-    found, wanted = (engine.score(sources, targets) for engine in (float32, reference))
+    found, wanted = (engine.score(queries(sources), targets) for engine in (float32, reference))
     for ours, theirs in zip(found, wanted, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-4)
     options = DecodeConfig(beam=4, length_penalty=0.0, max_length=NEW_TOKENS)
-    best = float32.translate(sources, options)
+    best = float32.translate(queries(sources), options)
     assert [list(one[0].tokens) for one in best] == [translation(imported, row) for row in imported.expected["beam"]]
 
 

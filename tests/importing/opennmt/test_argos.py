@@ -17,6 +17,7 @@ from dragoman.importing.files.kinds import kind_of
 from dragoman.importing.opennmt.argos import read_argos
 from dragoman.text.tokens.marks import Marks
 from importing.ct2_models import TEXTS, by_ctranslate2, foreign_folder, network, pieces_of, toy_tokenizer
+from stand_ins import queries
 
 METADATA = {
     "package_version": "1.9", "argos_version": "1.9.0", "from_code": "en", "from_name": "English", "to_code": "pb",
@@ -67,7 +68,7 @@ def test_a_package_translates_as_by_ctranslate2(zipped: bool, root: str, tmp_pat
     assert not [name for name in bundle.manifest["files"] if "stanza" in name]
     engine = Translator.of_bundle(bundle, threads=1).engine
     greedy = bundle.config.decode.model_copy(update={"beam": 1})
-    found = [engine.translate([ids], greedy)[0][0].tokens for ids in bundle.tokenizer.encode(TEXTS, "source")]
+    found = [engine.translate(queries([ids]), greedy)[0][0].tokens for ids in bundle.tokenizer.encode(TEXTS, "source")]
     expected = by_ctranslate2(folder / "model", pieces_of(toy_tokenizer()), beam_size=1)
     assert [bundle.tokenizer.pieces(tokens, "target") for tokens in found] == expected
 
@@ -105,7 +106,7 @@ def test_a_target_prefix_is_the_language_token_of_every_target(tmp_path: Path) -
     greedy = translator.options.model_copy(update={"beam": 1})
     ids = translator.tokenizer.encode(TEXTS, "source")
     marks = [Marks.of(pair, translator.tokenizer)]
-    found = [translator.engine.translate([source], greedy, None, marks)[0][0].tokens for source in ids]
+    found = [translator.engine.translate(queries([source], None, marks), greedy)[0][0].tokens for source in ids]
     sources = [[*pieces, "</s>"] for pieces in pieces_of(toy_tokenizer())]
     expected = by_ctranslate2(folder / "model", sources, beam_size=1, prefix=["__pt__"])
     assert [translator.tokenizer.pieces(tokens, "target") for tokens in found] == expected

@@ -19,6 +19,7 @@ from dragoman.importing.marian.layers import network_of
 from dragoman.importing.opennmt.ctranslate2 import read_ctranslate2
 from dragoman.text.tokens.tokenizer import Tokenizer
 from importing.ct2_models import TEXTS, foreign_folder, network, toy_tokenizer
+from stand_ins import queries
 
 SHAPES: dict[str, dict[str, Any]] = {
     "pre": {},
@@ -61,11 +62,13 @@ def test_the_weights_are_the_network(shape: str, joint: Tokenizer, tmp_path: Pat
     ours, theirs, tokenizer = both(folder, tmp_path)
     sources = tokenizer.encode(TEXTS, "source")
     targets = [list(reversed(source)) for source in sources]
-    for found, expected in zip(ours.score(sources, targets), theirs.score(sources, targets), strict=True):
+    for found, expected in zip(
+        ours.score(queries(sources), targets), theirs.score(queries(sources), targets), strict=True
+    ):
         np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
     greedy = DecodeConfig(beam=1, max_length=8)
-    assert [one[0].tokens for one in ours.translate(sources, greedy)] == [
-        one[0].tokens for one in theirs.translate(sources, greedy)
+    assert [one[0].tokens for one in ours.translate(queries(sources), greedy)] == [
+        one[0].tokens for one in theirs.translate(queries(sources), greedy)
     ]
 
 
@@ -95,7 +98,9 @@ def test_a_marian_folder_starts_from_zeros(joint: Tokenizer, tmp_path: Path) -> 
     )  # fmt: skip
     ours, theirs, tokenizer = both(folder, tmp_path)
     sources = tokenizer.encode(TEXTS, "source")
-    for found, expected in zip(ours.score(sources, sources), theirs.score(sources, sources), strict=True):
+    for found, expected in zip(
+        ours.score(queries(sources), sources), theirs.score(queries(sources), sources), strict=True
+    ):
         np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-4)
 
 

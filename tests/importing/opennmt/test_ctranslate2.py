@@ -24,6 +24,7 @@ from importing.ct2_models import (
     pieces_of,
     toy_tokenizer,
 )
+from stand_ins import queries
 
 PAIR = ("en", "ko")
 GREEDY, BEAM = DecodeConfig(beam=1), DecodeConfig(beam=4, length_penalty=0)
@@ -59,7 +60,7 @@ def found(bundle: Bundle, options: DecodeConfig, **changes: Any) -> list[list[st
     translator = Translator.of_bundle(bundle, threads=1)
     ids = bundle.tokenizer.encode(TEXTS, "source")
     options = options.model_copy(update=changes)
-    best = [translator.engine.translate([source], options)[0][0].tokens for source in ids]
+    best = [translator.engine.translate(queries([source]), options)[0][0].tokens for source in ids]
     return [bundle.tokenizer.pieces(tokens, "target") for tokens in best]
 
 
@@ -243,7 +244,7 @@ def test_a_model_of_several_languages_gets_the_tokens_of_the_pair(form: str, joi
     translator, greedy = Translator.of_bundle(bundle, threads=1), DecodeConfig(beam=1)
     put = Marks.of(pair, bundle.tokenizer)
     ids = bundle.tokenizer.encode(TEXTS, "source")
-    best = [translator.engine.translate([source], greedy, None, [put])[0][0].tokens for source in ids]
+    best = [translator.engine.translate(queries([source], None, [put]), greedy)[0][0].tokens for source in ids]
     sources = [[*pair.source_marks, *pieces, "</s>"] for pieces in bundle_pieces(bundle)]
     expected = by_ctranslate2(folder, sources, beam_size=1, prefix=pair.target_marks)
     length = [len(source) + 50 for source in ids]  # the limit counts text only

@@ -34,13 +34,13 @@ class Gate:
         self.engine, self.passes, self.let = engine, passes, threading.Event()
         self.entered, self.searched = 0, list[int]()
 
-    def translate(self, sources, options, target_prefixes=None, marks=None):
+    def translate(self, queries, options):
         self.entered += 1
         end = time.monotonic() + 120
         while len(self.searched) >= self.passes and not self.let.wait(0.01):
             assert time.monotonic() < end
-        self.searched.append(len(sources))
-        return self.engine.translate(sources, options, target_prefixes, marks)
+        self.searched.append(len(queries))
+        return self.engine.translate(queries, options)
 
     def until(self, happens: Callable[[], object]) -> None:
         """Let calls pass, one at a time, until it happens: how many sentences one has depends on when they came."""

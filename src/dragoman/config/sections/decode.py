@@ -103,11 +103,6 @@ class DecodeConfig(Section):
         return longest if self.max_length is None else min(longest, self.max_length)
 
 
-class RetryOptions(DecodeConfig):
-    """The options of a second search after a fault, for rules that nobody asked for: an engine may apply them in its
-    own, faster way (`docs/decisions/0019-parity.md`)."""
-
-
 class DecodeOptions(TypedDict, total=False):
     """The keys of [decode] that a single call may change; None keeps a key as it is. `precision` and
     `language_model` belong to a translator."""

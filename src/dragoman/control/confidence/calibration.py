@@ -1,4 +1,4 @@
-"""Probabilities from features: logistic regression, and how well its probabilities agree with what happened. No torch.
+"""Probabilities from features: logistic regression, and how well its probabilities agree with what happened.
 
 Input: rows of features and for each whether it was a success. Output: weights, probabilities, expected calibration
 error (Guo et al. 2017), Brier score, and the area under the ROC curve.

@@ -1,4 +1,4 @@
-"""Confidence: the probability that a person would accept a translation, learned from validation lines. No torch.
+"""Confidence: the probability that a person would accept a translation, learned from validation lines.
 
 "Accepted" is a proxy, because nobody judges the validation lines: sentence-level chrF of at least `accept` against the
 reference. The features are log P, the lengths of both sides, and, where random samples are drawn, their agreement with

@@ -1,4 +1,4 @@
-"""What a model leaves next to a placeholder that it has copied: `{{name}}}`, `“{name}.”me}.”`. No torch.
+"""What a model leaves next to a placeholder that it has copied: `{{name}}}`, `“{name}.”me}.”`.
 
 A translation may have every placeholder and yet more of the signs that they consist of than its source has elsewhere,
 or the end of a placeholder once more. Which signs count, the placeholders of the source tell; `50%` and `$50` are text.
@@ -20,22 +20,22 @@ LEAST_GLUED = 2
 NEAR = 24
 
 
-def debris(source: str, placeholders: Sequence[Placeholder], text: str, found: Sequence[Placeholder]) -> Counter[str]:
-    """What the text has too much of the placeholders of its source; `found` are those of the text."""
-    signs = {sign for one in placeholders for sign in one.text} & _SIGNS
+def debris(source: str, placeholders: Sequence[Placeholder], text: str, copies: Sequence[Placeholder]) -> Counter[str]:
+    """What the text has too much of the placeholders of its source; `copies` are the placeholders of the text."""
+    signs = {sign for placeholder in placeholders for sign in placeholder.text} & _SIGNS
     if not placeholders:
         return Counter()
     ours = _signs(source, placeholders, signs) + _glued(source, placeholders)
-    return _signs(text, found, signs) + _glued(text, found) - ours
+    return _signs(text, copies, signs) + _glued(text, copies) - ours
 
 
-def debris_spans(text: str, found: Sequence[Placeholder], signs: Iterable[str]) -> Iterator[tuple[int, int]]:
+def debris_spans(text: str, placeholders: Sequence[Placeholder], signs: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Where that may be in a text, the longest span first: a sign with the letters before it, the sign alone, letters.
 
     A span begins at the end of a placeholder if what is between comes again after it, as in `{name}.”me}.”`.
     """
     wanted = set(signs)
-    hidden, ends = blanked(text, found), [one.end for one in found]
+    hidden, ends = blanked(text, placeholders), [placeholder.end for placeholder in placeholders]
     for at, sign in enumerate(hidden):
         if sign in wanted:
             begin = _letters_before(hidden, at)
@@ -44,18 +44,18 @@ def debris_spans(text: str, found: Sequence[Placeholder], signs: Iterable[str]) 
                     yield end, at + 1
             yield begin, at + 1
             yield at, at + 1
-    for run, begin in _runs(text, found):
+    for run, begin in _runs(text, placeholders):
         if run in wanted:
             yield begin, begin + len(run)
 
 
-def _signs(text: str, found: Iterable[Placeholder], signs: set[str]) -> Counter[str]:
-    outside = _AMOUNT.sub(" ", blanked(text, found))
+def _signs(text: str, placeholders: Iterable[Placeholder], signs: set[str]) -> Counter[str]:
+    outside = _AMOUNT.sub(" ", blanked(text, placeholders))
     return Counter(sign for sign in outside if sign in signs)
 
 
-def _glued(text: str, found: Sequence[Placeholder]) -> Counter[str]:
-    return Counter(run for run, _ in _runs(text, found))
+def _glued(text: str, placeholders: Sequence[Placeholder]) -> Counter[str]:
+    return Counter(run for run, _ in _runs(text, placeholders))
 
 
 def _letters_before(text: str, at: int) -> int:
@@ -65,10 +65,10 @@ def _letters_before(text: str, at: int) -> int:
     return at
 
 
-def _runs(text: str, found: Sequence[Placeholder]) -> Iterator[tuple[str, int]]:
+def _runs(text: str, placeholders: Sequence[Placeholder]) -> Iterator[tuple[str, int]]:
     """The letters directly next to a placeholder that it has itself, and where they begin."""
-    hidden = blanked(text, found)
-    for one in found:
+    hidden = blanked(text, placeholders)
+    for one in placeholders:
         if after := _AFTER.match(hidden, one.end):
             run, begin = after[0], one.end
             if len(run) >= LEAST_GLUED and run in one.text:

@@ -1,4 +1,4 @@
-"""Edits: a translation that still has faults is corrected by the smallest changes, one after the other. No torch.
+"""Edits: a translation that still has faults is corrected by the smallest changes, one after the other.
 
 A placeholder that the translation invented becomes one that it lacks; what it lacks is inserted where a word begins,
 with the quotation marks it has in the source; what it has too often is deleted. Of all places the engine's log P
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.control.faults.debris import debris_spans
-from dragoman.control.faults.kept import Faults, Kept, numbers_outside
-from dragoman.engine import Engine, Ids
+from dragoman.control.faults.requirements import Faults, Requirements, numbers_outside
+from dragoman.engine import Engine, Query
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.particles import hangul_run, is_particles
@@ -27,8 +27,8 @@ _END = re.compile(r"[\s.!?。！？…:]*$")
 class EditTask:
     """A source, its translation with faults, and how many of its characters (of a target prefix) must stay."""
 
-    kept: Kept
-    source_ids: Ids
+    requirements: Requirements
+    query: Query
     text: str
     fixed: int = 0
     allowed: Callable[[str], bool] = lambda text: True
@@ -41,85 +41,87 @@ def edit(engine: Engine, tokenizer: Tokenizer, tasks: Sequence[EditTask], exact:
     left = list(range(len(tasks)))
     while left:
         drafts = [(n, draft) for n in left for draft in _drafts(tasks[n], texts[n])]
-        scores = _scores(engine, tokenizer, [(tasks[n].source_ids, draft) for n, draft in drafts], exact)
+        scores = _scores(engine, tokenizer, [(tasks[n].query, draft) for n, draft in drafts], exact)
         best: dict[int, tuple[float, str]] = {}
         for (n, draft), score in zip(drafts, scores, strict=True):
             if n not in best or score > best[n][0]:
                 best[n] = score, draft
         for n, (_, draft) in best.items():
             texts[n] = draft
-        left = [n for n in left if n in best and tasks[n].kept.faults(texts[n]).count]
+        left = [n for n in left if n in best and tasks[n].requirements.faults(texts[n]).count]
     return texts
 
 
-def _scores(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Ids, str]], exact: bool) -> list[float]:
+def _scores(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Query, str]], exact: bool) -> list[float]:
     """log P of each text given its source; what the vocabulary cannot write does not count."""
     targets = [
         [token for token in ids if token != UNK] for ids in tokenizer.encode([text for _, text in pairs], "target")
     ]
     if not pairs:
         return []
-    return [sum(row) for row in engine.score([ids for ids, _ in pairs], targets, alone=exact)]
+    return [sum(row) for row in engine.score([query for query, _ in pairs], targets, alone=exact)]
 
 
 def _drafts(task: EditTask, text: str) -> list[str]:
     """The text with one change, in every place where it removes a fault; the kind of change that disturbs least."""
-    faults = task.kept.faults(text)
+    faults = task.requirements.faults(text)
     for changes in (_replacements, _fragments, _clearings, _insertions, _deletions):
-        found = dict.fromkeys(
+        drafts = dict.fromkeys(
             draft
             for draft in map(normalise, changes(task, text, faults))
             if draft[: task.fixed] == text[: task.fixed]
-            and task.kept.faults(draft).count < faults.count
+            and task.requirements.faults(draft).count < faults.count
             and task.allowed(draft)
         )
-        if found:
-            return list(found)[:MAX_DRAFTS]
+        if drafts:
+            return list(drafts)[:MAX_DRAFTS]
     return []
 
 
 def _replacements(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """An invented placeholder becomes one that is missing, another number the missing number."""
-    found = task.kept.find(text)
+    placeholders = task.requirements.find(text)
     for missing in faults.missing:
-        for one in found:
+        for one in placeholders:
             if one.text in faults.extra:
                 yield text[: one.begin] + missing + text[one.end :]
     if faults.report_numbers:
         return
-    for source in task.kept.numbers:
+    for source in task.requirements.numbers:
         if source.value in faults.missing_numbers:
-            for number in numbers_outside(text, found):
+            for number in numbers_outside(text, placeholders):
                 if number.value in faults.extra_numbers:
-                    yield text[: number.begin] + task.kept.source[source.begin : source.end] + text[number.end :]
+                    yield (
+                        text[: number.begin] + task.requirements.source[source.begin : source.end] + text[number.end :]
+                    )
 
 
 def _fragments(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What the translation has of a missing placeholder, such as `%`, becomes the placeholder."""
-    found = task.kept.find(text)
+    placeholders = task.requirements.find(text)
     for missing in faults.missing:
         for size in range(len(missing) - 1, 0, -1):
             fragment = missing[:size]
             if fragment.isalnum():
                 continue
             for match in re.finditer(re.escape(fragment), text):
-                inside = any(one.begin < match.end() and match.start() < one.end for one in found)
+                inside = any(one.begin < match.end() and match.start() < one.end for one in placeholders)
                 if not inside and text[match.start() - 1 : match.start()] != fragment[0]:
                     yield text[: match.start()] + missing + text[match.end() :]
 
 
 def _clearings(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What is left next to placeholders is deleted."""
-    for begin, end in debris_spans(text, task.kept.find(text), faults.debris):
+    for begin, end in debris_spans(text, task.requirements.find(text), faults.debris):
         yield text[:begin] + text[end:]
 
 
 def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What is missing is inserted before each word, and at the end."""
-    names = [(name, _enclosed(task.kept, name)) for name in faults.missing]
+    names = [(name, _enclosed(task.requirements, name)) for name in faults.missing]
     if not names and not faults.report_numbers:
-        numbers = [one for one in task.kept.numbers if one.value in faults.missing_numbers]
-        names = [(task.kept.source[one.begin : one.end],) * 2 for one in numbers]
+        numbers = [one for one in task.requirements.numbers if one.value in faults.missing_numbers]
+        names = [(task.requirements.source[one.begin : one.end],) * 2 for one in numbers]
     for name, written in names[:1]:
         for position in _word_starts(text):
             before, after = text[:position], text[position:]
@@ -135,13 +137,13 @@ def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
 
 def _deletions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What occurs too often is deleted with its particles and its quotation marks, or with the word it is in."""
-    found = task.kept.find(text)
-    spans = [(one.begin, one.end) for one in found if one.text in faults.extra]
+    placeholders = task.requirements.find(text)
+    spans = [(one.begin, one.end) for one in placeholders if one.text in faults.extra]
     if not spans and not faults.report_numbers:
         spans = [
             (one.begin, one.end)
-            for one in numbers_outside(text, found)
-            if one.value in faults.extra_numbers and one.value in {ours.value for ours in task.kept.numbers}
+            for one in numbers_outside(text, placeholders)
+            if one.value in faults.extra_numbers and one.value in {ours.value for ours in task.requirements.numbers}
         ]
     for begin, end in spans:
         for outer in _enclosing(text, begin, end), _word(text, begin, end):
@@ -162,12 +164,12 @@ def _word(text: str, begin: int, end: int) -> tuple[int, int]:
     return text.rfind(" ", 0, begin) + 1, len(text) if after < 0 else after
 
 
-def _enclosed(kept: Kept, name: str) -> str:
+def _enclosed(requirements: Requirements, name: str) -> str:
     """A placeholder with the quotation marks that it has in the source."""
-    one = next(one for one in kept.placeholders if one.text == name)
+    one = next(one for one in requirements.placeholders if one.text == name)
     begin, end = one.begin - 1, one.end + 1
-    around = kept.source[begin : one.begin] + kept.source[one.end : end] if begin >= 0 else ""
-    return kept.source[begin:end] if around in _ENCLOSING else name
+    around = requirements.source[begin : one.begin] + requirements.source[one.end : end] if begin >= 0 else ""
+    return requirements.source[begin:end] if around in _ENCLOSING else name
 
 
 def _word_starts(text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Faults of translations that show in the text: loops, lost or invented text, copies of the source. No torch.
+"""Faults of translations that show in the text: loops, lost or invented text, copies of the source.
 
 Input: the ids, or the texts, of source and translation. Output: a warning. The thresholds are beyond what
 correct translations reach: a fault costs a second search and a warning, and warnings are only read if they are rare.

@@ -1,4 +1,4 @@
-"""Which words of a translation a part of its source explains, by any engine that can score. No torch.
+"""Which words of a translation a part of its source explains, by any engine that can score.
 
 The part is removed from the source and the same translation is scored again: the words that become less probable are
 there because of the part (erasure, Li et al. 2016). Unlike attention, this needs nothing from inside the model. A
@@ -7,10 +7,10 @@ source may be erased in several ways; a token counts only as far as it loses by 
 
 from collections.abc import Sequence
 
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Engine, Ids, Query
 
-# The source, the same without the part in several ways, the translation.
-Erasure = tuple[Ids, Sequence[Ids], Ids]
+# The query of a source, the ids of the source without the part in several ways, the translation.
+Erasure = tuple[Query, Sequence[Ids], Ids]
 
 
 def erasure_losses(engine: Engine, erasures: Sequence[Erasure]) -> list[list[float]]:
@@ -19,15 +19,18 @@ def erasure_losses(engine: Engine, erasures: Sequence[Erasure]) -> list[list[flo
     All scorings, one for each way and one for each source that differs, are one call. A way that leaves nothing of a
     source is left out; if there is no other, the losses are 0.
     """
-    variants = [[source, *filter(None, ways)] for source, ways, _ in erasures]
-    pairs = [(tuple(ids), tuple(target)) for own, (*_, target) in zip(variants, erasures, strict=True) for ids in own]
-    distinct = list(dict.fromkeys(pairs))  # several parts are erased from one source
-    rows = engine.score([ids for ids, _ in distinct], [target for _, target in distinct]) if distinct else []
-    found = dict(zip(distinct, rows, strict=True))
-    scored = (found[pair] for pair in pairs)
+    variants = [
+        [(tuple(ids), tuple(target), query.marks) for ids in (query.source, *filter(None, ways))]
+        for query, ways, target in erasures
+    ]
+    # Several parts are erased from one source, which is scored once.
+    distinct = list(dict.fromkeys(variant for of_erasure in variants for variant in of_erasure))
+    queries = [Query(ids, (), marks) for ids, _, marks in distinct]
+    rows = engine.score(queries, [target for _, target, _ in distinct]) if distinct else []
+    row_of = dict(zip(distinct, rows, strict=True))
     losses = []
-    for own, (*_, target) in zip(variants, erasures, strict=True):
-        whole, *erased = [next(scored)[: len(target)] for _ in own]
+    for of_erasure, (*_, target) in zip(variants, erasures, strict=True):
+        whole, *erased = [row_of[variant][: len(target)] for variant in of_erasure]
         best = [max(ways) for ways in zip(*erased, strict=True)] if erased else whole
         losses.append([before - after for before, after in zip(whole, best, strict=True)])
     return losses

@@ -1,4 +1,4 @@
-"""How a phrase is written in target tokens, and where in a translation each form may be inserted. No torch."""
+"""How a phrase is written in target tokens, and where in a translation each form may be inserted."""
 
 import re
 import unicodedata

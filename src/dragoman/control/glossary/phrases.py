@@ -1,4 +1,4 @@
-"""Translations that must contain given phrases, by any engine that accepts a target prefix. No torch.
+"""Translations that must contain given phrases, by any engine that accepts a target prefix.
 
 Input: hypotheses found without constraints. Output: the best hypotheses found that contain the phrases. A missing
 phrase is inserted after a prefix of the translation, y[:p] + phrase, and the engine continues from there: what followed
@@ -21,13 +21,14 @@ translation + 2; twice that after the first round of two phrases. Sentences that
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, isfinite
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis, length_penalty
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Engine, Ids, Query
+from dragoman.system.groups import in_groups
 
 Tokens = tuple[int, ...]
 
@@ -39,7 +40,7 @@ MAX_PHRASES_IN_ALL_ORDERS = 2
 class PhraseTask:
     """A source, its hypotheses without constraints, best first, and the phrases that a translation must contain."""
 
-    source_ids: Ids
+    query: Query
     hypotheses: Sequence[Hypothesis]
     phrases: Sequence[Sequence[Ids]]
     """For each phrase its alternatives as token ids."""
@@ -97,19 +98,20 @@ def force_phrases(engine: Engine, tasks: Sequence[PhraseTask], options: DecodeCo
 
 
 def score_targets(
-    engine: Engine, sources: Sequence[Ids], targets: Sequence[Tokens], options: DecodeConfig
+    engine: Engine, queries: Sequence[Query], targets: Sequence[Tokens], options: DecodeConfig
 ) -> list[Hypothesis]:
-    """Given translations, none empty, as hypotheses with the scores that a search would give them."""
+    """Translations, none empty, as hypotheses with the scores that a search would give them."""
     if not targets:
         return []
     if options.coverage_penalty:  # only a search computes it: one in which every token is forced
         forced = {"method": "beam", "beam": 1, "n_best": 1, "min_length": 0, "max_length": 1}
-        found = engine.translate(sources, options.model_copy(update=forced), targets)
+        prefixed = [replace(query, prefix=target) for query, target in zip(queries, targets, strict=True)]
+        searched = engine.translate(prefixed, options.model_copy(update=forced))
         return [
             hypotheses[0] if hypotheses else Hypothesis(target, -inf, -inf)
-            for hypotheses, target in zip(found, targets, strict=True)
+            for hypotheses, target in zip(searched, targets, strict=True)
         ]
-    log_probs = map(sum, engine.score(sources, targets, alone=options.exact))
+    log_probs = map(sum, engine.score(queries, targets, alone=options.exact))
     return [
         Hypothesis(target, total, total / length_penalty(len(target) + 1, options.length_penalty))
         for target, total in zip(targets, log_probs, strict=True)
@@ -144,17 +146,22 @@ def _search_attempts(
 ) -> dict[_Branch, list[_Attempt]]:
     """Every way to insert a missing phrase after what is fixed, with the engine's continuations."""
     attempts = {branch: list(_attempts(branch, tasks[branch.task], options)) for branch in branches}
-    keys = list(dict.fromkeys(_key(branch, attempt) for branch, own in attempts.items() for attempt in own))
+    keys = list(dict.fromkeys(_key(branch, attempt) for branch, some in attempts.items() for attempt in some))
     if not keys:
         return attempts
     # All hypotheses of the beam are kept: the best of them may continue within the phrase's last word.
     wide = options.model_copy(update={"method": "beam", "n_best": options.beam})
-    sources = [tasks[index].remaining_source(placed) for index, placed, _ in keys]
-    found = dict(zip(keys, engine.translate(sources, wide, [prefix for *_, prefix in keys]), strict=True))
+    queries = [replace(_remaining(tasks[index], placed), prefix=prefix) for index, placed, prefix in keys]
+    continued = dict(zip(keys, engine.translate(queries, wide), strict=True))
     return {
-        branch: [_Attempt(attempt.phrase, attempt.prefix, found[_key(branch, attempt)]) for attempt in own]
-        for branch, own in attempts.items()
+        branch: [_Attempt(attempt.phrase, attempt.prefix, continued[_key(branch, attempt)]) for attempt in some]
+        for branch, some in attempts.items()
     }
+
+
+def _remaining(task: PhraseTask, placed: frozenset[int]) -> Query:
+    """The query of what is left of a source once these phrases are inserted."""
+    return Query(task.remaining_source(placed), (), task.query.marks, task.query.best_effort)
 
 
 def _key(branch: _Branch, attempt: _Attempt) -> tuple[int, frozenset[int], Tokens]:
@@ -163,7 +170,7 @@ def _key(branch: _Branch, attempt: _Attempt) -> tuple[int, frozenset[int], Token
 
 
 def _attempts(branch: _Branch, task: PhraseTask, options: DecodeConfig) -> Iterator[_Attempt]:
-    longest = options.limit(len(task.source_ids))
+    longest = options.limit(len(task.query.source))
     for phrase in _missing(task, branch):
         for alternative in task.phrases[phrase]:
             for position in task.insertion_points(branch.tokens, alternative, branch.fixed):
@@ -180,23 +187,31 @@ def _score_drafts(
 ) -> list[list[_Attempt]]:
     """For each branch: the phrases that no search could place, written into the translation as it is, and scored."""
     drafts = [list(_drafts(branch, tasks[branch.task], options, tried[branch])) for branch in branches]
-    flat = [(branch, *draft) for branch, own in zip(branches, drafts, strict=True) for draft in own]
-    sources = [tasks[branch.task].remaining_source(branch.placed | {attempt.phrase}) for branch, attempt, _ in flat]
-    scored = iter(score_targets(engine, sources, [tokens for *_, tokens in flat], options))
 
-    def with_score(attempt: _Attempt) -> _Attempt:
-        hypothesis = next(scored)
-        return _Attempt(attempt.phrase, attempt.prefix, [hypothesis] if isfinite(hypothesis.log_prob) else [])
+    def score(written: Sequence[tuple[_Branch, _Attempt, Tokens]]) -> list[_Attempt]:
+        queries = [_remaining(tasks[branch.task], branch.placed | {attempt.phrase}) for branch, attempt, _ in written]
+        scored = score_targets(engine, queries, [tokens for *_, tokens in written], options)
+        return [
+            _Attempt(attempt.phrase, attempt.prefix, [hypothesis] if isfinite(hypothesis.log_prob) else [])
+            for (_, attempt, _), hypothesis in zip(written, scored, strict=True)
+        ]
 
-    return [[with_score(attempt) for attempt, _ in own] for own in drafts]
+    return in_groups(
+        score, [[(branch, *draft) for draft in some] for branch, some in zip(branches, drafts, strict=True)]
+    )
 
 
 def _drafts(
     branch: _Branch, task: PhraseTask, options: DecodeConfig, tried: Sequence[_Attempt]
 ) -> Iterator[tuple[_Attempt, Tokens]]:
     """Translations with a missing phrase written before a word, or in its place."""
-    done = {one.phrase for one in tried for found in one.hypotheses if task.contains(found.tokens)[one.phrase]}
-    longest = options.limit(len(task.source_ids))
+    done = {
+        attempt.phrase
+        for attempt in tried
+        for hypothesis in attempt.hypotheses
+        if task.contains(hypothesis.tokens)[attempt.phrase]
+    }
+    longest = options.limit(len(task.query.source))
     for phrase in set(_missing(task, branch)) - done:
         for alternative in task.phrases[phrase]:
             positions = sorted(task.insertion_points(branch.tokens, alternative, branch.fixed))

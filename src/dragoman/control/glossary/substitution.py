@@ -15,12 +15,14 @@ the one that loses most, such as the ending of a verb. The engine scores the dra
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dragoman.config import DecodeConfig
 from dragoman.control.glossary.forms import starts_word
 from dragoman.control.glossary.phrases import score_targets
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Engine, Ids, Query
+from dragoman.system.groups import in_groups
 from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.particles import hangul_run, particles_start, with_particles
@@ -48,7 +50,7 @@ class MissingTerm:
 class SubstitutionTask:
     """A source, its translation and the terms that this misses."""
 
-    source_ids: Ids
+    query: Query
     target_ids: Ids
     missing: Sequence[MissingTerm]
 
@@ -92,36 +94,38 @@ def substitute(
         [_drafts(tokenizer, text, task.target_ids, term) for term in task.missing]
         for text, task in zip(texts, tasks, strict=True)
     ]
-    flat = [
-        (task.source_ids, _apply(text, draft.edits))
-        for text, task, terms in zip(texts, tasks, drafts, strict=True)
-        for own in terms
-        for draft in own
+    score = partial(_score, engine, tokenizer, options)
+    written = [
+        [[(task.query, _apply(text, draft.edits)) for draft in of_term] for of_term in terms]
+        for task, text, terms in zip(tasks, texts, drafts, strict=True)
     ]
-    scored = iter(_score(engine, tokenizer, flat, options))
-    chosen = [_choose([[(draft, next(scored)) for draft in own] for own in terms]) for terms in drafts]
+    scored = in_groups(partial(in_groups, score), written)  # of each draft, of each term, of each task
+    chosen = [
+        _choose([list(zip(of_term, scores, strict=True)) for of_term, scores in zip(terms, of_terms, strict=True)])
+        for terms, of_terms in zip(drafts, scored, strict=True)
+    ]
     edited = [
-        (task.source_ids, _apply(text, edits)) for task, text, edits in zip(tasks, texts, chosen, strict=True) if edits
+        [(task.query, _apply(text, edits))] if edits else []
+        for task, text, edits in zip(tasks, texts, chosen, strict=True)
     ]
-    whole = iter(_score(engine, tokenizer, edited, options))
-    return [next(whole) if edits else None for edits in chosen]
+    return [next(iter(whole), None) for whole in in_groups(score, edited)]
 
 
 def _choose(terms: Sequence[Sequence[tuple[_Draft, Hypothesis]]]) -> list[_Edit]:
     """The edits of the best draft of each term; a term whose word another one has taken gets none."""
     edits: list[_Edit] = []
-    for own in terms:
-        free = [(draft, found) for draft, found in own if not _overlap(draft.edits, edits)]
+    for drafts in terms:
+        free = [(draft, scored) for draft, scored in drafts if not _overlap(draft.edits, edits)]
         if free:
-            edits += max(free, key=lambda each: each[0].favour + each[1].log_prob)[0].edits
+            edits += max(free, key=lambda pair: pair[0].favour + pair[1].log_prob)[0].edits
     return edits
 
 
 def _score(
-    engine: Engine, tokenizer: Tokenizer, pairs: Sequence[tuple[Ids, str]], options: DecodeConfig
+    engine: Engine, tokenizer: Tokenizer, options: DecodeConfig, pairs: Sequence[tuple[Query, str]]
 ) -> list[Hypothesis]:
     targets = [tuple(ids) for ids in tokenizer.encode([text for _, text in pairs], "target")]
-    return score_targets(engine, [source for source, _ in pairs], targets, options)
+    return score_targets(engine, [query for query, _ in pairs], targets, options)
 
 
 def _drafts(tokenizer: Tokenizer, text: str, target_ids: Ids, term: MissingTerm) -> list[_Draft]:
@@ -205,7 +209,7 @@ def _words(tokenizer: Tokenizer, text: str, target_ids: Ids, losses: Sequence[fl
 
 
 def _apply(text: str, edits: Sequence[_Edit]) -> str:
-    for edit in sorted(edits, key=lambda each: -each.start):
+    for edit in sorted(edits, key=lambda edit: -edit.start):
         text = text[: edit.start] + edit.written + text[edit.end :]
     return normalise(text)
 

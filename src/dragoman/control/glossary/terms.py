@@ -23,7 +23,7 @@ terms, or whose translations have them, cost only the matching.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import isfinite
 
 from dragoman.config import DecodeConfig
@@ -32,7 +32,8 @@ from dragoman.control.glossary.forms import SurfaceForms, starts_word
 from dragoman.control.glossary.phrases import PhraseTask, force_phrases, score_targets
 from dragoman.control.glossary.substitution import MissingTerm, SubstitutionTask, substitute
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Engine, Ids
+from dragoman.engine import Engine, Ids, Query
+from dragoman.system.groups import in_groups
 from dragoman.text.terms.glossary import Entry, Glossary, Match
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.text.words.normalise import normalise
@@ -52,34 +53,32 @@ def apply_glossary(
     engine: Engine,
     tokenizer: Tokenizer,
     glossary: Glossary,
-    lines: Sequence[str],
-    sources: Sequence[Ids],
+    texts: Sequence[str],
+    queries: Sequence[Query],
     hypotheses: Sequence[Sequence[Hypothesis]],
     options: DecodeConfig,
 ) -> tuple[list[list[Hypothesis]], list[tuple[Term, ...]]]:
-    """Make the translations of `lines` contain the translations that the glossary requires for the terms in them.
+    """Make translations contain the translations that the glossary requires for the terms in their sources.
 
-    `sources` are the ids of the lines and `hypotheses` the engine's; neither is empty. Output, in order: the hypotheses
-    of each line, those with most of its terms first, and how the best one keeps to the glossary.
+    `queries` are those of the `texts` and `hypotheses` the engine's; neither is empty. Output, in order: the hypotheses
+    of each text, those with most of its terms first, and how the best one keeps to the glossary.
     """
-    requirements = [_LineTerms.of(glossary, line, tokenizer) for line in lines]
-    with_terms = [n for n, line in enumerate(requirements) if line.entries and hypotheses[n]]
-    found, terms = list(map(list, hypotheses)), [tuple[Term, ...]()] * len(lines)
-    selected = [(requirements[n], sources[n], hypotheses[n]) for n in with_terms]
-    substituted, anchors = _substitute(engine, tokenizer, selected, options)
+    all_terms = [_LineTerms.of(glossary, text, tokenizer) for text in texts]
+    with_terms = [n for n, terms in enumerate(all_terms) if terms.entries and hypotheses[n]]
+    ranked, reports = list(map(list, hypotheses)), [tuple[Term, ...]()] * len(texts)
+    lines = [_TermLine(all_terms[n], queries[n], list(hypotheses[n])) for n in with_terms]
+    _substitute(engine, tokenizer, lines, options)
     # Only the best hypothesis is searched further, so that it is the same whatever `n_best` is.
-    tasks = [
-        line.task(source, own[:1], at)
-        for (line, source, _), own, at in zip(selected, substituted, anchors, strict=True)
-    ]
+    tasks = [line.terms.task(line.query, line.hypotheses[:1], line.anchors) for line in lines]
     anchored = force_phrases(engine, tasks, options)
     # A term that does not fit at its anchor, for example because another term is there now, is tried everywhere.
-    unanchored = [line.task(source, own, {}) for (line, source, _), own in zip(selected, anchored, strict=True)]
+    unanchored = [line.terms.task(line.query, found, {}) for line, found in zip(lines, anchored, strict=True)]
     rescored = _rescore(engine, tasks, force_phrases(engine, unanchored, options), options)
-    for n, searched, others in zip(with_terms, rescored, substituted, strict=True):
-        found[n] = _in_order(requirements[n], [*searched, *others, *hypotheses[n]])[: options.n_best]
-        terms[n] = requirements[n].report(found[n][0].tokens)
-    return found, terms
+    for n, line, searched in zip(with_terms, lines, rescored, strict=True):
+        candidates = [*searched, *line.hypotheses, *hypotheses[n]]
+        ranked[n] = _in_order(line.terms, candidates)[: options.n_best]
+        reports[n] = line.terms.report(ranked[n][0].tokens)
+    return ranked, reports
 
 
 def report_terms(glossary: Glossary, tokenizer: Tokenizer, line: str, tokens: Ids) -> tuple[Term, ...]:
@@ -87,64 +86,90 @@ def report_terms(glossary: Glossary, tokenizer: Tokenizer, line: str, tokens: Id
     return _LineTerms.of(glossary, line, tokenizer).report(tokens)
 
 
-def _substitute(
-    engine: Engine,
-    tokenizer: Tokenizer,
-    lines: "Sequence[tuple[_LineTerms, Ids, Sequence[Hypothesis]]]",
-    options: DecodeConfig,
-) -> tuple[list[list[Hypothesis]], list[Anchors]]:
-    """The hypotheses of each line, those that miss terms with the terms in place if they can be; and the anchors.
+@dataclass
+class _TermLine:
+    """A line with terms: its query, its hypotheses, and the first pieces of the words that missing terms explain."""
 
-    A line's anchors are the words that each entry that its best hypothesis misses explains, as their first pieces.
+    terms: "_LineTerms"
+    query: Query
+    hypotheses: list[Hypothesis]
+    anchors: dict[Entry, frozenset[str]] = field(default_factory=dict)
+
+
+def _substitute(engine: Engine, tokenizer: Tokenizer, lines: Sequence[_TermLine], options: DecodeConfig) -> None:
+    """Put missing terms in place, in all hypotheses in which they explain words, and set the anchors of each line.
+
+    A line's anchors are the words that each entry that its best hypothesis misses explains.
     """
-    flat = [(n, hypothesis) for n, (*_, several) in enumerate(lines) for hypothesis in several]
-    missing = [(n, at, entry) for at, (n, own) in enumerate(flat) for entry in lines[n][0].missing(own.tokens)]
-    erased = iter(tokenizer.encode([text for n, _, entry in missing for text in lines[n][0].erased(entry)], "source"))
-    erasures = [(lines[n][1], [next(erased), next(erased)], flat[at][1].tokens) for n, at, _ in missing]
-    by_hypothesis: dict[int, list[MissingTerm]] = {}
-    anchors: list[dict[Entry, frozenset[str]]] = [{} for _ in lines]
-    for (n, at, entry), losses in zip(missing, erasure_losses(engine, erasures), strict=True):
-        by_hypothesis.setdefault(at, []).append(MissingTerm(entry.translations, losses))
-        if flat[at][1] is lines[n][2][0]:
-            anchors[n][entry] = _largest_losses(tokenizer.pieces(flat[at][1].tokens, "target"), losses)
-    tasks = [SubstitutionTask(lines[flat[at][0]][1], flat[at][1].tokens, own) for at, own in by_hypothesis.items()]
-    for at, new in zip(by_hypothesis, substitute(engine, tokenizer, tasks, options), strict=True):
-        n, old = flat[at]
-        if new and _is_better(lines[n][0], lines[n][1], old, new, options):
-            flat[at] = n, new
-    return [[hypothesis for of, hypothesis in flat if of == n] for n in range(len(lines))], list(anchors)
+    places = [(line, rank) for line in lines for rank in range(len(line.hypotheses))]
+    missing = [
+        [(line, rank, entry) for entry in line.terms.missing(line.hypotheses[rank].tokens)] for line, rank in places
+    ]
+    losses = in_groups(partial(_losses, engine, tokenizer), missing)
+    tasks: dict[int, SubstitutionTask] = {}
+    for at, ((line, rank), entries, of_entries) in enumerate(zip(places, missing, losses, strict=True)):
+        tokens = line.hypotheses[rank].tokens
+        if rank == 0:
+            pieces = tokenizer.pieces(tokens, "target")
+            rows = zip(entries, of_entries, strict=True)
+            line.anchors = {entry: _largest_losses(pieces, of_entry) for (*_, entry), of_entry in rows}
+        if entries:
+            rows = zip(entries, of_entries, strict=True)
+            terms = [MissingTerm(entry.translations, of_entry) for (*_, entry), of_entry in rows]
+            tasks[at] = SubstitutionTask(line.query, tokens, terms)
+    for at, new in zip(tasks, substitute(engine, tokenizer, list(tasks.values()), options), strict=True):
+        line, rank = places[at]
+        if new and _is_better(line, line.hypotheses[rank], new, options):
+            line.hypotheses[rank] = new
 
 
-def _in_order(line: "_LineTerms", hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+def _losses(engine: Engine, tokenizer: Tokenizer, missing: Sequence[tuple[_TermLine, int, Entry]]) -> list[list[float]]:
+    """By how much the tokens of a hypothesis of a line lose without the term of an entry."""
+    erased = in_groups(
+        lambda texts: tokenizer.encode(texts, "source"), [line.terms.erased(entry) for line, _, entry in missing]
+    )
+    return erasure_losses(
+        engine,
+        [
+            (line.query, ways, line.hypotheses[rank].tokens)
+            for (line, rank, _), ways in zip(missing, erased, strict=True)
+        ],
+    )
+
+
+def _in_order(terms: "_LineTerms", hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     """The hypotheses, each once: the first, then those that miss fewest terms."""
     distinct: dict[Ids, Hypothesis] = {}
     for hypothesis in hypotheses:
         distinct.setdefault(tuple(hypothesis.tokens), hypothesis)
     first, *rest = distinct.values()
-    return [first, *sorted(rest, key=lambda hypothesis: len(line.missing(hypothesis.tokens)))]
+    return [first, *sorted(rest, key=lambda hypothesis: len(terms.missing(hypothesis.tokens)))]
 
 
-def _is_better(line: "_LineTerms", source: Ids, old: Hypothesis, new: Hypothesis, options: DecodeConfig) -> bool:
+def _is_better(line: _TermLine, old: Hypothesis, new: Hypothesis, options: DecodeConfig) -> bool:
     """Whether a substituted translation is possible and misses fewer terms."""
-    possible = isfinite(new.log_prob) and options.min_length <= len(new.tokens) <= options.limit(len(source))
-    return possible and len(line.missing(new.tokens)) < len(line.missing(old.tokens))
+    limit = options.limit(len(line.query.source))
+    possible = isfinite(new.log_prob) and options.min_length <= len(new.tokens) <= limit
+    return possible and len(line.terms.missing(new.tokens)) < len(line.terms.missing(old.tokens))
 
 
 def _rescore(
-    engine: Engine, tasks: Sequence[PhraseTask], found: Sequence[list[Hypothesis]], options: DecodeConfig
+    engine: Engine, tasks: Sequence[PhraseTask], searched: Sequence[list[Hypothesis]], options: DecodeConfig
 ) -> list[list[Hypothesis]]:
-    """The same hypotheses, each new one with log P and score given the whole source."""
+    """Hypotheses of which each new one has log P and score given the whole source."""
     new = [
-        (task.source_ids, hypothesis.tokens)
-        for task, own in zip(tasks, found, strict=True)
-        for hypothesis in own
-        if hypothesis not in task.hypotheses
+        [(task.query, hypothesis.tokens) for hypothesis in hypotheses if hypothesis not in task.hypotheses]
+        for task, hypotheses in zip(tasks, searched, strict=True)
     ]
-    rescored = iter(score_targets(engine, [source for source, _ in new], [tokens for _, tokens in new], options))
-    return [
-        [hypothesis if hypothesis in task.hypotheses else next(rescored) for hypothesis in own]
-        for task, own in zip(tasks, found, strict=True)
-    ]
+
+    def score(pairs: Sequence[tuple[Query, tuple[int, ...]]]) -> list[Hypothesis]:
+        return score_targets(engine, [query for query, _ in pairs], [tokens for _, tokens in pairs], options)
+
+    rescored = []
+    for task, hypotheses, scored in zip(tasks, searched, in_groups(score, new), strict=True):
+        by_tokens = {hypothesis.tokens: hypothesis for hypothesis in scored}
+        rescored.append([h if h in task.hypotheses else by_tokens[h.tokens] for h in hypotheses])
+    return rescored
 
 
 def _largest_losses(pieces: Sequence[str], losses: Sequence[float]) -> frozenset[str]:
@@ -173,7 +198,7 @@ class _LineTerms:
         texts = dict.fromkeys(text for entry in entries for text in entry.translations)
         return cls(normalise(line), matches, entries, tokenizer, Glossary(tuple(Entry(text, ()) for text in texts)))
 
-    def task(self, source_ids: Ids, hypotheses: Sequence[Hypothesis], anchors: Anchors) -> PhraseTask:
+    def task(self, query: Query, hypotheses: Sequence[Hypothesis], anchors: Anchors) -> PhraseTask:
         """The entries as phrases; those without anchors may be inserted anywhere."""
         forms = SurfaceForms(self.tokenizer, self._text(hypotheses[0].tokens))
         phrases = [
@@ -184,9 +209,9 @@ class _LineTerms:
         @cache
         def remaining_source(placed: frozenset[int]) -> Ids:
             text = self.without(*(self.entries[index] for index in placed))
-            return self.tokenizer.encode([text], "source")[0] or source_ids
+            return self.tokenizer.encode([text], "source")[0] or query.source
 
-        return PhraseTask(source_ids, hypotheses, phrases, self._contains, forms.insertion_points, remaining_source)
+        return PhraseTask(query, hypotheses, phrases, self._contains, forms.insertion_points, remaining_source)
 
     def missing(self, tokens: Ids) -> list[Entry]:
         """The entries that a translation does not contain."""
@@ -208,17 +233,17 @@ class _LineTerms:
 
     def report(self, tokens: Ids) -> tuple[Term, ...]:
         """How a translation keeps to the glossary."""
-        found = self._find(tokens)
+        texts = self._find(tokens)
 
         def term(entry: Entry, satisfied: bool) -> Term:
-            written = [found[text] for text in entry.translations if text in found]
+            written = [texts[text] for text in entry.translations if text in texts]
             return Term(entry.source, written[0] if written else spelled(entry.translations[0]), satisfied)
 
         return tuple(map(term, self.entries, self._contains(tokens)))
 
     def _contains(self, tokens: Ids) -> tuple[bool, ...]:
-        found = self._find(tokens)
-        return tuple(any(text in found for text in entry.translations) for entry in self.entries)
+        texts = self._find(tokens)
+        return tuple(any(text in texts for text in entry.translations) for entry in self.entries)
 
     def _find(self, tokens: Ids) -> dict[str, str]:
         """The required translations that the text of `tokens` contains, each as it is written there."""

@@ -1,4 +1,4 @@
-"""Inline codes → a tree of spans over the units of a source text. No torch.
+"""Inline codes → a tree of spans over the units of a source text.
 
 Spans that cross are nested: the one opened first ends after the one that it crosses. A span without units, and codes
 that neither open nor close a span, are points between two units; so are codes without a counterpart. Nothing here is
@@ -23,26 +23,26 @@ class Point:
 
 
 @dataclass(eq=False)
-class Node:
+class CodeSpan:
     """A span over the units from `begin` to before `end`, and what is inside of it, in order. The root has no codes."""
 
     begin: int
     end: int
     open: int = -1
     close: int = -1
-    children: "list[Node | Point]" = field(default_factory=list)
+    children: "list[CodeSpan | Point]" = field(default_factory=list)
 
 
-def code_tree(codes: Sequence[Code], units: Sequence[Span]) -> Node:
+def code_tree(codes: Sequence[Code], units: Sequence[Span]) -> CodeSpan:
     """The tree of the codes, a root over all units; `open` and `close` of a node are indices of codes."""
     paired = _pairs(codes)
-    stack, ended = [Node(0, len(units))], set[int]()
+    stack, ended = [CodeSpan(0, len(units))], set[int]()
     for index, code in enumerate(codes):
         gap = gap_of(units, code.position, after=code.kind != "open")
         if index not in paired:
             _add(stack[-1], Point([code], gap))
         elif code.kind == "open":
-            stack.append(Node(gap, gap, index, paired[index]))
+            stack.append(CodeSpan(gap, gap, index, paired[index]))
         else:
             ended.add(index)
             while stack[-1].close in ended:
@@ -75,7 +75,7 @@ def _pairs(codes: Sequence[Code]) -> dict[int, int]:
     return paired
 
 
-def _add(parent: Node, child: Node | Point) -> None:
+def _add(parent: CodeSpan, child: CodeSpan | Point) -> None:
     """Add a child, points at one position as one."""
     last = parent.children[-1] if parent.children else None
     if isinstance(last, Point) and isinstance(child, Point) and last.codes[-1].position == child.codes[0].position:
@@ -84,7 +84,7 @@ def _add(parent: Node, child: Node | Point) -> None:
         parent.children.append(child)
 
 
-def _emptied(node: Node, codes: Sequence[Code]) -> Point:
+def _emptied(node: CodeSpan, codes: Sequence[Code]) -> Point:
     """The point that a span without units is: it contains nothing but points."""
     inner = [code for point in node.children if isinstance(point, Point) for code in point.codes]
     return Point([codes[node.open], *inner, codes[node.close]], node.begin)

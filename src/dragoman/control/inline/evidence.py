@@ -1,4 +1,4 @@
-"""How much each unit of a translation comes from each stretch of its source, by any engine. No torch.
+"""How much each unit of a translation comes from each stretch of its source, by any engine.
 
 The engine's attention says it, in one forced decoding of the translation (`Engine.attention`). Where an engine has none
 that aligns, a stretch is erased from the source and the translation is scored again: what it loses comes from the
@@ -15,8 +15,10 @@ import numpy as np
 
 from dragoman.control.glossary.erasure import erasure_losses
 from dragoman.control.inline.placement import Weights
-from dragoman.control.search.splitting import visible
-from dragoman.engine import Attention, Engine
+from dragoman.control.search.sentences import visible
+from dragoman.engine import Attention, Engine, Query, queries
+from dragoman.system.groups import in_groups
+from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import Side, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Span
@@ -29,7 +31,7 @@ SPREAD, CLARITY = 0.5, 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SentencePair:
     """A sentence and its translation, each with where its stretches and its units are."""
 
     source: str
@@ -45,53 +47,57 @@ class Pair:
         ]
 
 
-def by_attention(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Weights]:
+def by_attention(
+    engine: Engine, tokenizer: Tokenizer, pairs: Sequence[SentencePair], marks: Marks = NO_MARKS
+) -> list[Weights]:
     """(target units, stretches) for each pair: shares of 1; by erasure with an engine that has no attention."""
     targets = tokenizer.encode([pair.target for pair in pairs], "target")
     sources = tokenizer.encode([pair.source for pair in pairs], "source")
-    given = [n for n, ids in enumerate(zip(sources, targets, strict=True)) if all(ids)]
-    found = engine.attention([sources[n] for n in given], [targets[n] for n in given]) if given else []
-    if found is None:
-        return by_erasure(engine, tokenizer, pairs)
+    full = [n for n, ids in enumerate(zip(sources, targets, strict=True)) if all(ids)]
+    wanted = queries([sources[n] for n in full], marks)
+    attentions = engine.attention(wanted, [targets[n] for n in full]) if full else []
+    if attentions is None:
+        return by_erasure(engine, tokenizer, pairs, marks)
     weights = [by_position(pair) for pair in pairs]
-    for n, own in zip(given, found, strict=True):
+    for n, attention in zip(full, attentions, strict=True):
         pair = pairs[n]
         columns = raw_spans(pair.source, token_spans(tokenizer, normalise(pair.source), sources[n], "source"))
         rows = token_spans(tokenizer, pair.target, targets[n], "target")
-        clear = _clear(own)
-        masses = _shares(pair.units, rows) @ clear @ _shares(pair.stretches, columns).T
+        masses = _shares(pair.units, rows) @ _clear(attention) @ _shares(pair.stretches, columns).T
         weights[n] = _normalised(masses, weights[n])
     return weights
 
 
 def _clear(attention: Attention) -> Weights:
     """Attention without what every target token attends to, each row a share of 1."""
-    own = attention.astype(float)
-    own = (own / np.maximum(own.sum(0, keepdims=True), 1e-6) ** SPREAD) ** CLARITY
-    return own / np.maximum(own.sum(1, keepdims=True), 1e-9)
+    weights = attention.astype(float)
+    weights = (weights / np.maximum(weights.sum(0, keepdims=True), 1e-6) ** SPREAD) ** CLARITY
+    return weights / np.maximum(weights.sum(1, keepdims=True), 1e-9)
 
 
-def by_erasure(engine: Engine, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Weights]:
-    """(target units, stretches) for each pair: shares of 1; those of `by_position` where an erasure changes nothing."""
+def by_erasure(
+    engine: Engine, tokenizer: Tokenizer, pairs: Sequence[SentencePair], marks: Marks = NO_MARKS
+) -> list[Weights]:
+    """(target units, stretches) for each pair: shares of 1, those of `by_position` where an erasure changes nothing."""
     targets = tokenizer.encode([pair.target for pair in pairs], "target")
     sources = tokenizer.encode([pair.source for pair in pairs], "source")
     erased = [
         tokenizer.encode([pair.source[:begin] + pair.source[end:] for begin, end in pair.stretches], "source")
         for pair in pairs
     ]
-    rows = [
-        (source, [variant], target)
+    erasures = [
+        [(Query(source, (), marks), [variant], target) for variant in variants]
         for source, variants, target in zip(sources, erased, targets, strict=True)
-        for variant in variants
     ]
-    losses = iter(erasure_losses(engine, rows))
     return [
-        _weights(pair, [next(losses) for _ in pair.stretches], token_spans(tokenizer, pair.target, target, "target"))
-        for pair, target in zip(pairs, targets, strict=True)
+        _weights(pair, losses, token_spans(tokenizer, pair.target, target, "target"))
+        for pair, losses, target in zip(
+            pairs, in_groups(lambda flat: erasure_losses(engine, flat), erasures), targets, strict=True
+        )
     ]
 
 
-def _weights(pair: Pair, losses: Sequence[Sequence[float]], tokens: Sequence[Span]) -> Weights:
+def _weights(pair: SentencePair, losses: Sequence[Sequence[float]], tokens: Sequence[Span]) -> Weights:
     usual = by_position(pair)
     if not losses or not tokens or not pair.units:
         return usual
@@ -103,8 +109,8 @@ def _shares(spans: Sequence[Span], tokens: Sequence[Span]) -> Weights:
     if not spans:
         return np.zeros((0, len(tokens)))
     begins, ends = (np.array(side) for side in zip(*tokens, strict=True))
-    own = np.array([[begin, end] for begin, end in spans])
-    overlap = np.minimum(own[:, 1:], ends) - np.maximum(own[:, :1], begins)
+    borders = np.array([[begin, end] for begin, end in spans])
+    overlap = np.minimum(borders[:, 1:], ends) - np.maximum(borders[:, :1], begins)
     shares: Weights = np.clip(overlap, 0, None) / np.maximum(ends - begins, 1)
     return shares
 
@@ -115,7 +121,7 @@ def _normalised(masses: Weights, usual: Weights) -> Weights:
     return np.where(total > 0, masses / np.where(total > 0, total, 1.0), usual)
 
 
-def by_position(pair: Pair) -> Weights:
+def by_position(pair: SentencePair) -> Weights:
     """Units and stretches at the same relative position belong together, and what is written alike."""
     places = [
         np.array([(begin + end) / 2 for begin, end in spans]) / max(len(text), 1)

@@ -1,35 +1,45 @@
-"""Text with inline codes → its translation with the same codes. No torch.
+"""Text with inline codes → its translation with the same codes.
 
 Each line of a text is translated by itself, without its codes; line breaks, and white space at the ends of lines, stay.
 A line without letters is copied. A line with codes inside is translated sentence by sentence, as any line is, so that
 each code is placed within the translation of its own sentence (`control.inline.placement`); only a sentence with codes
 inside costs scorings. What is protected has to be in the translation as often as in the source
-(`control.placeholders.placeholders`); the last check is of the whole text that is returned
-(`control.faults.final_check`).
+(`control.placeholders.repair`); the last check is of the whole text that is returned
+(`control.faults.requirements`).
+
+**A limit of characters**: a translation that has to be shorter is searched again, for another hypothesis and then with
+a limit on the tokens, which may cut a sentence off. A hypothesis found under one counts only if the model itself would
+end there: if EOS is not improbable.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.final_check import as_given, inline_flags
-from dragoman.control.faults.kept import Protection
+from dragoman.control.faults.requirements import inline_flags, respelled
 from dragoman.control.inline.code_tree import is_crossing
-from dragoman.control.inline.evidence import Pair
-from dragoman.control.inline.parts import Part, placed
+from dragoman.control.inline.evidence import SentencePair
+from dragoman.control.inline.parts import WrittenPart, write_codes
 from dragoman.control.inline.placement import Weights
-from dragoman.control.placeholders.protected import atoms, occurrences
-from dragoman.control.search.sentences import Sentence
-from dragoman.control.search.shorter import shorten
-from dragoman.control.search.splitting import LINE_BREAK, sentence_spans
+from dragoman.control.inline.units import atoms, occurrences
+from dragoman.control.search.sentences import LINE_BREAK, Line, Sentence, sentence_spans
 from dragoman.errors import DataError, describe_type
+from dragoman.system.groups import in_groups
 from dragoman.text.segment import Segment, separator
 from dragoman.text.words.inline import InlineText
 from dragoman.translation import Candidate, Flag, Span, Translation
 
 NESTED = Flag("markup", "tags of the source cross; they are nested in the translation")
+
+# The beam of the searches for a shorter translation: a short hypothesis is seldom among the first.
+BEAM = 8
+# Parts of the tokens that the limit of characters allows by the ratio of the first translation.
+SHARES = (1.0, 0.8)
+LEAST_END = math.log(0.1)
 
 Segmented = tuple[Span, Segment]
 """Where a part of a text is that is translated by itself, and the same normalised."""
@@ -52,19 +62,13 @@ class InlineItem:
     max_length: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a translator can do with lines."""
-
-    translate: Callable[[Sequence[str], Sequence[Protection], Mapping[str, Any]], list[Translation]]
-    """The translations of lines, with what each keeps, under changed options."""
-    split: Callable[[Sequence[str]], list[list[Sentence]]]
-    """The sentences of each line."""
-    weigh: Callable[[Sequence[Pair]], list[Weights]]
-    options: DecodeConfig = field(default_factory=DecodeConfig)
-    """What its translations have to keep."""
-    recall: Callable[["InlineItem"], Translation | None] = lambda item: None
-    """The translation that is known of a whole text, if any."""
+Translate = Callable[[Sequence[Line], Mapping[str, Any]], list[Translation]]
+"""The translations of lines, under changed options."""
+Split = Callable[[Sequence[str]], list[list[Sentence]]]
+"""The sentences of each line."""
+SearchAgain = Callable[[Sequence[int], dict[str, Any]], list[Translation]]
+"""The translations of the lines of these indices, under changed options."""
+Weigh = Callable[[Sequence[SentencePair]], list[Weights]]
 
 
 def zip_inline(
@@ -79,16 +83,27 @@ def zip_inline(
         yield InlineItem(*row)
 
 
-def translate_inline(items: Sequence[InlineItem], means: Means) -> list[InlineTranslation]:
-    """The translation of each text: what is known of it, or that of its lines, which all go together."""
-    known = [means.recall(item) for item in items]
-    searched = iter(_searched([item for item, one in zip(items, known, strict=True) if one is None], means))
+def translate_inline(
+    items: Sequence[InlineItem],
+    translate: Translate,
+    split: Split,
+    weigh: Weigh,
+    options: DecodeConfig,
+    recalled: Sequence[Translation | None] | None = None,
+) -> list[InlineTranslation]:
+    """The translation of each text, from those of its lines, which all go together.
+
+    What is `recalled` of a text is its translation. Others keep what the `options` say.
+    """
+    recalled = recalled or [None] * len(items)
+    searched = [item for item, known in zip(items, recalled, strict=True) if known is None]
+    parts_of_searched = iter(_searched(searched, translate, split, options) if searched else ())
     parts = [
-        next(searched) if one is None else list(_parts(item.text.text, [_whole(item.text.text, one)]))
-        for item, one in zip(items, known, strict=True)
+        next(parts_of_searched) if known is None else list(_parts(item.text.text, [_whole(item.text.text, known)]))
+        for item, known in zip(items, recalled, strict=True)
     ]
-    written = placed([item.text for item in items], [item.patterns for item in items], parts, means.weigh)
-    return [_finished(*row, means.options) for row in zip(items, parts, written, strict=True)]
+    written = write_codes([item.text for item in items], [item.patterns for item in items], parts, weigh)
+    return [_finished(*row, options) for row in zip(items, parts, written, strict=True)]
 
 
 def _whole(text: str, translation: Translation) -> tuple[Span, Segment, Translation]:
@@ -97,104 +112,137 @@ def _whole(text: str, translation: Translation) -> tuple[Span, Segment, Translat
     return Span(begin, len(text.rstrip())), Segment(text.strip(), ""), translation
 
 
-def _searched(items: Sequence[InlineItem], means: Means) -> list[list[Part]]:
+def _searched(
+    items: Sequence[InlineItem], translate: Translate, split: Split, options: DecodeConfig
+) -> list[list[WrittenPart]]:
     """The parts of each text, with the translations of its lines."""
-    segments = _segments(items, means)
-    texts = [item.text.text[slice(*span)] for item, own in zip(items, segments, strict=True) for span, _ in own]
-    protections = [_protection(item, span) for item, own in zip(items, segments, strict=True) for span, _ in own]
-    translated = means.translate(texts, protections, {})
+    segments = _segments(items, split)
+    lines = [[_line(item, span) for span, _ in of_item] for item, of_item in zip(items, segments, strict=True)]
 
-    def search(indices: Sequence[int], changes: Mapping[str, Any]) -> list[Translation]:
-        return means.translate([texts[n] for n in indices], [protections[n] for n in indices], changes)
+    def work(flat: Sequence[Line]) -> list[Translation]:
+        def search(indices: Sequence[int], changes: Mapping[str, Any]) -> list[Translation]:
+            return translate([flat[n].again() for n in indices], changes)
 
-    shortened = shorten(translated, list(_limits(items, segments, translated)), search)
-    found = (as_given(one, own, means.options) for one, own in zip(shortened, protections, strict=True))
+        translated = translate(flat, {})
+        shortened = shorten(translated, list(_limits(items, segments, translated)), search)
+        pairs = zip(shortened, flat, strict=True)
+        return [respelled(translation, options, line.patterns, line.literals) for translation, line in pairs]
+
     return [
-        list(_parts(item.text.text, [(*segment, next(found)) for segment in own]))
-        for item, own in zip(items, segments, strict=True)
+        list(_parts(item.text.text, [(*segment, part) for segment, part in zip(of_item, translations, strict=True)]))
+        for item, of_item, translations in zip(items, segments, in_groups(work, lines), strict=True)
     ]
 
 
-def _protection(item: InlineItem, part: Span) -> Protection:
-    """What the translation of a part has to keep."""
+def _line(item: InlineItem, part: Span) -> Line:
+    """A part of a text as a line, with what its translation has to keep."""
     text = item.text
     inside = [span for span in text.protected if part.begin <= span[0] and span[1] <= part.end]
-    return Protection(item.patterns, tuple(dict.fromkeys(text.text[slice(*span)] for span in inside)))
+    literals = tuple(dict.fromkeys(text.text[slice(*span)] for span in inside))
+    return Line(text.text[slice(*part)], "", item.patterns, literals)
 
 
-def _segments(items: Sequence[InlineItem], means: Means) -> list[list[Segmented]]:
+def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]]:
     """What is translated of each text: its lines, or the sentences of a line that has codes inside or a limit."""
     lines = [list(_lines(item)) for item in items]
-    inner = [
-        (number, line)
-        for number, (item, own) in enumerate(zip(items, lines, strict=True))
-        for line in own
-        if item.max_length or any(line.begin < code.position < line.end for code in item.text.codes)
+    divided = [
+        [[item.text.text[slice(*line)]] if item.max_length or _has_codes(item.text, line) else [] for line in of_item]
+        for item, of_item in zip(items, lines, strict=True)
     ]
-    written = [items[number].text.text[slice(*line)] for number, line in inner]
-    found = {
-        key: _moved(key[1].begin, line, sentences)
-        for key, line, sentences in zip(inner, written, means.split(written), strict=True)
-    }
+    sentences = in_groups(partial(in_groups, split), divided)
     return [
-        [
-            segment
-            for line in own
-            for segment in found.get((number, line), [(line, Segment(item.text.text[slice(*line)], ""))])
-        ]
-        for number, (item, own) in enumerate(zip(items, lines, strict=True))
+        [segment for line, found in zip(of_item, of_lines, strict=True) for segment in _divided(item, line, *found)]
+        for item, of_item, of_lines in zip(items, lines, sentences, strict=True)
     ]
+
+
+def _divided(item: InlineItem, line: Span, sentences: Sequence[Sentence] = ()) -> list[Segmented]:
+    """A line, or its sentences if they are given and each can be located in it."""
+    text = item.text.text[slice(*line)]
+    spans = sentence_spans(text, sentences) if sentences else []
+    if len(spans) < 2:
+        return [(span.moved(line.begin), Segment(text, "")) for span in spans] or [(line, Segment(text, ""))]
+    return [(span.moved(line.begin), sentence.segment) for span, sentence in zip(spans, sentences, strict=True)]
+
+
+def _has_codes(text: InlineText, line: Span) -> bool:
+    """Whether there are codes inside of a line."""
+    return any(line.begin < code.position < line.end for code in text.codes)
+
+
+def shorten(translations: Sequence[Translation], limits: Sequence[int], search: SearchAgain) -> list[Translation]:
+    """Each translation, or another one with at most its limit of characters, if one is found; none gains a warning."""
+    shortest = list(translations)
+    usual = {"method": "beam", "beam": BEAM, "n_best": BEAM, "length_penalty": 0.0, "token_scores": True}
+    for share in (None, *SHARES):
+        groups: dict[int | None, list[int]] = {}
+        for index, translation in enumerate(shortest):
+            if limits[index] > 0 and len(translation.text) > limits[index]:
+                tokens = (share or 0.0) * len(translation.tokens) * limits[index] / len(translation.text)
+                longest = max(1, int(tokens)) if share else None
+                groups.setdefault(longest, []).append(index)
+        for longest, indices in groups.items():
+            changes = {**usual, "max_length": longest, "min_length": 0} if longest else usual
+            for index, other in zip(indices, search(indices, changes), strict=True):
+                best = next(_fitting(other, shortest[index], limits[index], bool(longest)), None)
+                shortest[index] = best or shortest[index]
+    return shortest
+
+
+def _fitting(other: Translation, known: Translation, limit: int, was_cut: bool) -> Iterator[Translation]:
+    """The candidates that fit, best first, each as a translation."""
+    if {flag.kind for flag in other.warnings} - {flag.kind for flag in known.warnings}:
+        return
+    for candidate in other.candidates:
+        fits = candidate.text and len(candidate.text) <= limit
+        if fits and not (was_cut and candidate.log_probs[-1:] < (LEAST_END,)):
+            yield Translation(other.source, (candidate,), known.warnings, other.terms, known.confidence)
 
 
 def _limits(
     items: Sequence[InlineItem], segments: Sequence[Sequence[Segmented]], translations: Sequence[Translation]
 ) -> Iterator[int]:
     """The most characters of each translation: its share of what its text may have; 0: any number."""
-    found = iter(translations)
-    for item, own in zip(items, segments, strict=True):
-        lengths = [len(next(found).text) for _ in own]
-        copied = len(item.text.text) - sum(span.end - span.begin for span, _ in own)
+    lengths = in_groups(lambda _: [len(translation.text) for translation in translations], segments)
+    for item, of_item, written in zip(items, segments, lengths, strict=True):
+        copied = len(item.text.text) - sum(span.end - span.begin for span, _ in of_item)
         left = max((item.max_length or 0) - copied, 0)
-        yield from (left * length // max(sum(lengths), 1) for length in lengths)
-
-
-def _moved(begin: int, line: str, sentences: Sequence[Sentence]) -> list[Segmented]:
-    spans = sentence_spans(line, sentences)
-    segments = [sentence.segment for sentence in sentences] if len(spans) > 1 else [Segment(line, "")]
-    return [(span.moved(begin), segment) for span, segment in zip(spans, segments, strict=True)]
+        yield from (left * length // max(sum(written), 1) for length in written)
 
 
 def _lines(item: InlineItem) -> Iterator[Span]:
     """Where the lines are that have something to translate, without the white space at their ends."""
-    text, kept = item.text, atoms(item.text.text, item.text.protected, item.patterns)
+    text, copied = item.text, atoms(item.text.text, item.text.protected, item.patterns)
     breaks = [match.span() for match in LINE_BREAK.finditer(text.text)]
     borders = [0, *(border for span in breaks for border in span), len(text.text)]
     for begin, end in zip(borders[::2], borders[1::2], strict=True):
         line = text.text[begin:end]
         span = Span(end - len(line.lstrip()), begin + len(line.rstrip()))
-        if span.begin < span.end and _has_letters(text.text, kept, span):
+        if span.begin < span.end and _has_letters(text.text, copied, span):
             yield span
 
 
-def _has_letters(text: str, kept: Sequence[tuple[int, int]], line: Span) -> bool:
+def _has_letters(text: str, copied: Sequence[tuple[int, int]], line: Span) -> bool:
     """Whether a line has letters outside of what is copied."""
-    borders = [line.begin, *(min(max(border, line.begin), line.end) for span in kept for border in span)]
+    borders = [line.begin, *(min(max(border, line.begin), line.end) for span in copied for border in span)]
     pairs = zip(borders[::2], [*borders[1::2], line.end], strict=True)
     return any(character.isalpha() for begin, end in pairs for character in text[begin:end])
 
 
-def _parts(text: str, translated: Sequence[tuple[Span, Segment, Translation]]) -> Iterator[Part]:
+def _parts(text: str, translated: Sequence[tuple[Span, Segment, Translation]]) -> Iterator[WrittenPart]:
     """The parts of a whole text: what is translated, and what is between."""
     at, between = 0, ""
     for number, (span, segment, translation) in enumerate(translated):
         gap = text[at : span.begin]
-        yield Part(Span(at, span.begin), between if number and not LINE_BREAK.search(gap) else gap)
-        yield Part(span, translation.text, translation)
+        yield WrittenPart(Span(at, span.begin), between if number and not LINE_BREAK.search(gap) else gap)
+        yield WrittenPart(span, translation.text, translation)
         at, between = span.end, separator(segment, translation.text)
-    yield Part(Span(at, len(text)), text[at:])
+    yield WrittenPart(Span(at, len(text)), text[at:])
 
 
-def _finished(item: InlineItem, parts: Sequence[Part], inline: InlineText, options: DecodeConfig) -> InlineTranslation:
+def _finished(
+    item: InlineItem, parts: Sequence[WrittenPart], inline: InlineText, options: DecodeConfig
+) -> InlineTranslation:
     """The translation of a whole text, with warnings about what it has not kept."""
     text, limit = item.text, item.max_length
     translations = [part.translation for part in parts if part.translation]
@@ -215,10 +263,10 @@ def _joined(source: str, written: str, lines: Sequence[Translation]) -> Translat
     best = [line.candidates[0] for line in lines]
     whole = Candidate(
         written,
-        sum(one.score for one in best) / max(len(best), 1),
-        sum(one.log_prob for one in best),
-        tuple(token for one in best for token in one.tokens),
-        tuple(log_prob for one in best for log_prob in one.log_probs),
+        sum(candidate.score for candidate in best) / max(len(best), 1),
+        sum(candidate.log_prob for candidate in best),
+        tuple(token for candidate in best for token in candidate.tokens),
+        tuple(log_prob for candidate in best for log_prob in candidate.log_probs),
     )
     confidences = [line.confidence for line in lines if line.confidence is not None]
     terms = tuple(term for line in lines for term in line.terms)

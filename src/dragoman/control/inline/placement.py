@@ -1,4 +1,4 @@
-"""Where the inline codes of a source belong in its translation. No torch.
+"""Where the inline codes of a source belong in its translation.
 
 Input: both texts as units, how much each target unit comes from each source unit, the codes. Output: the same codes,
 each exactly once and validly nested, at positions of the target. The decision is made for a whole span: of all runs of
@@ -6,6 +6,9 @@ target units, it gets the one with the most mass from inside of the span minus m
 disjoint runs, the best ones together; a span inside of another gets a run inside of that one's. (A rule per target
 token, as in bergamot-translator, writes a tag several times where its words come apart.) A code without text keeps the
 neighbours on the side on which it touches them.
+
+For spans in a given order the best disjoint runs are found exactly (dynamic programming over the units); the order is
+that of the middles of the runs that each would get alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,16 +18,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.control.inline.code_tree import Node, Point, code_tree
-from dragoman.control.inline.placed import Placed
-from dragoman.control.inline.runs import disjoint_runs
-from dragoman.control.inline.units import Side
+from dragoman.control.inline.code_tree import CodeSpan, Point, code_tree
+from dragoman.control.inline.units import UnitText
 from dragoman.text.words.inline import Code
 
 Weights = NDArray[np.float64]
 Run = tuple[int, int]
 # More than all weights of a text: what is translated elsewhere belongs to no span.
 CERTAIN = 1e5
+# Spans × units up to which the best runs are searched.
+MAX_CELLS = 1 << 23
+# What a unit costs that nothing speaks for or against: of two runs with the same score the shorter one is chosen.
+COST = 1e-6
 # What a neighbour that a code touches counts, one behind a space, and the order of everything else.
 TOUCHING, APART, ORDER = 2.0, 1.0, 0.2
 # Where in a space a code belongs that touches the text before it, and behind it.
@@ -37,7 +42,20 @@ _PREFERS: dict[tuple[bool, bool], Literal["begin", "end", "apart"]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PlacedCode:
+    """A code of gap `source_gap` of the source in gap `gap` of the target, and where in a space it belongs.
+
+    `apart`: between two spaces.
+    """
+
+    code: Code
+    gap: int
+    source_gap: int
+    prefers: Literal["begin", "end", "apart"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedUnits:
     """Units of the source, from `source` on, whose translation are units of the target, from `target` on."""
 
     source: int
@@ -60,21 +78,21 @@ class Block:
 class Placement:
     """Codes on their way from `source` to `target`; `blocks`, in order on both sides, together hold all units."""
 
-    source: Side
-    target: Side
-    blocks: Sequence[Block]
+    source: UnitText
+    target: UnitText
+    blocks: Sequence[AlignedUnits]
     codes: Sequence[Code]
-    runs: dict[Node, Run] = field(default_factory=dict)
+    runs: dict[CodeSpan, Run] = field(default_factory=dict)
     gaps: dict[Point, int] = field(default_factory=dict)
 
-    def place(self) -> list[Placed]:
+    def place(self) -> list[PlacedCode]:
         """The codes in the order of the target."""
         root = code_tree(self.codes, self.source.units)
         self.runs[root] = (0, len(self.target.units))
         waiting = [root]
         while waiting:
             node = waiting.pop()
-            nodes = [child for child in node.children if isinstance(child, Node)]
+            nodes = [child for child in node.children if isinstance(child, CodeSpan)]
             self._choose_runs(node, nodes)
             for child in node.children:
                 if isinstance(child, Point):
@@ -82,7 +100,7 @@ class Placement:
             waiting += nodes
         return list(self._emit(root))
 
-    def _choose_runs(self, parent: Node, nodes: Sequence[Node]) -> None:
+    def _choose_runs(self, parent: CodeSpan, nodes: Sequence[CodeSpan]) -> None:
         begin, end = self.runs[parent]
         if len(nodes) == 1 and (nodes[0].begin, nodes[0].end) == (parent.begin, parent.end):
             self.runs[nodes[0]] = begin, end
@@ -90,7 +108,7 @@ class Placement:
         found = disjoint_runs([self._scores(node, begin, end) for node in nodes])
         self.runs.update((node, (begin + a, begin + b)) for node, (a, b) in zip(nodes, found, strict=True))
 
-    def _scores(self, node: Node, begin: int, end: int) -> Weights:
+    def _scores(self, node: CodeSpan, begin: int, end: int) -> Weights:
         """For each target unit from `begin` to `end`: mass from the span minus mass from elsewhere."""
         scores = np.full(end - begin, -CERTAIN)
         for block in self.blocks:
@@ -105,7 +123,7 @@ class Placement:
             scores[first - begin : last - begin] = 2 * inside - rows.sum(1)
         return scores
 
-    def _choose_gap(self, parent: Node, point: Point, siblings: Sequence[Run]) -> int:
+    def _choose_gap(self, parent: CodeSpan, point: Point, siblings: Sequence[Run]) -> int:
         """The gap of a point within its parent and outside of the spans next to it."""
         begin, end = self.runs[parent]
         if point.gap <= parent.begin or begin == end:
@@ -142,23 +160,54 @@ class Placement:
         text, begin, end = self.source.text, point.codes[0].position, point.codes[-1].position
         return begin > 0 and not text[begin - 1].isspace(), end < len(text) and not text[end].isspace()
 
-    def _emit(self, root: Node) -> Iterator[Placed]:
+    def _emit(self, root: CodeSpan) -> Iterator[PlacedCode]:
         """All codes: those that open, what is inside of them in the order of the target, those that close."""
-        stack: list[Node | Point | Placed] = [root]
+        stack: list[CodeSpan | Point | PlacedCode] = [root]
         while stack:
             match stack.pop():
-                case Placed() as placed:
+                case PlacedCode() as placed:
                     yield placed
                 case Point() as point:
                     left, right = self._touches(point)
                     for code in point.codes:
-                        yield Placed(code, self.gaps[point], point.gap, _PREFERS[left, right])
-                case Node() as node:
+                        yield PlacedCode(code, self.gaps[point], point.gap, _PREFERS[left, right])
+                case CodeSpan() as node:
                     begin, end = self.runs[node]
                     if node is not root:
-                        yield Placed(self.codes[node.open], begin, node.begin, "end")
-                        stack.append(Placed(self.codes[node.close], end, node.end, "begin"))
+                        yield PlacedCode(self.codes[node.open], begin, node.begin, "end")
+                        stack.append(PlacedCode(self.codes[node.close], end, node.end, "begin"))
                     stack += sorted(node.children, key=self._order)[::-1]
 
-    def _order(self, child: Node | Point) -> Run:
-        return self.runs[child] if isinstance(child, Node) else (self.gaps[child], self.gaps[child])
+    def _order(self, child: CodeSpan | Point) -> Run:
+        return self.runs[child] if isinstance(child, CodeSpan) else (self.gaps[child], self.gaps[child])
+
+
+def disjoint_runs(scores: Sequence[Weights]) -> list[tuple[int, int]]:
+    """The run (begin, end) of each span, by what it gains with each unit; empty only for more spans than units."""
+    count, size = len(scores), len(scores[0]) if scores else 0
+    if not count:
+        return []
+    if count > size or count * size > MAX_CELLS:
+        return [(number * size // count, (number + 1) * size // count) for number in range(count)]
+    alone = [_ordered_runs([own])[0] for own in scores]
+    order = sorted(range(count), key=lambda number: sum(alone[number]))
+    found = dict(zip(order, _ordered_runs([scores[number] for number in order]), strict=True))
+    return [found[number] for number in range(count)]
+
+
+def _ordered_runs(scores: Sequence[Weights]) -> list[tuple[int, int]]:
+    """The runs with the largest sum, each with a unit or more, each after the one before."""
+    size = len(scores[0])
+    best, tables = np.zeros(size + 1), []
+    for own in scores:
+        sums = np.concatenate(([0.0], np.cumsum(own - COST)))
+        started = best - sums
+        ended = np.concatenate(([-np.inf], sums[1:] + np.maximum.accumulate(started)[:-1]))
+        tables.append((started, ended))
+        best = np.maximum.accumulate(ended)
+    runs, limit = [], size
+    for started, ended in reversed(tables):
+        end = int(np.argmax(ended[: limit + 1]))
+        limit = end - 1 - int(np.argmax(started[:end][::-1]))
+        runs.append((limit, end))
+    return runs[::-1]

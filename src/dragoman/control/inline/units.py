@@ -1,13 +1,14 @@
-"""Text → units: the words, numbers and signs between which an inline code may be. No torch.
+"""Text → units: the words, numbers and signs between which an inline code may be; and what no code may divide.
 
 A unit is a word, a number, a sign, or a letter of a script without spaces. What has to stay together is one unit. Where
 particles are asked for, a word of Hangul ends before them (`서울` + `에서`): a tag may enclose the noun alone.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.words.characters import joined
 from dragoman.text.words.normalise import INVISIBLE
 from dragoman.text.words.particles import particles_start
@@ -21,7 +22,7 @@ _HANGUL_END = re.compile("[가-힣]$")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class UnitText:
     """A text and its units, in order."""
 
     text: str
@@ -105,13 +106,35 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_" or joined("a", character)
 
 
-def gap_of(found: Sequence[Span], position: int, *, after: bool) -> int:
+def gap_of(spans: Sequence[Span], position: int, *, after: bool) -> int:
     """The number of units before a position; a unit that reaches over it is counted if `after`."""
-    low, high = 0, len(found)
+    low, high = 0, len(spans)
     while low < high:
         middle = (low + high) // 2
-        if found[middle].end <= position or (after and found[middle].begin < position):
+        if spans[middle].end <= position or (after and spans[middle].begin < position):
             low = middle + 1
         else:
             high = middle
     return low
+
+
+def atoms(text: str, protected: Sequence[tuple[int, int]], patterns: Sequence[str] | None) -> list[tuple[int, int]]:
+    """The spans that no code may divide, in order: the `protected` ones, and the placeholders apart from them."""
+    placeholders = [(placeholder.begin, placeholder.end) for placeholder in find_placeholders(text, patterns)]
+    borders = sorted(protected)
+    free = [span for span in placeholders if not any(begin < span[1] and span[0] < end for begin, end in borders)]
+    return sorted([*borders, *free])
+
+
+def occurrences(text: str, names: Collection[str]) -> list[tuple[int, int]]:
+    """The spans of `names` in a text, in order, the longest where several begin; no part of a longer Latin word."""
+    written = sorted(filter(None, names), key=len, reverse=True)
+    if not written:
+        return []
+    return [match.span() for match in re.finditer("|".join(map(_literal, written)), text)]
+
+
+def _literal(name: str) -> str:
+    before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", name) else ""
+    after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", name) else ""
+    return before + re.escape(name) + after

@@ -1,4 +1,4 @@
-"""The pairs of languages of a model, and the one that a call is for. No torch.
+"""The pairs of languages of a model, and the one that a call is for.
 
 Input: the target, the source, or neither, and the text. Output: a pair, or a ConfigError that lists the pairs. What is
 not given is decided by the letters of the text, where those leave one choice; no detector of languages is asked,
@@ -39,7 +39,7 @@ class Pairs:
 
     @classmethod
     def of(cls, project: ProjectConfig, tokenizer: Tokenizer) -> "Pairs":
-        """Those of a project. Raises ModelError if the tokenizer lacks a language token."""
+        """The pairs of a project. Raises ModelError if the tokenizer lacks a language token."""
         return cls(
             tuple(LanguagePair(pair.source, pair.target, Marks.of(pair, tokenizer)) for pair in project.all_pairs)
         )
@@ -51,26 +51,26 @@ class Pairs:
 
     def choose(self, target: str | None, source: str | None, texts: Sequence[str]) -> LanguagePair:
         """The pair with this target and source; None: any. Raises ConfigError unless one is left."""
-        found = self.matching(target, source)
-        if len(found) > 1 and texts:
-            found = _written_like(found, " ".join(texts)) or found
-        if len({(pair.target, pair.marks) for pair in found}) == 1:
-            return found[0]
-        missing = "target (--to)" if len({pair.target for pair in found}) > 1 else "source (--from)"
-        names = ", ".join(pair.name for pair in found)
+        pairs = self.matching(target, source)
+        if len(pairs) > 1 and texts:
+            pairs = _written_like(pairs, " ".join(texts)) or pairs
+        if len({(pair.target, pair.marks) for pair in pairs}) == 1:
+            return pairs[0]
+        missing = "target (--to)" if len({pair.target for pair in pairs}) > 1 else "source (--from)"
+        names = ", ".join(pair.name for pair in pairs)
         raise ConfigError(f"{missing}: this model has several pairs, {names}, and the text does not say which; give it")
 
     def matching(self, target: str | None, source: str | None) -> Sequence[LanguagePair]:
         """The pairs with this target and source; None: any. Raises ConfigError if there is none."""
         check_type("target", target, str | None, "a language, such as ko")
         check_type("source", source, str | None, "a language, such as ko")
-        found = _with_language(_with_language(self.pairs, "target", target), "source", source)
-        if not found:
-            asked = f"into {target or repr(target)}" if source is None else f"from {source or repr(source)}"
-            asked = pair_name(source, target) if source and target else asked
+        pairs = _with_language(_with_language(self.pairs, "target", target), "source", source)
+        if not pairs:
+            wanted = f"into {target or repr(target)}" if source is None else f"from {source or repr(source)}"
+            wanted = pair_name(source, target) if source and target else wanted
             remedy = "source (--from)" if target is None else "target (--to)"
-            raise ConfigError(f"no translation {asked}: this model has {self.names}; choose another {remedy}")
-        return found
+            raise ConfigError(f"no translation {wanted}: this model has {self.names}; choose another {remedy}")
+        return pairs
 
 
 def _with_language(pairs: Sequence[LanguagePair], side: str, tag: str | None) -> Sequence[LanguagePair]:

@@ -1,4 +1,4 @@
-"""Stand-ins: a source with names in place of what its translation lost, and their way back. No torch.
+"""Stand-ins: a source with names in place of what its translation lost, and their way back.
 
 A model that loses `%(name)s` may well copy `PDF`. Which names it copies, nobody knows beforehand: a source has several
 variants, each with names of another kind, and what comes back complete is compared by score. Numbers are replaced by
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.control.faults.kept import Kept
+from dragoman.control.faults.requirements import Requirements
 from dragoman.text.words.normalise import normalise
 from dragoman.text.words.particles import both_shapes, hangul_run, with_number_particles
 
@@ -45,7 +45,7 @@ class _StandIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class SourceVariant:
     """A source with stand-ins."""
 
     text: str
@@ -73,28 +73,30 @@ class Variant:
         return normalise("".join([*written, translation[at:]]))
 
 
-def variants(kept: Kept, numbers: bool) -> Iterator[Variant]:
+def variants(requirements: Requirements, numbers: bool) -> Iterator[SourceVariant]:
     """The variants of a source, one of each kind that has enough names; with `numbers`, these are replaced too."""
     seen = set[str]()
     for kind in KINDS:
-        variant = _variant(kept, kind, numbers)
+        variant = _variant(requirements, kind, numbers)
         if variant and variant.text not in seen:
             seen.add(variant.text)
             yield variant
 
 
-def _variant(kept: Kept, kind: Sequence[str], numbers: bool) -> Variant | None:
-    spans = [(one.begin, one.end, one.text, one.pattern) for one in kept.placeholders]
+def _variant(requirements: Requirements, kind: Sequence[str], numbers: bool) -> SourceVariant | None:
+    spans = [(one.begin, one.end, one.text, one.pattern) for one in requirements.placeholders]
     if numbers:
-        spans += [(one.begin, one.end, kept.source[one.begin : one.end], "number") for one in kept.numbers]
-    names = iter([name for name in kind if name not in kept.source])
-    others = iter([name for name in NUMBERS if name not in kept.source and name not in kind])
+        spans += [
+            (one.begin, one.end, requirements.source[one.begin : one.end], "number") for one in requirements.numbers
+        ]
+    names = iter([name for name in kind if name not in requirements.source])
+    others = iter([name for name in NUMBERS if name not in requirements.source and name not in kind])
     written, at, stand_ins = [], 0, []
     for begin, end, text, pattern in sorted(spans):
         name = next(others if pattern == "number" else names, None)
         if name is None:
             return None
         stand_ins.append(_StandIn(name, text, pattern))
-        written += [kept.source[at:begin], name]
+        written += [requirements.source[at:begin], name]
         at = end
-    return Variant("".join([*written, kept.source[at:]]), tuple(stand_ins)) if stand_ins else None
+    return SourceVariant("".join([*written, requirements.source[at:]]), tuple(stand_ins)) if stand_ins else None

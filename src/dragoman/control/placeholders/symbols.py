@@ -8,32 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from dragoman.errors import ConfigError
+from dragoman.control.search.sentences import Line
 from dragoman.text.terms.symbols import Symbols, Table, drop_unknown, find_symbols, restore
-from dragoman.text.tokens.tokenizer import UNK, Tokenizer
 from dragoman.text.words.normalise import normalise
 from dragoman.translation import Link, Span, Term, Translation
 
 
-def mask_lines(lines: Sequence[str], symbols: Symbols) -> tuple[list[str], list[Table]]:
-    """Each line with symbols for its placeholders, and what they replace."""
-    masked = [symbols.mask(line) for line in lines]
+def mask_texts(texts: Sequence[str], symbols: Symbols) -> tuple[list[str], list[Table]]:
+    """Each text with symbols for its placeholders, and what they replace."""
+    masked = [symbols.mask(text) for text in texts]
     return [text for text, _ in masked], [table for _, table in masked]
 
 
-def encode_prefixes(
-    tokenizer: Tokenizer, prefix: str, tables: Sequence[Table], symbols: Symbols, longest: int | None
-) -> list[tuple[int, ...]]:
-    """The target prefix as tokens for each line, with the symbols of its source. Raises ConfigError."""
-    texts = [symbols.mask_as(prefix, table) for table in tables]
-    distinct = list(dict.fromkeys(texts))
-    known = dict(zip(distinct, map(tuple, tokenizer.encode(distinct, "target")), strict=True))
-    for tokens in known.values():
-        if UNK in tokens:
-            raise ConfigError(f"target_prefix {prefix!r}: the model has no token for a character; change it")
-        if longest and len(tokens) > longest:
-            raise ConfigError(f"target_prefix: {len(tokens):,} tokens; give at most {longest:,}")
-    return [known[text] for text in texts]
+def mask(lines: Sequence[Line], symbols: Symbols) -> None:
+    """Put symbols in place of the placeholders of each line, and the same ones in its target prefix."""
+    for line in lines:
+        line.text, line.table = symbols.mask(line.source)
+        line.prefix = symbols.mask_as(line.target_prefix, line.table)
 
 
 def restore_translation(translation: Translation, line: str, table: Table, symbols: Symbols) -> Translation:

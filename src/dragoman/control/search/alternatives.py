@@ -1,11 +1,11 @@
-"""Translations that differ from the first free token on, and lists of translations without repeats. No torch."""
+"""Translations that differ from the first free token on, and lists of translations without repeats."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
-from dragoman.control.search.sentences import Sentence, join
+from dragoman.control.search.sentences import Line, Sentence, join_translations
 from dragoman.engine import Engine
 from dragoman.errors import ConfigError
 from dragoman.translation import Candidate, Translation
@@ -19,39 +19,39 @@ Translate = Callable[[Sequence[Sentence], DecodeConfig], list[Translation]]
 
 
 def alternatives(
-    engine: Engine, translate: Translate, line: str, parts: Sequence[Sentence], count: int, options: DecodeConfig
+    line: Line, engine: Engine, translate: Translate, count: int, options: DecodeConfig
 ) -> tuple[Candidate, ...]:
     """Up to `count` translations of a line with different texts, best first.
 
-    Each continues the target prefix of the first part with its own next token, from the likeliest on. Raises
+    Each continues the target prefix of the first sentence with its own next token, from the likeliest on. Raises
     ConfigError for a `count` that is too large.
     """
     if count > MAX_COUNT:
         raise ConfigError(f"count: {count:,} is more than {MAX_COUNT:,}; ask for fewer")
-    if not parts:
+    if not line.sentences:
         return ()
-    first, *rest = parts
-    one = options.model_copy(update={"method": "beam", "n_best": 1})
-    others = translate(rest, one)
-    found: list[Candidate] = []
+    first, *rest = line.sentences
+    single = options.model_copy(update={"method": "beam", "n_best": 1})
+    others = translate(rest, single)
+    candidates: list[Candidate] = []
     tried = 0
     for wanted in (count, WIDENING * count):
-        ways = _first_tokens(engine, first, wanted, options)[tried:]
-        tried += len(ways)
-        forked = translate([replace(first, target_prefix=way) for way in ways], one)
-        found = distinct([*found, *(join(line, parts, [way, *others]).candidates[0] for way in forked)])
-        if len(found) >= count:
+        prefixes = _first_tokens(engine, first, wanted, options)[tried:]
+        tried += len(prefixes)
+        forked = translate([replace(first, prefix=prefix) for prefix in prefixes], single)
+        wholes = (join_translations(line.text, line.sentences, [way, *others]) for way in forked)
+        candidates = distinct([*candidates, *(whole.candidates[0] for whole in wholes)])
+        if len(candidates) >= count:
             break
-    return tuple(sorted(found[:count], key=lambda candidate: -candidate.score))
+    return tuple(sorted(candidates[:count], key=lambda candidate: -candidate.score))
 
 
 def _first_tokens(engine: Engine, sentence: Sentence, count: int, options: DecodeConfig) -> list[tuple[int, ...]]:
     """The prefix of a sentence with each of the `count` likeliest tokens after it, the likeliest first."""
-    length = len(sentence.target_prefix) + 1
+    length = len(sentence.prefix) + 1
     fork = {"method": "beam", "beam": count, "n_best": count, "min_length": length, "max_length": length}
-    search = build_section(options, fork, "decode")
-    [found] = engine.translate([sentence.source_ids], search, [sentence.target_prefix])
-    return [hypothesis.tokens for hypothesis in found]
+    [hypotheses] = engine.translate([sentence], build_section(options, fork, "decode"))
+    return [hypothesis.tokens for hypothesis in hypotheses]
 
 
 def distinct(candidates: Iterable[Candidate]) -> list[Candidate]:

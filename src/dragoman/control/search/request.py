@@ -1,4 +1,4 @@
-"""What one call asks for: options changed for it, and its glossary. No torch.
+"""What one call asks for: options changed for it, and its glossary.
 
 Input: the arguments of a call, as a user gave them. Output: a `DecodeConfig` and a `Glossary`, or a ConfigError that
 names the argument.
@@ -19,20 +19,20 @@ MAX_THREADS = 1024
 
 def change_options(options: DecodeConfig, changes: Mapping[str, Any]) -> DecodeConfig:
     """`options` with some keys changed (None: not changed); `n_best` alone widens the beam. Raises ConfigError."""
-    given = {key: value for key, value in changes.items() if value is not None}
-    if isinstance(n_best := given.get("n_best"), int) and "beam" not in given:
-        given["beam"] = max(n_best, options.beam)
-    return build_section(options, given, "decode") if given else options
+    named = {key: value for key, value in changes.items() if value is not None}
+    if isinstance(n_best := named.get("n_best"), int) and "beam" not in named:
+        named["beam"] = max(n_best, options.beam)
+    return build_section(options, named, "decode") if named else options
 
 
 def checked_request(
     options: DecodeConfig | None,
-    own: DecodeConfig,
+    usual: DecodeConfig,
     changes: Mapping[str, Any],
     target_prefix: str,
     glossary: Glossary | None,
 ) -> DecodeConfig:
-    """The options of a call: those given, or a translator's own, changed. Raises ConfigError, also for the others."""
+    """The options of a call, `usual` ones unless it has others, changed. Raises ConfigError, also for the others."""
     check_options_type(options)
     check_type("target_prefix", target_prefix, str, "a str")
     if "precision" in changes:
@@ -41,7 +41,7 @@ def checked_request(
         raise ConfigError("language_model: belongs to a translator; give it to Translator.load in options")
     if glossary and target_prefix:
         raise ConfigError("target_prefix and a glossary cannot be combined; leave one of them out")
-    return change_options(options or own, changes)
+    return change_options(options or usual, changes)
 
 
 def check_options_type(options: object) -> None:
@@ -68,9 +68,9 @@ def check_engine_request(engine: str | Engine, device: str, precision: str, thre
     return engine if precision == "auto" else "torch"
 
 
-def merge_glossaries(given: GlossaryLike | None, own: Glossary | None) -> Glossary | None:
-    """The glossary or mapping that was given, before the own one. Raises ConfigError, DataError."""
-    if isinstance(given, Mapping):
-        given = Glossary.of(given)
-    check_type("glossary", given, Glossary | None, "a dict of terms, Glossary.of({…}) or Glossary.read(path)")
-    return given.over(own) if given and own else given or own
+def merge_glossaries(glossary: GlossaryLike | None, below: Glossary | None) -> Glossary | None:
+    """The glossary or mapping, with priority over the one `below`. Raises ConfigError, DataError."""
+    if isinstance(glossary, Mapping):
+        glossary = Glossary.of(glossary)
+    check_type("glossary", glossary, Glossary | None, "a dict of terms, Glossary.of({…}) or Glossary.read(path)")
+    return glossary.over(below) if glossary and below else glossary or below

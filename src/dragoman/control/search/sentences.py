@@ -1,92 +1,209 @@
-"""Sentences → translations, by any engine: search, choice among samples, glossary, detection of faults. No torch."""
+"""Lines → the sentences that an engine translates, and the translations of the sentences → those of the lines.
 
+A line is divided at line breaks, between sentences, and where one is too long.
+"""
+
+import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import repeat
+from dataclasses import dataclass, field, replace
 
-from dragoman.config import DecodeConfig
-from dragoman.control.faults.faults import FLAGS, detect_fault, is_copy
-from dragoman.control.glossary.terms import apply_glossary
+from dragoman.control.faults.faults import FLAGS, is_copy
 from dragoman.control.languages.languages import LanguageCheck
-from dragoman.control.search.distinct import search_distinct
-from dragoman.control.search.mbr import rank_by_utility
-from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Engine, Ids
-from dragoman.text.segment import Segment, separator
-from dragoman.text.terms.glossary import Glossary
-from dragoman.text.tokens.tokenizer import Tokenizer
-from dragoman.text.words.normalise import normalise
-from dragoman.translation import Candidate, Flag, Term, Translation
+from dragoman.engine import Query
+from dragoman.errors import ConfigError
+from dragoman.system.groups import in_groups
+from dragoman.text.segment import WHOLE_SHARE, Segment, divide, separator
+from dragoman.text.terms.symbols import Table
+from dragoman.text.tokens.marks import NO_MARKS, Marks
+from dragoman.text.tokens.tokenizer import UNK, Tokenizer
+from dragoman.text.words.normalise import INVISIBLE, normalise
+from dragoman.translation import Candidate, Flag, Span, Translation
+
+# A retry splits no sentence of fewer tokens: what is left would be no clause.
+MIN_PART_TOKENS = 8
+# A line break inside of a str ends a sentence; the translation has a space there, and remains one line.
+LINE_BREAK = re.compile("[\n\r\v\f\x85\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A segment of a line, its ids, and the ids that its translation begins with."""
+class Sentence(Query):
+    """The query of a sentence, with its normalised text and the separator between it and the next of its line."""
 
-    segment: Segment
-    source_ids: list[int]
-    target_prefix: tuple[int, ...] = ()
+    text: str = field(kw_only=True)
+    separator: str = field(default="", kw_only=True)
+
+    @property
+    def segment(self) -> Segment:
+        """The text and the separator alone."""
+        return Segment(self.text, self.separator)
 
 
-def translate_sentences(
-    engine: Engine,
-    tokenizer: Tokenizer,
-    sentences: Sequence[Sentence],
-    options: DecodeConfig,
-    glossary: Glossary | None = None,
-) -> list[Translation]:
-    """Up to `options.n_best` candidates of each sentence, none of which is empty, with a warning if a fault shows."""
-    if not sentences:
-        return []
-    found = _search(engine, tokenizer, sentences, options)
-    sources = [sentence.source_ids for sentence in sentences]
-    lines = [sentence.segment.text for sentence in sentences]
-    terms: list[tuple[Term, ...]] = [()] * len(sentences)
-    if glossary:
-        found, terms = apply_glossary(engine, tokenizer, glossary, lines, sources, found, options)
-    each = [
-        (source, hypothesis.tokens) for source, several in zip(sources, found, strict=True) for hypothesis in several
+@dataclass(slots=True, eq=False)
+class Line:
+    """A line on its way through a translator: what is given first, and what the stages add to it."""
+
+    source: str
+    target_prefix: str = ""
+    """What its translation begins with."""
+    patterns: tuple[str, ...] | None = None
+    """Names of the patterns of its placeholders; None: those of the options."""
+    literals: tuple[str, ...] = ()
+    """Texts that its translation has as often as the line, as they are written."""
+    text: str = field(init=False)
+    """What is translated: the source, with symbols for placeholders if the model knows symbols."""
+    prefix: str = field(init=False)
+    """The target prefix with the same symbols."""
+    table: Table = field(init=False, default_factory=dict)
+    """What each symbol replaces."""
+    sentences: list[Sentence] = field(init=False, default_factory=list)
+    parts: list[Translation] = field(init=False, default_factory=list)
+    """The translations of the sentences."""
+    translation: Translation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.text, self.prefix = self.source, self.target_prefix
+
+    def again(self) -> "Line":
+        """The line at the beginning of its way."""
+        return Line(self.source, self.target_prefix, self.patterns, self.literals)
+
+
+def split(
+    lines: Sequence[Line], tokenizer: Tokenizer, language: str, marks: Marks, max_tokens: int | None = None
+) -> None:
+    """Give each line its sentences; the first has the target prefix. Raises ConfigError for a prefix.
+
+    The sentences are those of `split_texts`.
+    """
+    texts = split_texts(tokenizer, [line.text for line in lines], language, max_tokens, marks)
+    for line, sentences in zip(lines, texts, strict=True):
+        line.sentences = sentences
+    if any(line.prefix for line in lines):
+        _add_prefixes(lines, tokenizer, max_tokens)
+
+
+def _add_prefixes(lines: Sequence[Line], tokenizer: Tokenizer, longest: int | None) -> None:
+    distinct = list(dict.fromkeys(line.prefix for line in lines))
+    tokens_of = dict(zip(distinct, map(tuple, tokenizer.encode(distinct, "target")), strict=True))
+    for line in lines:
+        tokens = tokens_of[line.prefix]
+        if UNK in tokens:
+            raise ConfigError(
+                f"target_prefix {line.target_prefix!r}: the model has no token for a character; change it"
+            )
+        if longest and len(tokens) > longest:
+            raise ConfigError(f"target_prefix: {len(tokens):,} tokens; give at most {longest:,}")
+        line.sentences[:1] = [replace(first, prefix=tokens) for first in line.sentences[:1]]
+
+
+def split_texts(
+    tokenizer: Tokenizer, texts: Sequence[str], language: str, max_tokens: int | None, marks: Marks = NO_MARKS
+) -> list[list[Sentence]]:
+    """The sentences of each text, none for a blank one, each of up to `max_tokens`; without them each is one sentence.
+
+    A short text of several sentences stays whole.
+    """
+    pieces = [_without_breaks(text) if max_tokens else [normalise(text)] for text in texts]
+    ids = in_groups(lambda flat: tokenizer.encode(flat, "source"), pieces)
+    return [
+        list(_sentences(tokenizer, list(zip(some, ids_of_some, strict=True)), language, max_tokens, marks))
+        for some, ids_of_some in zip(pieces, ids, strict=True)
     ]
-    targets = [tokens for _, tokens in each]
-    texts = iter(_decode(tokenizer, targets))
-    of_each = [source for source, _ in each]
-    log_probs = iter(engine.score(of_each, targets, alone=options.exact) if options.token_scores else repeat(()))
-    translations = []
-    for line, source, several, of_line in zip(lines, sources, found, terms, strict=True):
-        candidates = tuple(
-            Candidate(next(texts), h.score, h.log_prob, h.tokens, tuple(next(log_probs))) for h in several
-        )
-        fault = detect_fault(source, line, candidates[0].tokens)
-        if not fault and not candidates[0].text and any(map(str.isalpha, line)):
-            fault = FLAGS["empty"]
-        translations.append(Translation(line, candidates, (fault,) if fault else (), of_line))
-    return translations
 
 
-def _search(
-    engine: Engine, tokenizer: Tokenizer, sentences: Sequence[Sentence], options: DecodeConfig
-) -> list[list[Hypothesis]]:
-    """The engine's hypotheses of each sentence; with `mbr`, its samples that are most like the others."""
-    sources = [sentence.source_ids for sentence in sentences]
-    prefixes = [sentence.target_prefix for sentence in sentences]
-    if options.method == "beam" and options.n_best > 1:
-        return search_distinct(engine, partial(_decode, tokenizer), sources, prefixes, options)
-    if options.method != "mbr":
-        return engine.translate(sources, options, prefixes)
-    sampling = options.model_copy(update={"method": "sample", "n_best": options.samples})
-    chosen = []
-    for samples in engine.translate(sources, sampling, prefixes):
-        order = rank_by_utility(_decode(tokenizer, [hypothesis.tokens for hypothesis in samples]))
-        chosen.append([samples[index] for index in order[: options.n_best]])
-    return chosen
+def _without_breaks(text: str) -> list[str]:
+    return [part for part in map(normalise, LINE_BREAK.split(text)) if part] if LINE_BREAK.search(text) else [text]
 
 
-def _decode(tokenizer: Tokenizer, translations: Sequence[Ids]) -> list[str]:
-    return [normalise(text) for text in tokenizer.decode(translations, "target")]
+def _sentences(
+    tokenizer: Tokenizer,
+    pieces: Sequence[tuple[str, list[int]]],
+    language: str,
+    max_tokens: int | None,
+    marks: Marks,
+) -> Iterator[Sentence]:
+    for number, (text, ids) in enumerate(pieces, 1):
+        if not ids:
+            continue
+        whole = Sentence(ids, (), marks, text=normalise(text))
+        *before, last = split_sentence(tokenizer, whole, language, max_tokens)
+        yield from before
+        yield last if number == len(pieces) else replace(last, separator=" ")
 
 
-def join(text: str, sentences: Sequence[Sentence], translations: Sequence[Translation]) -> Translation:
+def split_sentence(tokenizer: Tokenizer, sentence: Sentence, language: str, max_tokens: int | None) -> list[Sentence]:
+    """The sentences of a line, each of up to `max_tokens` tokens; a short line or a single sentence stays whole."""
+    if not max_tokens or len(sentence.source) <= max_tokens * WHOLE_SHARE:
+        return [sentence]
+    counts = {sentence.text: len(sentence.source)}  # most lines are one sentence: they are not encoded twice
+
+    def count(part: str) -> int:
+        return counts.get(part) or len(tokenizer.encode([part], "source")[0])
+
+    divided = divide(sentence.text, language, max_tokens, count)
+    if len(divided) == 1:
+        return [sentence]
+    *parts, end = map(Segment.of, divided)
+    parts.append(Segment(end.text, sentence.separator or end.separator))
+    ids = tokenizer.encode([part.text for part in parts], "source")
+    prefixes = [sentence.prefix, *[()] * (len(parts) - 1)]
+    return [
+        replace(sentence, source=source, prefix=prefix, text=part.text, separator=part.separator)
+        for source, prefix, part in zip(ids, prefixes, parts, strict=True)
+    ]
+
+
+def halve(tokenizer: Tokenizer, sentence: Sentence, language: str) -> list[Sentence]:
+    """The sentence in two parts or more, unless it is short."""
+    return split_sentence(tokenizer, sentence, language, max(len(sentence.source) // 2, MIN_PART_TOKENS))
+
+
+def sentence_spans(line: str, sentences: Sequence[Sentence]) -> list[Span]:
+    """Where the sentences of a line are in it, as it was before it was normalised, without the spaces around them."""
+    sizes = [visible(sentence.text) for sentence in sentences]
+    if len(sizes) < 2 or sum(sizes) != visible(line):
+        return [Span(len(line) - len(line.lstrip()), len(line.rstrip()))] if line.strip() else []
+    spans, begin, seen = list[Span](), 0, 0
+    for at, character in enumerate(line):
+        size = visible(character)
+        if size and not seen:
+            begin = at
+        seen += size
+        if size and seen == sizes[len(spans)]:
+            spans.append(Span(begin, at + 1))
+            seen = 0
+    return spans if len(spans) == len(sizes) else [Span(0, len(line))]
+
+
+def visible(text: str) -> int:
+    """The number of characters that normalising neither removes nor joins."""
+    return len("".join(unicodedata.normalize("NFD", INVISIBLE.sub("", text)).split()))
+
+
+def join(lines: Sequence[Line], check: LanguageCheck | None) -> None:
+    """Give each line the translation that those of its sentences make, with the warnings about whole lines."""
+    for line in lines:
+        line.translation = _joined(line, check)
+
+
+def _joined(line: Line, check: LanguageCheck | None) -> Translation:
+    """The translation of a whole line; a blank line, which has no sentences, has a blank translation."""
+    sentences, text = line.sentences, line.text
+    if not sentences:
+        return Translation(text, (Candidate("", 0.0, 0.0),))
+    whole = join_translations(text, sentences, line.parts)
+    warnings = list(whole.warnings)
+    if is_copy(text, whole.text):
+        warnings.append(FLAGS["copy"])
+    if check:
+        warnings += check.flags(text, [token for sentence in sentences for token in sentence.source], whole.text)
+    if len(sentences) > 1:
+        warnings.append(Flag("segmented", f"translated in {len(sentences)} parts"))
+    return replace(whole, warnings=tuple(warnings)) if len(warnings) > len(whole.warnings) else whole
+
+
+def join_translations(text: str, sentences: Sequence[Sentence], translations: Sequence[Translation]) -> Translation:
     """The translation of `text` from those of its sentences, of which there is at least one; see `Candidate`."""
     if len(translations) == 1:
         candidates = translations[0].candidates
@@ -97,28 +214,11 @@ def join(text: str, sentences: Sequence[Sentence], translations: Sequence[Transl
     return Translation(text, candidates, tuple(warnings), terms)
 
 
-def join_line(
-    line: str, sentences: Sequence[Sentence], translations: Sequence[Translation], check: LanguageCheck | None = None
-) -> Translation:
-    """The translation of a whole line; a blank line, which has no sentences, has a blank translation."""
-    if not sentences:
-        return Translation(line, (Candidate("", 0.0, 0.0),))
-    whole = join(line, sentences, translations)
-    warnings = list(whole.warnings)
-    if is_copy(line, whole.text):
-        warnings.append(FLAGS["copy"])
-    if check:
-        ids = [token for sentence in sentences for token in sentence.source_ids]
-        warnings += check.flags(line, ids, whole.text)
-    if len(sentences) > 1:
-        warnings.append(Flag("segmented", f"translated in {len(sentences)} parts"))
-    return Translation(line, whole.candidates, tuple(warnings), whole.terms)
-
-
 def _by_rank(translations: Sequence[Translation]) -> Iterator[list[Candidate]]:
     """The best candidates of all translations, then the second ones, …; a translation with fewer repeats its last."""
-    for rank in range(max(len(translation.candidates) for translation in translations)):
-        yield [each.candidates[min(rank, len(each.candidates) - 1)] for each in translations]
+    lists = [translation.candidates for translation in translations]
+    for rank in range(max(map(len, lists))):
+        yield [candidates[min(rank, len(candidates) - 1)] for candidates in lists]
 
 
 def _join(sentences: Sequence[Sentence], candidates: Sequence[Candidate]) -> Candidate:

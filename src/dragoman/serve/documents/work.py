@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
-from dragoman.engine import Ids
+from dragoman.engine import Query
 from dragoman.errors import ConfigError, DataError, DragomanError
 from dragoman.serve.documents.document import DocumentRequest, Facts, StoredDocument
 from dragoman.serve.documents.store import DocumentStore
@@ -21,7 +21,6 @@ from dragoman.serve.models.models import Models, ServedModel, ServedPair
 from dragoman.serve.requests.ticket import Cancelled, Ticket
 from dragoman.serve.search.engine import SharedEngine, for_request
 from dragoman.serve.work.service import Service, TooLarge
-from dragoman.text.tokens.marks import Marks
 from dragoman.translator import Translator
 from dragoman.workflows.documents.documents import DocumentTask, run_documents
 from dragoman.workflows.listener import Listeners, Progress
@@ -140,28 +139,20 @@ class DocumentWorkers:
 class PatientEngine(SharedEngine):
     """A `SharedEngine` that has few sentences in the queue at a time, so that there is place for others."""
 
-    def translate(
-        self,
-        sources: Sequence[Ids],
-        options: DecodeConfig,
-        target_prefixes: Sequence[Ids] | None = None,
-        marks: Sequence[Marks] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """See `Engine.translate`; what depends on the other sentences of a call stays one call."""
+    def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        """`Engine.translate`; what depends on the other queries of a call stays one call."""
         if options.method != "beam":
-            return super().translate(sources, options, target_prefixes, marks)
-        found: list[list[Hypothesis]] = []
-        begin = 0
-        while begin < len(sources):
+            return super().translate(queries, options)
+        hypotheses: list[list[Hypothesis]] = []
+        begin, most = 0, BATCHES * self.batcher.budget
+        while begin < len(queries):
             end, tokens = begin, 0
-            while end < len(sources) and (end == begin or tokens + len(sources[end]) <= BATCHES * self.batcher.budget):
-                tokens += len(sources[end])
+            while end < len(queries) and (end == begin or tokens + len(queries[end].source) <= most):
+                tokens += len(queries[end].source)
                 end += 1
-            part = slice(begin, end)
-            prefixes = target_prefixes[part] if target_prefixes else None
-            found += super().translate(sources[part], options, prefixes, marks[part] if marks else None)
+            hypotheses += super().translate(queries[begin:end], options)
             begin = end
-        return found
+        return hypotheses
 
 
 def chosen(request: DocumentRequest, models: Models, texts: Sequence[str]) -> tuple[ServedModel, ServedPair]:

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,8 +112,8 @@ class Loader:
             model.uses.add(use)
             model.used = time.monotonic()
             if loaded := model.translator:
-                translator = object.__new__(Translator)  # `copy` would load the model again, as pickle does
-                translator.__dict__.update(loaded.__dict__, use=use)
+                translator = copy(loaded)
+                vars(translator)["use"] = use  # as long as there is this translator
                 return translator
             with self._lock:
                 if model.translator is None:

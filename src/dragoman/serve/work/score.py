@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman.control.faults.faults import detect_fault
-from dragoman.control.faults.final_check import checked
+from dragoman.control.faults.requirements import Requirements, checked
 from dragoman.errors import DataError
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import Choice, Prepare, TextRequest, choose
@@ -57,7 +57,8 @@ def _scored(choice: Choice, translator: Translator, pair: tuple[str, str], log_p
     total = sum(log_probs)
     candidate = Candidate(pair[1], total, total, tuple(ids))
     fault = detect_fault(source_ids, source, ids)
-    [checked_one] = checked([Translation(pair[0], (candidate,), (fault,) if fault else ())], translator.options)
+    given = Translation(pair[0], (candidate,), (fault,) if fault else ())
+    translation = checked(given, Requirements.of(pair[0], translator.options))
     learned = translator.confidence
-    sure = learned.probability(checked_one) if learned and pair[0] and pair[1] else None
-    return Scored(choice, tokenizer.pieces([*ids, EOS], "target"), log_probs, sure, checked_one.warnings)
+    sure = learned.probability(translation) if learned and pair[0] and pair[1] else None
+    return Scored(choice, tokenizer.pieces([*ids, EOS], "target"), log_probs, sure, translation.warnings)

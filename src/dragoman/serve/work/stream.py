@@ -7,8 +7,7 @@ placeholders is not divided, because they are placed with a view of the whole li
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dragoman.control.search.sentences import Sentence
-from dragoman.control.search.splitting import encode_lines
+from dragoman.control.search.sentences import Sentence, split_texts
 from dragoman.serve.models.models import Models
 from dragoman.serve.work.text import TextLines, TextRequest, choose, unchanged
 from dragoman.text.segment import Segment, separator
@@ -95,7 +94,7 @@ def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece
     if not translator.max_source_tokens or find_placeholders(normalise(line)):
         return whole
     (sentences,) = _split(translator, [line])
-    texts = [sentence.segment.text for sentence in sentences]
+    texts = [sentence.text for sentence in sentences]
     if len(texts) < 2 or any(len(parts) != 1 for parts in _split(translator, texts)):
         return whole
     return [
@@ -105,4 +104,4 @@ def _pieces(translator: Translator, before: str, line: str) -> list[_StreamPiece
 
 
 def _split(translator: Translator, texts: Sequence[str]) -> list[list[Sentence]]:
-    return encode_lines(translator.tokenizer, texts, translator.language, translator.max_source_tokens)
+    return split_texts(translator.tokenizer, texts, translator.language, translator.max_source_tokens)

@@ -121,6 +121,7 @@ _SIGNS = {
     "emoji": "[\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]", "number": r"\d", "date": r"\d",
 }  # fmt: skip
 _ANY_SIGN = re.compile(r"[%{<$@&`\\\u203c\u2049\u20e3\u2122-\u2bff\ufe0f\U0001f000-\U0001faff]|[\w:]:|/|\.\w", re.ASCII)
+_DIGIT = re.compile(r"\d")
 # The pattern of a placeholder that was given as it is written.
 LITERAL = "literal"
 _TRAILING = ".,;:!?'*"
@@ -164,6 +165,11 @@ def as_word(literal: str) -> str:
     before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", literal) else ""
     after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", literal) else ""
     return before + re.escape(literal) + after
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has no sign of a pattern that is found by default and no digit: no placeholder and no number."""
+    return not _ANY_SIGN.search(text) and not _DIGIT.search(text)
 
 
 def blanked(text: str, placeholders: Iterable[Placeholder], sign: str = " ") -> str:

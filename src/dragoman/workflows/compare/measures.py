@@ -13,6 +13,7 @@ from dragoman.bundle import Bundle
 from dragoman.config import RunConfig
 from dragoman.data.batches.stream import BatchStream
 from dragoman.data.corpus.directions import directions
+from dragoman.engine import queries
 from dragoman.errors import DataError, DragomanError
 from dragoman.evaluation import bleu
 from dragoman.model.parts.attention import padding_mask
@@ -209,7 +210,7 @@ def attention_of(translator: Translator, source: str, translation: str) -> Atten
     tokenizer = translator.tokenizer
     [ids], [target] = tokenizer.encode([normalise(source)], "source"), tokenizer.encode([translation], "target")
     try:
-        found = translator.engine.attention([ids], [target])
+        found = translator.engine.attention(queries([ids]), [target])
     except DragomanError:
         return None
     if found is None:

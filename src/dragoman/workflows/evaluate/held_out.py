@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dragoman.config import CorpusConfig, DecodeConfig, PairConfig, RunConfig
-from dragoman.control.placeholders.symbols import mask_lines
+from dragoman.control.languages.pairs import LanguagePair, Pairs
+from dragoman.control.placeholders.symbols import mask_texts
 from dragoman.data.corpus.corpus import Pair
 from dragoman.data.corpus.directions import directions
 from dragoman.engine import Engine
-from dragoman.engine.marked import with_marks
 from dragoman.evaluation import Score, score_all
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.text.terms.symbols import NO_SYMBOLS, Symbols
@@ -40,15 +40,9 @@ class HeldOutText:
         symbols: Symbols = NO_SYMBOLS,
     ) -> Translator:
         """One for this pair, which warns of no language."""
-        marked = with_marks(engine, Marks.of(self.pair, tokenizer))
-        language = self.pair.source
+        pair = LanguagePair(self.pair.source, None, Marks.of(self.pair, tokenizer))
         return Translator(
-            tokenizer,
-            marked,
-            options,
-            max_source_tokens=max_source_tokens,
-            language=language,
-            symbols=symbols,
+            tokenizer, engine, options, max_source_tokens=max_source_tokens, pairs=Pairs((pair,)), symbols=symbols
         )
 
 
@@ -109,8 +103,8 @@ def golden_by_pair(config: RunConfig, tokenizer: Tokenizer, engine: Engine) -> s
     texts = held_out_by_pair(config, config.data.valid_corpora, COUNT)
     found, symbols = [], Symbols.of(config, tokenizer.symbols)
     for text in texts:
-        marked = with_marks(engine, Marks.of(text.pair, tokenizer))
+        marks = Marks.of(text.pair, tokenizer)
         name, count = text.pair.name if config.project.pairs else "", -(-COUNT // len(texts))
-        masked, _ = mask_lines(text.sources, symbols)
-        found += golden_sentences(tokenizer, marked, config.decode, masked, name, count)
+        masked, _ = mask_texts(text.sources, symbols)
+        found += golden_sentences(tokenizer, engine, config.decode, masked, name, count, marks)
     return golden_text(found)

@@ -249,7 +249,9 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
             name = project.name_of_pair if len(project.pairs) > 1 else ""
             options = bundle.config.decode
             golden = golden_text(
-                golden_sentences(bundle.tokenizer, translator.marked_engine, options, sources[:COUNT], name)
+                golden_sentences(
+                    bundle.tokenizer, translator.engine, options, sources[:COUNT], name, marks=translator.marks
+                )
             )
     else:
         listener.on_warning(f"{outcome} {text.remedy}".strip())
@@ -267,7 +269,7 @@ def _try(folder: Path, path: Path, foreign: Foreign, text: TrialText, listener: 
 
 def _passed_trial(translator: Translator, text: TrialText, path: Path) -> ImportTrial:
     """What the trial measured. Raises QualityError if the model does not translate."""
-    trial = try_pairs(translator.marked_engine, translator.tokenizer, text.pairs)
+    trial = try_pairs(translator.engine, translator.tokenizer, text.pairs, translator.marks)
     if trial is None:
         raise DataError(f"{text.name}: no pair is short enough to try the model on; give sentences")
     try:

@@ -12,7 +12,6 @@ from dragoman.bundle import WEIGHTS, Bundle, add_files, open_bundle, update_bund
 from dragoman.config import ModelConfig
 from dragoman.config.file import dump_config, portable
 from dragoman.engine.load import load_engine
-from dragoman.engine.marked import with_marks
 from dragoman.errors import ConfigError, ModelError
 from dragoman.exporting.golden import FILE as GOLDEN
 from dragoman.exporting.golden import Golden, golden_sentences, golden_text, read_golden
@@ -85,8 +84,8 @@ def _add_golden(bundle: Bundle, sentences: Sequence[Golden]) -> None:
     found: list[Golden] = []
     for name, group in groupby(sentences, key=lambda sentence: sentence.pair):
         pair = bundle.config.project.pair(name) or bundle.config.project.all_pairs[0]
-        marked = with_marks(engine, Marks.of(pair, bundle.tokenizer))
+        marks = Marks.of(pair, bundle.tokenizer)
         texts = [one.source for one in group]
-        found += golden_sentences(bundle.tokenizer, marked, bundle.config.decode, texts, name, len(texts))
+        found += golden_sentences(bundle.tokenizer, engine, bundle.config.decode, texts, name, len(texts), marks)
     if found:
         add_files(bundle, {GOLDEN: golden_text(found)}, {})

@@ -10,10 +10,9 @@ from typing import Any
 from dragoman.bundle import Bundle, open_bundle, update_bundle
 from dragoman.config import CorpusConfig, DecodeConfig, PairConfig
 from dragoman.config.file import build_section, read_run_config
-from dragoman.control.placeholders.symbols import mask_lines
-from dragoman.engine import Engine, Ids
+from dragoman.control.placeholders.symbols import mask_texts
+from dragoman.engine import Engine, Ids, queries
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.engine.marked import with_marks
 from dragoman.errors import ConfigError, ModelError, QualityError, checked_path, counted
 from dragoman.evaluation import bleu
 from dragoman.exporting.golden import Golden, golden_sentences, read_golden
@@ -198,13 +197,12 @@ def _verify_pairs(
     found: list[dict[str, Verdict]] = []
     for text in texts:
         marks, name = Marks.of(text.pair, tokenizer), text.pair.name if several else ""
-        marked = {kind: with_marks(engine, marks) for kind, engine in engines.items()}
-        exact, sources = with_marks(reference, marks), [source for source, _ in text.lines]
         own = [sentence for sentence in golden if sentence.pair == name]
-        own = own or golden_sentences(tokenizer, exact, options, mask_lines(sources, symbols)[0], name)
+        masked, _ = mask_texts([source for source, _ in text.lines], symbols)
+        own = own or golden_sentences(tokenizer, reference, options, masked, name, marks=marks)
         if several:
             listener.notice(f"{name}:")
-        found.append(_verify(tokenizer, options, exact, marked, text.lines, own, symbols, listener))
+        found.append(_verify(tokenizer, options, reference, engines, text.lines, own, marks, symbols, listener))
     return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
 
 
@@ -215,14 +213,15 @@ def _verify(
     engines: Mapping[str, Engine],
     pairs: Sequence[tuple[str, str]],
     golden: Sequence[Golden],
+    marks: Marks,
     symbols: Symbols,
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each engine with a converted network, float32 first. Raises QualityError."""
-    masked, tables = mask_lines([source for source, _ in pairs], symbols)
-    sources = tokenizer.encode(masked, "source")
+    masked, tables = mask_texts([source for source, _ in pairs], symbols)
+    sources = queries(tokenizer.encode(masked, "source"), marks)
     progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(engines) - 1))
-    verdict = verify_float32(reference, engines["float32"], options, sources, golden, progress)
+    verdict = verify_float32(reference, engines["float32"], options, sources, golden, marks, progress)
     same = ", ".join(f"{count:,} at {beam}" for beam, count in verdict.identical.items())
     listener.notice(
         f"float32: log P within {verdict.log_prob_difference:.1g} of the reference; "
@@ -237,7 +236,7 @@ def _verify(
         return bleu([restore(text, table) for text, table in zip(texts, tables, strict=True)], references).value
 
     for kind in [kind for kind in engines if kind != "float32"]:
-        found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, progress)
+        found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, marks, progress)
         listener.notice(f"{kind}: BLEU {found.bleu:.2f}, float32 {found.bleu_of_reference:.2f}")
         if (found.bleu_of_reference or 0.0) < MEANINGFUL_BLEU:
             why = "so BLEU says little about the export; name other text to verify with, or train longer"

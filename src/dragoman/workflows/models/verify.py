@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dragoman.adapter import ADAPTER
 from dragoman.bundle import WEIGHTS, Bundle
+from dragoman.engine import Query
 from dragoman.engine.load import load_engine
 from dragoman.errors import ModelError, counted
 from dragoman.exporting.golden import FILE, Golden, read_golden
@@ -97,9 +98,8 @@ def _check_engine(bundle: Bundle, name: str, golden: Sequence[Golden]) -> Engine
     engine = load_engine(bundle, engine=name, device="cpu", precision="float32")
     if not golden:
         return None
-    marks = [_marks(bundle, sentence) for sentence in golden]
-    sources = [sentence.tokens for sentence in golden]
-    scored = engine.score(sources, [sentence.translation for sentence in golden], marks)
+    queries = [Query(sentence.tokens, (), _marks(bundle, sentence)) for sentence in golden]
+    scored = engine.score(queries, [sentence.translation for sentence in golden])
     differences = [
         abs(a - b)
         for log_probs, sentence in zip(scored, golden, strict=True)
@@ -108,7 +108,7 @@ def _check_engine(bundle: Bundle, name: str, golden: Sequence[Golden]) -> Engine
     largest, mean = max(differences), sum(differences) / len(differences)
     _refuse_difference(bundle, name, len(golden), largest, mean)
     options = bundle.config.decode.model_copy(update={"method": "beam", "n_best": 1, "shortlist": False})
-    best = [found[0].tokens for found in engine.translate(sources, options, None, marks)]
+    best = [hypotheses[0].tokens for hypotheses in engine.translate(queries, options)]
     same = sum(list(tokens) == sentence.translation for tokens, sentence in zip(best, golden, strict=True))
     return EngineCheck(name, largest, mean, same)
 

@@ -17,6 +17,7 @@ from dragoman.config.sections.architectures.known import title
 from dragoman.data.batches.stream import validation_batches
 from dragoman.data.corpus.directions import directions
 from dragoman.data.corpus.report import summary
+from dragoman.engine import queries
 from dragoman.engine.kinds import require_kind
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, counted
@@ -175,5 +176,5 @@ class LineScorer:
     def perplexities(self, lines: Sequence[str]) -> list[float]:
         """exp(−log P / pieces) of each line, its end counted as a piece."""
         ids = self.tokenizer.encode(lines, "target")
-        scored = self.engine.score([()] * len(ids), ids)
+        scored = self.engine.score(queries([()] * len(ids)), ids)
         return [math.exp(min(-sum(each) / len(each), LARGEST)) for each in scored]

@@ -14,19 +14,17 @@ import pytest
 
 from dragoman.config import DecodeConfig
 from dragoman.decode.hypothesis import Hypothesis
+from dragoman.engine import Query
 from dragoman.engine.torch import TorchEngine
-
-Sources = Sequence[Sequence[int]]
 
 
 @pytest.fixture
 def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that says what it hears, and what is short without end."""
 
-    def translate(
-        _: TorchEngine, sources: Sources, options: DecodeConfig, target_prefixes: Sources | None = None
-    ) -> list[list[Hypothesis]]:
-        return [[Hypothesis(tuple(source) * (20 if len(source) < 4 else 1), -1.0, -1.0)] for source in sources]
+    def translate(_: TorchEngine, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
+        sources = [tuple(query.source) for query in queries]
+        return [[Hypothesis(source * (20 if len(source) < 4 else 1), -1.0, -1.0)] for source in sources]
 
     monkeypatch.setattr(TorchEngine, "translate", translate)
 

@@ -1,9 +1,10 @@
-"""A lower bound of the memory that a search needs, and what is available: a search that cannot fit is refused at once.
+"""What a search needs of the machine: memory, and the process that loaded the engine. Without them it is refused.
 
 An operating system that overcommits memory kills a process without a message, so the largest tensors are
 estimated before they are allocated. An estimate is a lower bound: what it refuses could not have run.
 """
 
+import os
 from dataclasses import dataclass
 
 from dragoman.config import AnyModel, DecodeConfig, ModelConfig
@@ -51,3 +52,12 @@ def refuse_beyond_memory(needed: int, available: int | None, what: str) -> None:
             f"out of memory: {what} needs at least {needed / 2**30:,.1f} GiB and {available / 2**30:,.1f} GiB are "
             f"free; {REMEDY}"
         )
+
+
+def refuse_fork(process: int) -> None:
+    """Raises ResourceError in any process but `process`, which loaded the engine.
+
+    A forked child has the memory of an engine but none of its threads, and would wait for them forever.
+    """
+    if os.getpid() != process:
+        raise ResourceError("an engine does not survive a fork; load the model in each process")

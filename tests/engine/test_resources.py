@@ -8,14 +8,15 @@ import torch
 
 from dragoman.config import DecodeConfig
 from dragoman.config.file import build_section
-from dragoman.engine import Engine, memory
+from dragoman.engine import Engine, resources
 from dragoman.engine.ctranslate2 import CTranslate2Engine
-from dragoman.engine.memory import SearchSize
+from dragoman.engine.resources import SearchSize
 from dragoman.engine.torch import TorchEngine
 from dragoman.errors import ConfigError, ResourceError
 from dragoman.exporting.ctranslate2 import convert
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import Tokenizer
+from stand_ins import queries
 
 Build = Callable[..., Transformer]
 WIDE = DecodeConfig(beam=4096, n_best=1)
@@ -57,28 +58,28 @@ def test_a_search_beyond_memory_is_refused_at_once(
 ) -> None:
     free(2**20)
     with pytest.raises(ResourceError, match=r"^out of memory: .* needs at least .* GiB .*lower decode\.beam"):
-        engine.translate([[5, 6]], options)
+        engine.translate(queries([[5, 6]]), options)
 
 
 def test_a_batch_beyond_memory_is_divided(
     engine: Engine, free: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options, sources = DecodeConfig(beam=4, extra_length=4), [[5, 6, 7], [8], [9, 5], [6, 6, 7, 8], [7]]
-    whole = engine.translate(sources, options)
+    whole = engine.translate(queries(sources), options)
     size = engine._size  # type: ignore[attr-defined]
     free(size.bytes_per_sentence(4, options))
-    divided = engine.translate(sources, options)
+    divided = engine.translate(queries(sources), options)
     assert [[h.tokens for h in found] for found in divided] == [[h.tokens for h in found] for found in whole]
     free(size.bytes_per_sentence(1, options) - 1)
     with pytest.raises(ResourceError):
-        engine.translate(sources, options)
+        engine.translate(queries(sources), options)
 
 
 def test_the_estimate_is_below_what_a_search_allocates(build: Build) -> None:
     """The tensors of one step of beam search, counted: a lower bound must not exceed them."""
     options, vocabulary, layers = DecodeConfig(beam=64), 5000, 2
     shape = build(vocab=8).config
-    cached = memory.cached_numbers(shape)
+    cached = resources.cached_numbers(shape)
     assert cached == layers * 16 * 2
     steps, logits_and_log_p, cache = 11, 2 * 4 * vocabulary, 11 * 4 * cached
     lineage = steps * options.beam

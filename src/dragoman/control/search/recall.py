@@ -1,26 +1,38 @@
-"""Lines and texts with inline codes → their translations in a memory, where it has them. No torch.
+"""Lines and texts with inline codes → their translations in a memory, where it has them.
 
-A translation of a memory has to keep what every translation keeps (`control.faults.final_check`): one that lacks a
+A translation of a memory has to keep what every translation keeps (`control.faults.requirements`): one that lacks a
 placeholder is left to the engine, and so is one with adapted numbers that differ from those of its source.
 """
 
 from collections.abc import Collection, Sequence
 
 from dragoman.config import DecodeConfig
-from dragoman.control.faults.final_check import checked, inline_flags
-from dragoman.control.search.splitting import LINE_BREAK
+from dragoman.control.faults.requirements import Requirements, checked, inline_flags
+from dragoman.control.search.sentences import LINE_BREAK, Line
 from dragoman.memory import Memory, MemoryMatch
 from dragoman.text.words.inline import InlineText
 from dragoman.translation import Candidate, Translation
 
 
-def recall_line(memory: Memory, line: str, options: DecodeConfig) -> Translation | None:
+def recall(lines: Sequence[Line], memory: Memory, options: DecodeConfig) -> list[Line]:
+    """Give lines the translations that the memory has; the other lines are returned."""
+    rest = []
+    for line in lines:
+        translation = _recalled(memory, line.source, options)
+        if translation is None:
+            rest.append(line)
+        else:
+            line.translation = translation
+    return rest
+
+
+def _recalled(memory: Memory, source: str, options: DecodeConfig) -> Translation | None:
     """The translation of a line in the memory; None if it has none that keeps what it must."""
-    match = memory.find(line) if line.strip() else None
+    match = memory.find(source) if source.strip() else None
     if match is None:
         return None
-    [found] = checked([_translation(line, match)], options)
-    return found if _is_usable(match, {flag.kind for flag in found.warnings}) else None
+    translation = checked(_translation(source, match), Requirements.of(source, options))
+    return translation if _is_usable(match, {flag.kind for flag in translation.warnings}) else None
 
 
 def recall_text(
