@@ -62,7 +62,7 @@ class BatchPart:
 
 
 @dataclass(eq=False)
-class _Line:
+class _Queue:
     """The calls of one key. `clock` is what each of its requests would have had of an equal share so far."""
 
     number: int
@@ -78,7 +78,7 @@ class _Line:
 @dataclass(frozen=True, slots=True)
 class _NextJob:
     call: EngineCall
-    line: _Line
+    line: _Queue
     job: int
     size: int
 
@@ -88,7 +88,7 @@ class FairQueue:
 
     def __init__(self) -> None:
         self.tokens = 0
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _Queue] = {}
         self._clock, self._past, self._numbers = 0.0, 0.0, count(1)
 
     def __bool__(self) -> bool:
@@ -106,7 +106,7 @@ class FairQueue:
         if is_new:
             ticket.number, ticket.began = next(self._numbers), self._clock
         start = ticket.began if ticket.used < SHORT else self._clock
-        line = self._lines.setdefault(ticket.key, _Line(ticket.number, start, self._past))
+        line = self._lines.setdefault(ticket.key, _Queue(ticket.number, start, self._past))
         if is_new or ticket.used >= SHORT:
             ticket.served = max(ticket.served, line.clock)
         call.waiting = list(range(len(call.sizes)))
@@ -173,7 +173,7 @@ class FairQueue:
         ticket.used += job.size
         self.tokens -= job.size
 
-    def _leave(self, call: EngineCall, line: _Line) -> None:
+    def _leave(self, call: EngineCall, line: _Queue) -> None:
         del line.calls[call]
         if not line.calls:
             del self._lines[call.ticket.key]
@@ -183,7 +183,7 @@ class FairQueue:
 _Turn = tuple[float, tuple[int, int], EngineCall, int, int]
 
 
-def _turns(line: _Line, group: Hashable) -> list[_Turn]:
+def _turns(line: _Queue, group: Hashable) -> list[_Turn]:
     """The calls of a group as a heap, the next one first: its turn, what its request has used, its next job."""
     calls = (call for call in line.calls if call.group == group)
     turns = [(call.ticket.served, (call.ticket.number, n), call, call.ticket.used, 0) for n, call in enumerate(calls)]

@@ -1,6 +1,6 @@
 """The way of a sentence through the package: functions, files, rooms, calls, and kinds of values on the way.
 
-    python benchmarks/sentence_trace.py [--before CHECKOUT] [--show]
+    python benchmarks/models/sentence_trace.py [--before CHECKOUT] [--show]
 
 Every call of a function of the package is counted by the interpreter's own hook, after a first call that loads what is
 loaded once: one short sentence with each engine that there is, two sentences with placeholders, and a Word document of
