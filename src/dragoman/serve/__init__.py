@@ -2,6 +2,8 @@
 
 The path of a request, down and back:
 
+    guard                     the host, the size of the body, an id; the log and the metrics of the answer
+    http.access               who sends it: one `ServiceCall` with the service and the key, made once
     native, libretranslate, deepl   a dialect: HTTP → `TextRequest` → its own answer
     service                   admission, deadline, a thread for each request; a client that leaves cancels
     text                      `TextRequest` → languages, model, lines → `Translator.translate` → `TextAnswer`
