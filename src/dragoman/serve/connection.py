@@ -70,7 +70,7 @@ class Protocol(H11Protocol):
 
     @property
     def arriving(self) -> bool:
-        """Whether a request is still coming, or none has begun."""
+        """Whether a request is still coming, or none has come."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -1,5 +1,7 @@
 """A multipart upload → one file in a private folder, and the other fields. As the bytes come: never whole in memory.
 
+python-multipart divides the form; here are the limits that its own `FormParser` has not: a file is refused by its name
+before its first byte is written, its bytes are counted as they come, and it is written nowhere but into the folder.
 What a client calls its file, in the part or in a field `filename` before it, is a label. It decides no path: of a name
 only the last part is kept, and of that letters, digits and a few signs.
 """
