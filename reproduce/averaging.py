@@ -21,7 +21,8 @@ from dragoman.data.corpus.corpus import read_pairs
 from dragoman.data.corpus.directions import directions
 from dragoman.engine.torch import TorchEngine
 from dragoman.evaluation import bleu, chrf
-from dragoman.training.resume.checkpoint import average_weights, checkpoint_steps
+from dragoman.training.resume.averaging import average_weights
+from dragoman.training.resume.checkpoint import checkpoint_steps
 from dragoman.training.resume.validation import validation_loss
 from dragoman.translator import Translator
 

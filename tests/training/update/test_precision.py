@@ -104,7 +104,8 @@ TRIAL = """
 import json, torch
 from dragoman.config import ModelConfig
 from dragoman.model.transformer import Transformer
-from dragoman.training import fitting, precision
+from dragoman.training.estimate import fitting
+from dragoman.training.update import precision
 torch.set_num_threads(1)
 seconds, passes, true_product, true_pass = {}, [], precision.product_seconds, precision._pass
 def product(dtype, device):
