@@ -1,5 +1,6 @@
 """Documents while the service is busy, stops or is killed: turns, deletion, what survives, what expires."""
 
+import json
 import shutil
 import threading
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.serve.documents.document import DocumentRequest
+from dragoman.serve.documents.document import DocumentRequest, Facts, new_facts
 from dragoman.serve.documents.documents import Documents
 from dragoman.serve.documents.store import MOST_ATTEMPTS, DocumentLimits, DocumentStore
 from dragoman.serve.http.problems import Problem
@@ -341,3 +342,11 @@ def test_before_it_is_open_the_store_takes_nothing(tmp_path: Path):
     with pytest.raises(Problem) as raised, DocumentStore(tmp_path).incoming("a", 1):
         pass
     assert raised.value.status == 503
+
+
+def test_a_document_that_an_earlier_version_has_stored_is_read():
+    facts, _ = new_facts("me", Path("a.txt"), DocumentRequest(target="ko"))
+    stored = json.loads(facts.model_dump_json())
+    assert Facts.model_validate_json(json.dumps(stored)) == facts
+    stored["asked"] = stored.pop("request")
+    assert Facts.model_validate_json(json.dumps(stored)) == facts

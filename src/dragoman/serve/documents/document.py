@@ -63,7 +63,7 @@ class Facts(BaseModel):
     """The most characters that the key may send at a time; None: any number."""
     name: str
     request: DocumentRequest = Field(validation_alias=AliasChoices("request", "asked"))
-    """`asked` in what versions before 2026-11-27 have left."""
+    """`asked` in the files of earlier versions."""
     created: float
     expires: float | None = None
     """When it is removed; None: it is not finished."""
