@@ -116,7 +116,7 @@ def compare(
             )
             for index, name in enumerate(systems)
         },
-        {metric: (found, randomisation_signatures[metric]) for metric, found in bootstrap_signatures.items()},
+        {metric: (signature, randomisation_signatures[metric]) for metric, signature in bootstrap_signatures.items()},
     )
 
 

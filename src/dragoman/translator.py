@@ -417,7 +417,8 @@ class Translator:
             return self.options, None
         merged = merge_glossaries(glossary, self.glossary)
         options = checked_request(options, self.options, changes, target_prefix, merged)
-        check_learned(self.confidence, options)
+        if options.confidence:
+            check_learned(self.confidence, options)
         return options, merged
 
     def _translate_texts(
@@ -433,7 +434,7 @@ class Translator:
         glossary: Glossary | None,
         memory: Memory | None = None,
     ) -> list[Translation]:
-        """The way of lines from beginning to end; what nobody needs is passed by."""
+        """The way of lines from beginning to end; a stage that a call does not need is left out."""
         rest = lines if memory is None else recall(lines, memory, options)
         self._split(rest)
         retried = self.language if self.max_source_tokens else None

@@ -77,13 +77,13 @@ def bundled_model_for(text: str) -> BundledModel:
     if not models:
         raise ModelError("this dragoman has no bundled models; give one with -m MODEL, `dragoman train` writes one")
     letters = scripts(text)
-    found = max(models, key=lambda model: model.log_likelihood(letters))
-    if not found.knows(letters):
+    likeliest = max(models, key=lambda model: model.log_likelihood(letters))
+    if not likeliest.knows(letters):
         most = letters.most_common(1)[0][0]
         most = most if most == "CJK" else most.capitalize()
         known = ", ".join(model.name for model in models)
         raise ConfigError(f"no bundled model ({known}) reads {most} letters; give one with -m MODEL")
-    return found
+    return likeliest
 
 
 def readable(text: str) -> bool:

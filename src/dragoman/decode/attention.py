@@ -26,12 +26,12 @@ def aligning_layer(layers: int) -> int:
 
 def require_attention(model: EncoderDecoder, what: str) -> Sequence[Attending]:
     """The model's encoder-decoder attentions. Raises ConfigError, which starts with `what`, if it has none."""
-    if not (found := model.cross_attentions()):
+    if not (cross_attentions := model.cross_attentions()):
         raise ConfigError(
             f"{what}: needs encoder-decoder attention, and this model, of architecture "
             f'"{model.config.architecture}", has none; leave it out'
         )
-    return found
+    return cross_attentions
 
 
 @torch.inference_mode()

@@ -44,11 +44,11 @@ def load_language_model(folder: Path | None, of: Bundle) -> "LanguageModel | Non
     if folder is None:
         return None
     bundle = open_bundle(folder)
-    found = language_model_of(bundle, of.tokenizer, str(of.folder))
-    language, targets = found.config.language, [pair.target for pair in of.config.project.all_pairs]
+    network = language_model_of(bundle, of.tokenizer, str(of.folder))
+    language, targets = network.config.language, [pair.target for pair in of.config.project.all_pairs]
     if language not in targets:
         raise ModelError(
             f"{folder}: a language model of {language}, but {of.folder} translates into {' and '.join(targets)}; "
             f"train one with model.language={targets[0]}"
         )
-    return found
+    return network

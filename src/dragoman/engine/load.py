@@ -33,8 +33,8 @@ def load_engine(
     """
     if not isinstance(engine, str):
         return engine
-    for one in (bundle, *others):
-        require_kind(one, language_model=False)
+    for member in (bundle, *others):
+        require_kind(member, language_model=False)
     exports = {folder.name: folder for folder in bundle.exports}
     if engine in ("auto", "ctranslate2") and exports and not others:
         engine = next(iter(exports))
@@ -59,7 +59,7 @@ def load_engine(
             raise ModelError(
                 f"{other.folder}: its vocabulary is not that of {bundle.folder}; the models of an ensemble share theirs"
             )
-    networks = [one.load_model() for one in (bundle, *others)]
+    networks = [member.load_model() for member in (bundle, *others)]
     from dragoman.engine.torch import TorchEngine
     from dragoman.model.parts.device import pick_device
 

@@ -143,7 +143,7 @@ class Network:
     def decode(self, wanted: Sequence[Continuation], alone: bool) -> list[ForcedDecoding]:
         """Forced decoding of each prefix, continued greedily; `alone` if all are of one sentence."""
         decoded: dict[int, ForcedDecoding] = {}
-        lengths = [len(one.query.marks.target) + one.length for one in wanted]
+        lengths = [len(continuation.query.marks.target) + continuation.length for continuation in wanted]
         for length in {*lengths}:
             same = [n for n, other in enumerate(lengths) if other == length]
             size = max(1, LOGITS_BYTES // (4 * length * self.vocabulary))

@@ -60,13 +60,13 @@ class TorchEngine:
         language_model: LanguageModel | None = None,
     ) -> None:
         models = [model] if isinstance(model, EncoderDecoder) else model
-        models = [one.to(device).eval() for one in models]
+        models = [network.to(device).eval() for network in models]
         self._process, self._turn = os.getpid(), Lock()
         self.device, self.precision = device, resolve_precision(precision, device)
         self.threads, self.shortlist = threads, shortlist
         self.models = Ensemble(map(to_bfloat16, models) if self.precision == "bfloat16" else models)
         self.language_model = language_model and language_model.to(device).eval()
-        self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(one.config) for one in models))
+        self._size = SearchSize(models[0].projection.size(0), sum(cached_numbers(network.config) for network in models))
 
     def translate(self, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         """Hypotheses as `Engine.translate` returns them.

@@ -105,7 +105,7 @@ def verify_rules(reference: Engine, candidate: Engine, golden: Sequence[Golden],
             wanted = DecodeConfig(beam=4, **rule)
             lists = [engine.translate(queries, wanted) for engine in (reference, candidate)]
             for ours, theirs in zip(*lists, strict=True):
-                gaps = [abs(one.score - other.score) for one, other in zip(ours, theirs, strict=False)]
+                gaps = [abs(hypothesis.score - other.score) for hypothesis, other in zip(ours, theirs, strict=False)]
                 if len(ours) != len(theirs) or max(gaps, default=0.0) > NEAR_TIE:
                     named = ", ".join(f"{key}={value}" for key, value in rule.items())
                     raise QualityError(f"under {named} a golden sentence is translated differently from the reference")

@@ -23,8 +23,8 @@ VARIABLE = "DRAGOMAN_HOME"
 def models_folder() -> Path:
     """The folder of installed models, which need not exist. Raises ConfigError if this user has no home folder."""
     try:
-        if given := os.environ.get(VARIABLE):
-            return Path(given).expanduser().absolute() / "models"
+        if named := os.environ.get(VARIABLE):
+            return Path(named).expanduser().absolute() / "models"
         return _data_folder() / "dragoman" / "models"
     except RuntimeError:  # of pathlib
         raise ConfigError(
@@ -38,8 +38,8 @@ def _data_folder() -> Path:
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
-    given = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return given if given.is_absolute() else Path.home() / ".local" / "share"
+    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return folder if folder.is_absolute() else Path.home() / ".local" / "share"
 
 
 def name_of_model(text: str) -> str:

@@ -21,8 +21,8 @@ ModelPath = str | os.PathLike[str]
 def open_model(model: ModelPath, base: ModelPath | None = None) -> Bundle:
     """The verified bundle of this folder or name. Raises ModelError as `open_bundle` does."""
     folder = resolve_model(checked_path("model", model))
-    given = installed_base(folder) if base is None else resolve_model(checked_path("base", base))
-    return open_bundle(folder, given)
+    base_folder = installed_base(folder) if base is None else resolve_model(checked_path("base", base))
+    return open_bundle(folder, base_folder)
 
 
 def open_models(models: Sequence[ModelPath], base: ModelPath | None = None) -> list[Bundle]:
@@ -52,7 +52,7 @@ def installed_base(folder: Path) -> Path | None:
 
 def _weights_sha256(folder: Path) -> str | None:
     try:
-        found: str = parse_json((folder / "bundle.json").read_bytes())["files"]["model.safetensors"]["sha256"]
+        digest: str = parse_json((folder / "bundle.json").read_bytes())["files"]["model.safetensors"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found
+    return digest

@@ -51,12 +51,12 @@ def _member(name: str, size: int) -> zipfile.ZipInfo:
 
 
 def _write_member(archive: zipfile.ZipFile, path: Path, name: str, expected: Mapping[str, Any]) -> None:
-    member, found = _member(name, expected["bytes"]), hashlib.sha256()
+    member, digest = _member(name, expected["bytes"]), hashlib.sha256()
     with path.open("rb") as source, archive.open(member, "w", force_zip64=member.file_size >= LONG) as target:
         while block := source.read(BLOCK):
-            found.update(block)
+            digest.update(block)
             target.write(block)
-    if found.hexdigest() != expected["sha256"]:
+    if digest.hexdigest() != expected["sha256"]:
         raise ModelError(f"{path}: changed while it was packed; try again")
 
 

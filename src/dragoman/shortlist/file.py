@@ -37,10 +37,10 @@ class Shortlist:
 
     def candidates(self, source: Iterable[int]) -> list[int]:
         """The target ids that a translation of these source ids may use, ascending; never empty."""
-        found = set(self.always)
+        candidates_of_source = set(self.always)
         for token in set(source):
-            found.update(self.by_source.get(token, ()))
-        return sorted(found)
+            candidates_of_source.update(self.by_source.get(token, ()))
+        return sorted(candidates_of_source)
 
     def text(self, tokenizer: Tokenizer) -> str:
         """The file's content. Raises ModelError for a piece with a separator in it."""
@@ -68,11 +68,11 @@ class Shortlist:
             piece, tab, targets = line.partition("\t")
             if not tab or not targets:
                 raise ModelError(f"{where}: not a source piece, a tab and target pieces; make the file again")
-            found = tuple(_id(target, tokenizer.target, where) for target in targets.split(" "))
+            targets_of_source = tuple(_id(target, tokenizer.target, where) for target in targets.split(" "))
             if piece:
-                rules[_id(piece, tokenizer.source, where)] = found
+                rules[_id(piece, tokenizer.source, where)] = targets_of_source
             else:
-                always = found
+                always = targets_of_source
         if not always:
             raise ModelError(f"{path}: no line of pieces that are always allowed; make the file again")
         return cls(always, rules)

@@ -124,16 +124,16 @@ def count(
     progress: Callable[[int], None] = lambda examples: None,
 ) -> dict[AttentionChoice, Counts]:
     """What each choice of attention aligns in the examples, for a target vocabulary of `width`."""
-    found = {choice: Counts(width) for choice in choices}
+    counts = {choice: Counts(width) for choice in choices}
     with torch.inference_mode(), cross_attention(model, {choice.layer for choice in choices}) as weights:
         for group in pack([example.lengths for example in examples], BATCH_TOKENS, random.Random(0)):
             batch = collate([examples[index] for index in group]).to(device)
             state = model.encode(batch.src, padding_mask(batch.src, PAD))
             model.decode_features(batch.tgt_in, state)
             for choice in choices:
-                _add(found[choice], batch, weights[choice.layer], choice.aligns_input_token, positions)
+                _add(counts[choice], batch, weights[choice.layer], choice.aligns_input_token, positions)
             progress(len(group))
-    return found
+    return counts
 
 
 def _add(counts: Counts, batch: Batch, weights: Tensor, aligns_input_token: bool, positions: int) -> None:
@@ -145,8 +145,8 @@ def _add(counts: Counts, batch: Batch, weights: Tensor, aligns_input_token: bool
     top, indices = weights.topk(min(positions, batch.src.size(1)), dim=2)
     source = batch.src[:, None].expand_as(weights).gather(2, indices)
     target = batch.tgt_out[..., None].expand_as(source)
-    kept = is_token[..., None] & (top > 0)
-    counts.add(source[kept], target[kept], top[kept])
+    counted = is_token[..., None] & (top > 0)
+    counts.add(source[counted], target[counted], top[counted])
 
 
 def likeliest(counts: Counts, tokenizer: Tokenizer, always: tuple[int, ...], per_piece: int) -> Shortlist:

@@ -51,12 +51,12 @@ def fit_logistic(rows: Sequence[Row], outcomes: Sequence[bool]) -> Logistic:
     """Maximum a posteriori weights by Newton's method (iteratively reweighted least squares)."""
     import numpy as np
 
-    given = np.asarray(rows, dtype=np.float64)
-    means, scales = given.mean(axis=0), given.std(axis=0)
+    features = np.asarray(rows, dtype=np.float64)
+    means, scales = features.mean(axis=0), features.std(axis=0)
     scales[scales == 0] = 1.0
-    design = np.column_stack([np.ones(len(given)), (given - means) / scales])
+    design = np.column_stack([np.ones(len(features)), (features - means) / scales])
     target = np.asarray(outcomes, dtype=np.float64)
-    prior = np.diag([0.0, *[RIDGE] * given.shape[1]])
+    prior = np.diag([0.0, *[RIDGE] * features.shape[1]])
     weights = np.zeros(design.shape[1])
     weights[0] = _logit((target.sum() + 0.5) / (len(target) + 1))
     for _ in range(STEPS):
@@ -73,13 +73,13 @@ def fit_logistic(rows: Sequence[Row], outcomes: Sequence[bool]) -> Logistic:
 
 def cross_validated(rows: Sequence[Row], outcomes: Sequence[bool]) -> list[float]:
     """The probability of each row by a model that has not seen it: fitted on the other FOLDS − 1 parts."""
-    found = [0.0] * len(rows)
+    probabilities = [0.0] * len(rows)
     for fold in range(FOLDS):
         learned = [index for index in range(len(rows)) if index % FOLDS != fold]
         model = fit_logistic([rows[index] for index in learned], [outcomes[index] for index in learned])
         for index in range(fold, len(rows), FOLDS):
-            found[index] = model.probability(rows[index])
-    return found
+            probabilities[index] = model.probability(rows[index])
+    return probabilities
 
 
 def calibration(probabilities: Sequence[float], outcomes: Sequence[bool]) -> Calibration:
@@ -95,7 +95,11 @@ def reliability(probabilities: Sequence[float], outcomes: Sequence[bool]) -> lis
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for probability, outcome in zip(probabilities, outcomes, strict=True):
         bins[min(int(probability * BINS), BINS - 1)].append((probability, outcome))
-    return [(len(one), sum(p for p, _ in one) / len(one), sum(o for _, o in one) / len(one)) for one in bins if one]
+    return [
+        (len(members), sum(p for p, _ in members) / len(members), sum(o for _, o in members) / len(members))
+        for members in bins
+        if members
+    ]
 
 
 def area_under_roc(scores: Sequence[float], outcomes: Sequence[bool]) -> float:

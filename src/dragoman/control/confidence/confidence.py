@@ -117,14 +117,16 @@ def add_confidence(
     if options.confidence_samples:
         samples = draw(options, options.confidence_samples, sample)
     return [
-        replace(one, confidence=learned.probability(one, drawn)) if one.source.strip() else one
-        for one, drawn in zip(translations, samples, strict=True)
+        replace(translation, confidence=learned.probability(translation, drawn))
+        if translation.source.strip()
+        else translation
+        for translation, drawn in zip(translations, samples, strict=True)
     ]
 
 
 def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
     """`count` random translations of each line, of the model's own distribution."""
-    own = {
+    sampling = {
         "method": "sample",
         "n_best": count,
         "temperature": 1.0,
@@ -133,8 +135,8 @@ def draw(options: DecodeConfig, count: int, sample: Sample) -> list[list[str]]:
         "token_scores": False,
         "alignment": False,
     }
-    drawn = sample(options.model_copy(update={**own, "confidence": False, "confidence_samples": 0}))
-    return [[candidate.text for candidate in one.candidates] for one in drawn]
+    drawn = sample(options.model_copy(update={**sampling, "confidence": False, "confidence_samples": 0}))
+    return [[candidate.text for candidate in translation.candidates] for translation in drawn]
 
 
 def learn_confidence(
@@ -147,30 +149,39 @@ def learn_confidence(
 
     Raises DataError if there are too few lines, or nearly all have the same outcome.
     """
-    given = [index for index, one in enumerate(translations) if one.source.strip() and references[index].strip()]
-    if len(given) < MIN_LINES:
-        raise DataError(f"confidence: {counted(len(given), 'line')} with text; give at least {MIN_LINES}")
-    kept, score = [translations[index] for index in given], _chrf()
-    outcomes = [score(one.text, references[index]) >= accept for one, index in zip(kept, given, strict=True)]
+    indices = [
+        index
+        for index, translation in enumerate(translations)
+        if translation.source.strip() and references[index].strip()
+    ]
+    if len(indices) < MIN_LINES:
+        raise DataError(f"confidence: {counted(len(indices), 'line')} with text; give at least {MIN_LINES}")
+    usable, score = [translations[index] for index in indices], _chrf()
+    outcomes = [
+        score(translation.text, references[index]) >= accept for translation, index in zip(usable, indices, strict=True)
+    ]
     if not MIN_EACH <= sum(outcomes) <= len(outcomes) - MIN_EACH:
         raise DataError(
             f"confidence: {sum(outcomes):,} of {len(outcomes):,} lines reach chrF {accept:g}, too few or too many to "
             "learn from; give more lines, or another --accept"
         )
-    usual = sum(map(_log_ratio, kept)) / len(kept)
-    flagged = [outcome for one, outcome in zip(kept, outcomes, strict=True) if is_flagged(one)]
+    usual = sum(map(_log_ratio, usable)) / len(usable)
+    flagged = [outcome for translation, outcome in zip(usable, outcomes, strict=True) if is_flagged(translation)]
     limit = (sum(flagged) + ACCEPTED_BEFORE) / (len(flagged) + ACCEPTED_BEFORE + REJECTED_BEFORE)
     sampled = None
     if samples is not None:
-        sampled = _fit([features(one, usual, samples[index]) for one, index in zip(kept, given, strict=True)], outcomes)
+        sampled = _fit(
+            [features(translation, usual, samples[index]) for translation, index in zip(usable, indices, strict=True)],
+            outcomes,
+        )
     return Confidence(
         accept,
-        len(kept),
-        sum(outcomes) / len(kept),
+        len(usable),
+        sum(outcomes) / len(usable),
         usual,
         limit,
-        _fit([features(one, usual) for one in kept], outcomes),
-        len(samples[given[0]]) if samples is not None else 0,
+        _fit([features(translation, usual) for translation in usable], outcomes),
+        len(samples[indices[0]]) if samples is not None else 0,
         sampled,
     )
 
@@ -184,7 +195,7 @@ def features(translation: Translation, usual_ratio: float, samples: Sequence[str
     best = translation.candidates[0]
     per_token = best.log_prob / (len(best.tokens) + 1)
     ratio = _log_ratio(translation) - usual_ratio
-    found = [
+    values = [
         per_token,
         math.exp(per_token),  # the geometric mean of the tokens' probabilities
         math.sqrt(max(-best.log_prob, 0.0)),  # a long line has more that may be wrong
@@ -195,8 +206,8 @@ def features(translation: Translation, usual_ratio: float, samples: Sequence[str
     if samples:
         score = _chrf()
         # The logarithm, because the worst lines differ most between 0 and 20 of 100.
-        found.append(math.log1p(sum(score(best.text, sample) for sample in samples) / len(samples)))
-    return found
+        values.append(math.log1p(sum(score(best.text, sample) for sample in samples) / len(samples)))
+    return values
 
 
 def is_flagged(translation: Translation) -> bool:

@@ -68,11 +68,11 @@ def _letters_before(text: str, at: int) -> int:
 def _runs(text: str, placeholders: Sequence[Placeholder]) -> Iterator[tuple[str, int]]:
     """The letters directly next to a placeholder that it has itself, and where they begin."""
     hidden = blanked(text, placeholders)
-    for one in placeholders:
-        if after := _AFTER.match(hidden, one.end):
-            run, begin = after[0], one.end
-            if len(run) >= LEAST_GLUED and run in one.text:
+    for span in placeholders:
+        if after := _AFTER.match(hidden, span.end):
+            run, begin = after[0], span.end
+            if len(run) >= LEAST_GLUED and run in span.text:
                 yield run, begin
-        before = _BEFORE.search(hidden[max(one.begin - NEAR, 0) : one.begin])
-        if before and len(before[0]) >= LEAST_GLUED and before[0] in one.text:
-            yield before[0], one.begin - len(before[0])
+        before = _BEFORE.search(hidden[max(span.begin - NEAR, 0) : span.begin])
+        if before and len(before[0]) >= LEAST_GLUED and before[0] in span.text:
+            yield before[0], span.begin - len(before[0])

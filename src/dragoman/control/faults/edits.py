@@ -82,9 +82,9 @@ def _replacements(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """An invented placeholder becomes one that is missing, another number the missing number."""
     placeholders = task.requirements.find(text)
     for missing in faults.missing:
-        for one in placeholders:
-            if one.text in faults.extra:
-                yield text[: one.begin] + missing + text[one.end :]
+        for span in placeholders:
+            if span.text in faults.extra:
+                yield text[: span.begin] + missing + text[span.end :]
     if faults.report_numbers:
         return
     for source in task.requirements.numbers:
@@ -105,7 +105,7 @@ def _fragments(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
             if fragment.isalnum():
                 continue
             for match in re.finditer(re.escape(fragment), text):
-                inside = any(one.begin < match.end() and match.start() < one.end for one in placeholders)
+                inside = any(span.begin < match.end() and match.start() < span.end for span in placeholders)
                 if not inside and text[match.start() - 1 : match.start()] != fragment[0]:
                     yield text[: match.start()] + missing + text[match.end() :]
 
@@ -120,8 +120,8 @@ def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What is missing is inserted before each word, and at the end."""
     names = [(name, _enclosed(task.requirements, name)) for name in faults.missing]
     if not names and not faults.report_numbers:
-        numbers = [one for one in task.requirements.numbers if one.value in faults.missing_numbers]
-        names = [(task.requirements.source[one.begin : one.end],) * 2 for one in numbers]
+        numbers = [number for number in task.requirements.numbers if number.value in faults.missing_numbers]
+        names = [(task.requirements.source[number.begin : number.end],) * 2 for number in numbers]
     for name, written in names[:1]:
         for position in _word_starts(text):
             before, after = text[:position], text[position:]
@@ -138,12 +138,12 @@ def _insertions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
 def _deletions(task: EditTask, text: str, faults: Faults) -> Iterator[str]:
     """What occurs too often is deleted with its particles and its quotation marks, or with the word it is in."""
     placeholders = task.requirements.find(text)
-    spans = [(one.begin, one.end) for one in placeholders if one.text in faults.extra]
+    spans = [(mark.begin, mark.end) for mark in placeholders if mark.text in faults.extra]
     if not spans and not faults.report_numbers:
         spans = [
-            (one.begin, one.end)
-            for one in numbers_outside(text, placeholders)
-            if one.value in faults.extra_numbers and one.value in {ours.value for ours in task.requirements.numbers}
+            (mark.begin, mark.end)
+            for mark in numbers_outside(text, placeholders)
+            if mark.value in faults.extra_numbers and mark.value in {ours.value for ours in task.requirements.numbers}
         ]
     for begin, end in spans:
         for outer in _enclosing(text, begin, end), _word(text, begin, end):
@@ -166,9 +166,9 @@ def _word(text: str, begin: int, end: int) -> tuple[int, int]:
 
 def _enclosed(requirements: Requirements, name: str) -> str:
     """A placeholder with the quotation marks that it has in the source."""
-    one = next(one for one in requirements.placeholders if one.text == name)
-    begin, end = one.begin - 1, one.end + 1
-    around = requirements.source[begin : one.begin] + requirements.source[one.end : end] if begin >= 0 else ""
+    span = next(span for span in requirements.placeholders if span.text == name)
+    begin, end = span.begin - 1, span.end + 1
+    around = requirements.source[begin : span.begin] + requirements.source[span.end : end] if begin >= 0 else ""
     return requirements.source[begin:end] if around in _ENCLOSING else name
 
 

@@ -259,13 +259,13 @@ def tag_name(tag: str) -> str:
 
 def _ordered(placeholders: Sequence[Placeholder]) -> tuple[list[str], list[Counter[str]]]:
     """The placeholders that take their arguments in order; and those of each block of a template."""
-    arguments = [one.text for one in placeholders if one.pattern == "printf" and "$" not in one.text
-                 and "(" not in one.text and one.text not in ("%%", "%n", "%m")]  # fmt: skip
+    directives = [placeholder.text for placeholder in placeholders if placeholder.pattern == "printf"]
+    arguments = [text for text in directives if "$" not in text and "(" not in text and text not in ("%%", "%n", "%m")]
     blocks = [Counter[str]()]
-    for one in placeholders:
-        if one.pattern == "template" and _BLOCK.match(one.text):
+    for placeholder in placeholders:
+        if placeholder.pattern == "template" and _BLOCK.match(placeholder.text):
             blocks.append(Counter())
-        blocks[-1][one.text] += 1
+        blocks[-1][placeholder.text] += 1
     return arguments, blocks
 
 

@@ -215,4 +215,4 @@ def _apply(text: str, edits: Sequence[_Edit]) -> str:
 
 
 def _overlap(some: Sequence[_Edit], others: Sequence[_Edit]) -> bool:
-    return any(one.start < other.end and other.start < one.end for one in some for other in others)
+    return any(edit.start < other.end and other.start < edit.end for edit in some for other in others)

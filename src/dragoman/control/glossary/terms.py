@@ -72,7 +72,10 @@ def apply_glossary(
     tasks = [line.terms.task(line.query, line.hypotheses[:1], line.anchors) for line in lines]
     anchored = force_phrases(engine, tasks, options)
     # A term that does not fit at its anchor, for example because another term is there now, is tried everywhere.
-    unanchored = [line.terms.task(line.query, found, {}) for line, found in zip(lines, anchored, strict=True)]
+    unanchored = [
+        line.terms.task(line.query, hypotheses_of_line, {})
+        for line, hypotheses_of_line in zip(lines, anchored, strict=True)
+    ]
     rescored = _rescore(engine, tasks, force_phrases(engine, unanchored, options), options)
     for n, line, searched in zip(with_terms, lines, rescored, strict=True):
         candidates = [*searched, *line.hypotheses, *hypotheses[n]]

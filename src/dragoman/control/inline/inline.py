@@ -151,7 +151,7 @@ def _segments(items: Sequence[InlineItem], split: Split) -> list[list[Segmented]
     ]
     sentences = in_groups(partial(in_groups, split), divided)
     return [
-        [segment for line, found in zip(of_item, of_lines, strict=True) for segment in _divided(item, line, *found)]
+        [segment for line, parts in zip(of_item, of_lines, strict=True) for segment in _divided(item, line, *parts)]
         for item, of_item, of_lines in zip(items, lines, sentences, strict=True)
     ]
 

@@ -182,16 +182,20 @@ def with_divided(weights: Weights, sources: Sequence[Span], targets: Sequence[Sp
 
 def with_codes(placed: Sequence[PlacedCode], source: UnitText, target: UnitText) -> tuple[str, tuple[Code, ...]]:
     """The text of the target and the codes in it, in the order of `placed`, whose gaps do not decrease."""
-    positions = [_position(one, source, target) for one in placed]
+    positions = [_position(placed_code, source, target) for placed_code in placed]
     for index in range(len(placed) - 2, -1, -1):  # nothing before a closing code is behind it
         if placed[index + 1].code.kind == "close" or positions[index + 1] < target.gap(placed[index + 1].gap).end:
             positions[index] = min(positions[index], positions[index + 1])
     text, codes, at = "", list[Code](), 0
-    for index, (one, position) in enumerate(zip(placed, positions, strict=True)):
+    for index, (placed_code, position) in enumerate(zip(placed, positions, strict=True)):
         text += target.text[at : max(at, position)]
         at = max(at, position)
-        codes.append(replace(one.code, position=len(text)))
-        if _is_last_apart(placed, index) and _is_between_words(target, one.gap) and at == target.gap(one.gap).end:
+        codes.append(replace(placed_code.code, position=len(text)))
+        if (
+            _is_last_apart(placed, index)
+            and _is_between_words(target, placed_code.gap)
+            and at == target.gap(placed_code.gap).end
+        ):
             text += " "
     return text + target.text[at:], tuple(codes)
 

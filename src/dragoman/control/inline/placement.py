@@ -96,7 +96,7 @@ class Placement:
             self._choose_runs(node, nodes)
             for child in node.children:
                 if isinstance(child, Point):
-                    self.gaps[child] = self._choose_gap(node, child, [self.runs[one] for one in nodes])
+                    self.gaps[child] = self._choose_gap(node, child, [self.runs[span] for span in nodes])
             waiting += nodes
         return list(self._emit(root))
 
@@ -105,8 +105,8 @@ class Placement:
         if len(nodes) == 1 and (nodes[0].begin, nodes[0].end) == (parent.begin, parent.end):
             self.runs[nodes[0]] = begin, end
             return
-        found = disjoint_runs([self._scores(node, begin, end) for node in nodes])
-        self.runs.update((node, (begin + a, begin + b)) for node, (a, b) in zip(nodes, found, strict=True))
+        runs = disjoint_runs([self._scores(node, begin, end) for node in nodes])
+        self.runs.update((node, (begin + a, begin + b)) for node, (a, b) in zip(nodes, runs, strict=True))
 
     def _scores(self, node: CodeSpan, begin: int, end: int) -> Weights:
         """For each target unit from `begin` to `end`: mass from the span minus mass from elsewhere."""
@@ -151,9 +151,9 @@ class Placement:
         both = block.weights[:, :column].sum(1) - block.weights[:, column:].sum(1)
         before = np.concatenate(([0.0], np.cumsum(both)))
         order = (2 * before - before[-1]) / max(len(both), 1)
-        own = weight[0] * change[:, 0] - weight[1] * change[:, 1] + ORDER * order
+        fits = weight[0] * change[:, 0] - weight[1] * change[:, 1] + ORDER * order
         inside = np.clip(gaps - block.target, 0, len(both))
-        return own[inside] - np.abs(gaps - block.target - inside) * CERTAIN
+        return fits[inside] - np.abs(gaps - block.target - inside) * CERTAIN
 
     def _touches(self, point: Point) -> tuple[bool, bool]:
         """Whether the codes touch the text before them, and the text behind them."""
@@ -189,18 +189,18 @@ def disjoint_runs(scores: Sequence[Weights]) -> list[tuple[int, int]]:
         return []
     if count > size or count * size > MAX_CELLS:
         return [(number * size // count, (number + 1) * size // count) for number in range(count)]
-    alone = [_ordered_runs([own])[0] for own in scores]
+    alone = [_ordered_runs([of_span])[0] for of_span in scores]
     order = sorted(range(count), key=lambda number: sum(alone[number]))
-    found = dict(zip(order, _ordered_runs([scores[number] for number in order]), strict=True))
-    return [found[number] for number in range(count)]
+    runs = dict(zip(order, _ordered_runs([scores[number] for number in order]), strict=True))
+    return [runs[number] for number in range(count)]
 
 
 def _ordered_runs(scores: Sequence[Weights]) -> list[tuple[int, int]]:
     """The runs with the largest sum, each with a unit or more, each after the one before."""
     size = len(scores[0])
     best, tables = np.zeros(size + 1), []
-    for own in scores:
-        sums = np.concatenate(([0.0], np.cumsum(own - COST)))
+    for of_span in scores:
+        sums = np.concatenate(([0.0], np.cumsum(of_span - COST)))
         started = best - sums
         ended = np.concatenate(([-np.inf], sums[1:] + np.maximum.accumulate(started)[:-1]))
         tables.append((started, ended))

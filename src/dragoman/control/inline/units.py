@@ -44,15 +44,15 @@ def units(
 ) -> list[Span]:
     """The units of a text; `atoms`, in order, are whole, and no other unit reaches over a position of `cuts`."""
     at, stop = within or (0, len(text))
-    found, borders = list[Span](), sorted(set(cuts))
+    spans, borders = list[Span](), sorted(set(cuts))
     for begin, end in (*atoms, (stop, stop)):
         inner = [cut for cut in borders if at < cut < begin]
         for first, last in zip((at, *inner), (*inner, begin), strict=True):
-            found += _plain(text, first, last, particles)
+            spans += _plain(text, first, last, particles)
         if end > begin:
-            found.append(Span(begin, end))
+            spans.append(Span(begin, end))
         at = max(at, end)
-    return found
+    return spans
 
 
 def moved(spans: Iterable[Span], by: int) -> list[Span]:

@@ -55,11 +55,11 @@ class LanguageCheck:
             yield NO_TOKENS
         elif other := self._other_language(text):
             yield Flag("language", f"the source seems to be {other}, not {self.source}; check its language")
-        found = _foreign_letter(translation, script_shares(translation), self.target_scripts)
-        if found is None and self.target_scripts and not self.target_scripts & COMMON:
-            found = _untranslated_letter(text, translation, self.target_scripts)
-        if found:
-            yield Flag("script", f"the translation is in {_script_name(found)} letters, not in those of {self.target}")
+        letter = _foreign_letter(translation, script_shares(translation), self.target_scripts)
+        if letter is None and self.target_scripts and not self.target_scripts & COMMON:
+            letter = _untranslated_letter(text, translation, self.target_scripts)
+        if letter:
+            yield Flag("script", f"the translation is in {_script_name(letter)} letters, not in those of {self.target}")
 
     def _is_unknown(self, text: str, ids: Iterable[int]) -> bool:
         """Whether most characters are unknown to the vocabulary, or known as bytes only."""
@@ -80,14 +80,14 @@ class LanguageCheck:
 
     def _other_language(self, text: str) -> str | None:
         """The language of a text, if it is surely not the source language."""
-        own = primary_language(self.source)
-        if own not in RECOGNISED or sum(map(str.isalpha, text)) < LANGUAGE_LETTERS:
+        expected = primary_language(self.source)
+        if expected not in RECOGNISED or sum(map(str.isalpha, text)) < LANGUAGE_LETTERS:
             return None
-        found, probability = detect_language(text)
-        close = any({own, found} <= group for group in CLOSE)
+        detected, probability = detect_language(text)
+        close = any({expected, detected} <= group for group in CLOSE)
         by_script = self.source_scripts and _has_only_other_words(text, self.source_scripts)
         enough = CONFIDENT_BY_SCRIPT if by_script else CONFIDENT
-        return found if found != own and not close and probability >= enough else None
+        return detected if detected != expected and not close and probability >= enough else None
 
 
 def _foreign_letter(text: str, shares: dict[str, float], scripts: frozenset[str]) -> str | None:

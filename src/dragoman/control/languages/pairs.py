@@ -78,8 +78,8 @@ def _with_language(pairs: Sequence[LanguagePair], side: str, tag: str | None) ->
     if tag is None:
         return pairs
     known = [(pair, str(getattr(pair, side) or "und")) for pair in pairs]
-    exact = [pair for pair, own in known if own.casefold() == tag.casefold()]
-    return exact or [pair for pair, own in known if primary_language(own) == primary_language(tag)]
+    exact = [pair for pair, known_tag in known if known_tag.casefold() == tag.casefold()]
+    return exact or [pair for pair, known_tag in known if primary_language(known_tag) == primary_language(tag)]
 
 
 def _written_like(pairs: Sequence[LanguagePair], text: str) -> list[LanguagePair]:
@@ -88,5 +88,5 @@ def _written_like(pairs: Sequence[LanguagePair], text: str) -> list[LanguagePair
     if not shares:
         return [pairs[0]]
     scripts = [scripts_of_language(pair.source) for pair in pairs]
-    covered = [sum(shares.get(script, 0.0) for script in own) if own else 1.0 for own in scripts]
+    covered = [sum(shares.get(script, 0.0) for script in of_pair) if of_pair else 1.0 for of_pair in scripts]
     return [pair for pair, share in zip(pairs, covered, strict=True) if share > 0.5 and share == max(covered)]

@@ -54,21 +54,21 @@ class SourceVariant:
     def restored(self, translation: str) -> str | None:
         """A translation with what the stand-ins replace; None unless it has each of them once."""
         spans = []
-        for one in self.stand_ins:
-            found = list(one.occurrence.finditer(translation))
-            if len(found) != 1:
+        for stand_in in self.stand_ins:
+            matches = list(stand_in.occurrence.finditer(translation))
+            if len(matches) != 1:
                 return None
-            spans.append((*found[0].span(), one))
+            spans.append((*matches[0].span(), stand_in))
         spans.sort(key=lambda span: span[:2])
         written, at = [], 0
-        for begin, end, one in spans:
+        for begin, end, stand_in in spans:
             after = hangul_run(translation, end)
             particles = translation[end:after]
-            if one.kind == "number":
-                particles = with_number_particles(one.text, particles)
-            elif one.kind in _VARIABLE and translation[after : after + 1] != "(":
+            if stand_in.kind == "number":
+                particles = with_number_particles(stand_in.text, particles)
+            elif stand_in.kind in _VARIABLE and translation[after : after + 1] != "(":
                 particles = both_shapes(particles)
-            written += [translation[at:begin], one.text, particles]
+            written += [translation[at:begin], stand_in.text, particles]
             at = after
         return normalise("".join([*written, translation[at:]]))
 
@@ -84,10 +84,11 @@ def variants(requirements: Requirements, numbers: bool) -> Iterator[SourceVarian
 
 
 def _variant(requirements: Requirements, kind: Sequence[str], numbers: bool) -> SourceVariant | None:
-    spans = [(one.begin, one.end, one.text, one.pattern) for one in requirements.placeholders]
+    spans = [(span.begin, span.end, span.text, span.pattern) for span in requirements.placeholders]
     if numbers:
         spans += [
-            (one.begin, one.end, requirements.source[one.begin : one.end], "number") for one in requirements.numbers
+            (span.begin, span.end, requirements.source[span.begin : span.end], "number")
+            for span in requirements.numbers
         ]
     names = iter([name for name in kind if name not in requirements.source])
     others = iter([name for name in NUMBERS if name not in requirements.source and name not in kind])
