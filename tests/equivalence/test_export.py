@@ -199,10 +199,10 @@ def test_a_sentence_is_the_same_in_five_batchings_of_an_export(name: str, joint:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
-def test_two_thousand_sentences_are_the_same_in_five_batchings_of_an_export(
+def test_thousands_of_sentences_are_the_same_in_five_batchings_of_an_export(
     name: str, joint: Tokenizer, tmp_path: Path
 ) -> None:
-    check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 2000)
+    check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 2000 if name == "tiny" else 1000)
 
 
 def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path: Path) -> None:
