@@ -125,6 +125,7 @@ def test_what_shares_memory_or_processes_is_not_divided(build: Callable[..., Tra
         assert not GradientAccumulator(build(), train, ProcessGroup(), CPU).in_threads
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("three_threads")
 def test_a_run_in_threads_resumes_with_the_bits_of_one_that_was_not_stopped(
     toy_run: Callable[..., RunConfig], toy_trainer: Callable[..., Trainer], tmp_path: Path
