@@ -13,28 +13,29 @@ demo: $(VENV)/.train
 unexport PYTHONDONTWRITEBYTECODE
 
 # A process for every core: tests are small, and a second thread would wait for the other process's.
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --costs
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.installed
-	OMP_NUM_THREADS=1 $(PYTEST)
+	OMP_NUM_THREADS=1 $(PYTEST) --costs
 
 test-slow: $(VENV)/.installed
-	OMP_NUM_THREADS=1 $(PYTEST) -m "slow and not gpu"
+	OMP_NUM_THREADS=1 $(PYTEST) --costs -m "slow and not gpu"
 
-test-all: test test-slow
+# The whole suite, at every level of arithmetic: at most 25 minutes on 2 cores.
+test-all: test test-slow test-levels
 
 # What depends on the order and the width of sums, as processors with less than this one compute it. Shapes are those of
 # every processor, and are not checked. More threads than free cores wait for each other; passively, that costs little.
 ARITHMETIC := tests/paper tests/model tests/decode tests/control tests/inspection tests/shortlist tests/test_learn.py \
 	tests/training/update/test_threads.py tests/training/test_recipes.py tests/training/update/test_precision.py \
 	$(addprefix tests/equivalence/test_,batching.py export.py loss.py model.py parity_options.py search.py)
-AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -m "not gpu" -k "not site and not compiled and not two_thousand and \
-	not same_with_a_trained_model and not forgets$(1)" $(ARITHMETIC)
-# Exports of every preset are dear: at one level.
+AT_LEVEL = $(PYTEST) -q --jaxtyping-packages= -k "not site and not compiled and not thousands and \
+	not same_with_a_trained_model and not forgets" $(ARITHMETIC) -m
+# Every combination at one level; at the others the quick ones, in which each model and each option is.
 test-levels: $(VENV)/.installed
 	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 CT2_FORCE_CPU_ISA=GENERIC \
-		$(call AT_LEVEL, and not every_preset)
-	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 CT2_FORCE_CPU_ISA=AVX2 $(AT_LEVEL)
-	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE $(call AT_LEVEL, and not every_preset)
+		$(AT_LEVEL) "not slow and not gpu"
+	OMP_NUM_THREADS=1 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 CT2_FORCE_CPU_ISA=AVX2 $(AT_LEVEL) "not gpu"
+	OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive ONEDNN_MAX_CPU_ISA=AVX512_CORE $(AT_LEVEL) "not slow and not gpu"
 
 install: $(VENV)/.installed
 

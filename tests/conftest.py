@@ -6,7 +6,7 @@ What computes is imported where it is used: the process that only hands tests ou
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,6 +191,14 @@ def toy_trainer(toy_tokenizer: Tokenizer) -> "Callable[..., Trainer]":
         return Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=torch.device(device))
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_test_waits_for_a_disk() -> Iterator[None]:
+    """What a test writes need not outlive a power cut; a training flushes thirty files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

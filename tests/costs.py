@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 LIMIT = 3.0  # seconds of a processor that ends `calculation` in YARDSTICK seconds; of a slower one accordingly more
-YARDSTICK = 0.03
+YARDSTICK = 0.02
 
 
 def spent() -> float:

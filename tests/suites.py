@@ -26,9 +26,13 @@ def cases(values: Iterable[Any], quick: Container[Any]) -> list[Any]:
 
 
 def covering(*axes: Iterable[Any]) -> list[Any]:
-    """The product of `axes`, of which a diagonal is quick: every value of every axis is in it at least once."""
+    """The product of `axes`; as many are quick as the longest axis has values, with every value of each axis."""
     tables = [_named(axis) for axis in axes]
-    diagonal = [tuple(row % len(table) for table in tables) for row in range(max(map(len, tables)))]
+    # Once an axis begins again it is shifted, so that values do not always meet the same ones.
+    diagonal = [
+        tuple((row + number * (row // len(table))) % len(table) for number, table in enumerate(tables))
+        for row in range(max(map(len, tables)))
+    ]
     parameters = []
     for numbers in product(*(range(len(table)) for table in tables)):
         chosen = [table[number] for table, number in zip(tables, numbers, strict=True)]

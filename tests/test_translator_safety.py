@@ -200,6 +200,7 @@ def test_memory_does_not_grow_with_the_lines_of_a_stream(tokenizer: Tokenizer) -
     assert max(sizes) - sizes[0] < 1_000_000  # 15,000 translations that were kept would be several times as much
 
 
+@pytest.mark.slow
 def test_long_lines_make_the_window_of_a_stream_smaller(tokenizer: Tokenizer) -> None:
     read = 0
 

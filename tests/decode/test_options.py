@@ -100,8 +100,7 @@ def test_an_ensemble_averages_probabilities(build: Build, sentences: Draw, count
             assert_same(hypotheses, alone)
 
 
-@pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize(("beam", "count"), covering([1, 3], [1, 2]))
 def test_a_shortlist_is_the_sentences_own_whatever_its_neighbours_have(
     build: Build, sentences: Draw, beam: int, count: int
 ) -> None:

@@ -20,7 +20,7 @@ from dragoman.exporting.verify import verify_float32
 from dragoman.model.transformer import Transformer
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer, learn
 from stand_ins import queries
-from suites import slow
+from suites import cases, slow
 
 WORDS = ["dog", "cat", "bird", "tree", "red", "small", "two", "sees"]
 LINES = [(f"{a} {b} {c}", f"{c} {a} {b}") for a in WORDS for b in WORDS for c in WORDS[:3]]
@@ -195,17 +195,17 @@ def check_batchings(engine: CTranslate2Engine, tokenizer: Tokenizer, count: int)
     assert engine.translate(queries(sources), exact)[::-1] == engine.translate(queries(sources[::-1]), exact)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", cases(PRESETS.keys(), quick=["tiny", "paper-base"]))
 def test_a_sentence_is_the_same_in_five_batchings_of_an_export(name: str, joint: Tokenizer, tmp_path: Path) -> None:
     check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
-def test_two_thousand_sentences_are_the_same_in_five_batchings_of_an_export(
+def test_thousands_of_sentences_are_the_same_in_five_batchings_of_an_export(
     name: str, joint: Tokenizer, tmp_path: Path
 ) -> None:
-    check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 2000)
+    check_batchings(engines(PRESETS[name], joint, tmp_path)[1], joint, 2000 if name == "tiny" else 1000)
 
 
 def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path: Path) -> None:
@@ -218,6 +218,7 @@ def test_exact_is_the_same_with_any_number_of_threads(joint: Tokenizer, tmp_path
     assert one == two
 
 
+@pytest.mark.slow
 def test_exact_scores_alone_what_the_limit_has_cut(joint: Tokenizer, tmp_path: Path) -> None:
     engine, sources = engines(PRESETS["tiny"], joint, tmp_path)[1], some_sentences(joint, 200, longest=12)
     cut = DecodeConfig(exact=True, max_length=9)

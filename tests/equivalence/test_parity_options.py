@@ -187,7 +187,7 @@ def _ends(prefix: list[int], found: Sequence[Hypothesis]) -> bool:
 
 
 @pytest.mark.parametrize("engine", cases({"torch": 0, "ctranslate2": 1}, quick=["ctranslate2"]))
-@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("beam", cases([1, 4], quick=[1]))
 def test_with_a_shortlist_a_sentence_is_the_same_in_any_batch(
     toy_engines: Engines, toy_tokenizer: Tokenizer, engine: int, beam: int
 ) -> None:

@@ -19,7 +19,7 @@ from dragoman.training.loop import Trainer
 from dragoman.training.report.reports import StepReport, TrainingListener, TranslationScores, ValidationReport
 from dragoman.training.resume.validation import validation_loss
 from dragoman.training.update.optimizer import state_tensors
-from suites import cases
+from suites import cases, covering, slow
 
 Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
@@ -52,7 +52,13 @@ class StopAt(TrainingListener):
 
 
 @pytest.mark.parametrize(
-    ("order", "precision"), [("best", "float32"), ("last", "float32"), ("last", "bfloat16"), ("ema", "float32")]
+    ("order", "precision"),
+    [
+        ("best", "float32"),
+        pytest.param("last", "float32", marks=slow),
+        ("last", "bfloat16"),
+        ("ema", "float32"),
+    ],
 )
 @pytest.mark.parametrize("stops", cases([[4], [8], [4, 8]], quick=[[4]]), ids=str)
 def test_a_run_in_parts_ends_with_the_bits_of_a_run_in_one(
@@ -113,8 +119,7 @@ def test_sigterm_during_validation_ends_it_saves_and_the_rest_does_not_notice(
     assert same_bits(whole, resumed)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("step", [1, 4, 7])
+@pytest.mark.parametrize(("step", "number"), covering([1, 4, 7], [signal.SIGINT, signal.SIGTERM]))
 def test_a_signal_saves_at_any_step_and_the_rest_of_the_run_does_not_notice(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path, step: int, number: signal.Signals
 ) -> None:

@@ -141,6 +141,7 @@ def test_without_a_trial_the_card_states_that(run: Callable[..., ImportResult]) 
     assert heard.warnings[0] in (result.model_path / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_embedded_text_is_what_a_model_of_its_languages_is_tried_on(run: Callable[..., ImportResult]) -> None:
     result = run(source=None)
     assert result.trial is not None

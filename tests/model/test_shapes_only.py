@@ -34,6 +34,7 @@ def test_what_has_memory_is_filled() -> None:
         assert filled.fill_(2.0).tolist() == [2.0] * 3
 
 
+@pytest.mark.slow
 def test_torchs_compiler_is_not_loaded() -> None:
     code = """
 import sys

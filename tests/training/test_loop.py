@@ -172,6 +172,7 @@ def test_of_damaged_checkpoints_the_latest_intact_one_is_resumed(
         toy_trainer(toy_run(), tmp_path).resume()
 
 
+@pytest.mark.slow
 def test_bfloat16_learns_about_what_float32_learns(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     losses = {
         kind: toy_trainer(toy_run(precision=kind), tmp_path / kind).fit().loss for kind in ("float32", "bfloat16")

@@ -25,6 +25,7 @@ from importing.ct2_models import (
     toy_tokenizer,
 )
 from stand_ins import queries
+from suites import cases
 
 PAIR = ("en", "ko")
 GREEDY, BEAM = DecodeConfig(beam=1), DecodeConfig(beam=4, length_penalty=0)
@@ -192,7 +193,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", cases(OPTIONS, quick=[OPTIONS[0], OPTIONS[2], OPTIONS[5], OPTIONS[6]]), ids=str)
 def test_options_do_what_they_do_with_the_models_own_export(
     options: dict[str, Any], joint: Tokenizer, tmp_path: Path
 ) -> None:

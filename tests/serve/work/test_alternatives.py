@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from suites import cases
+
 TEXT = "The weather is nice today."
 
 
@@ -13,7 +15,7 @@ def ask(client, **body):
     return answer.json()
 
 
-@pytest.mark.parametrize("prefix", ["", "오늘은 ", "오늘은  날씨가\t"])
+@pytest.mark.parametrize("prefix", cases(["", "오늘은 ", "오늘은  날씨가\t"], quick=["오늘은  날씨가\t"]))
 def test_the_beginning_stays_and_the_next_words_differ(client, offline, prefix):
     answer = ask(client, prefix=prefix, count=5)
     kept = " ".join(prefix.split()) + (" " if prefix else "")

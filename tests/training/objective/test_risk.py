@@ -20,11 +20,12 @@ from dragoman.training.objective.loss import CHUNK
 from dragoman.training.objective.risk import NEVER, RiskLoss, expected_risk, reinforce_risk
 from dragoman.workflows.train.sampled import RiskSampler, bleu_reward, chrf_reward, gleu, limit_for
 from numerics import assert_same, assert_same_gradients
-from suites import cases
+from suites import cases, slow
 
 Build = Callable[..., EncoderDecoder]
 Draw = Callable[..., list[list[int]]]
 CPU = torch.device("cpu")
+QUICK = [("today", "expected"), ("rnn general", "reinforce")]
 SHAPES = {"transformer": {}, "rnn": OTHERS["rnn general"], "convs2s": OTHERS["convs2s"]}
 
 
@@ -99,7 +100,7 @@ def gradients(loss: Tensor, model: EncoderDecoder) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64])
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", cases(SHAPES, quick=["transformer"]))
 def test_the_estimators_expectation_is_the_gradient_of_the_expected_cost(
     build: Build, sentences: Draw, shape: dict[str, Any]
 ) -> None:
@@ -138,8 +139,14 @@ def pairs(toy_tokenizer: Tokenizer) -> Batch:
     return collate([Example(source, target, "") for source, target in ids])
 
 
-@pytest.mark.parametrize("form", ["expected", "reinforce"])
-@pytest.mark.parametrize("shape", cases(ALL, quick=["today", "rnn general"]))
+@pytest.mark.parametrize(
+    ("shape", "form"),
+    [
+        pytest.param(keys, form, id=f"{name}-{form}", marks=() if (name, form) in QUICK else slow)
+        for name, keys in ALL.items()
+        for form in ("expected", "reinforce")
+    ],
+)
 def test_an_update_in_parts_is_one_batch(
     build: Build, pairs: Batch, toy_tokenizer: Tokenizer, shape: dict[str, Any], form: str
 ) -> None:

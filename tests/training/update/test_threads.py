@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from architectures import TRANSFORMERS
 from dragoman.config import RunConfig, TrainConfig
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.transformer import Transformer
@@ -19,6 +20,7 @@ from dragoman.training.update.gradient import GradientAccumulator
 from dragoman.training.update.optimizer import build_optimizer
 from dragoman.training.update.threads import run_in_threads, thread_count_for
 from numerics import assert_same_gradients, rounding
+from suites import covering
 
 CPU = torch.device("cpu")
 BATCH = fitting.synthetic_batch(20 * 16, 16, 13)
@@ -49,8 +51,7 @@ def gradients(model: nn.Module, train: TrainConfig, seed: int = 0, **attributes:
 
 
 @pytest.mark.usefixtures("three_threads")
-@pytest.mark.parametrize("r_drop", [0.0, 3.0])
-@pytest.mark.parametrize("splits", [1, 2])
+@pytest.mark.parametrize(("model", "r_drop", "splits"), covering(TRANSFORMERS, [0.0, 3.0], [1, 2]), indirect=["model"])
 def test_the_gradient_in_threads_is_the_gradient(model: Transformer, r_drop: float, splits: int) -> None:
     train = TrainConfig(precision="float32", r_drop=r_drop)
     loss, divided = gradients(model.train(), train, splits=splits)
@@ -124,6 +125,7 @@ def test_what_shares_memory_or_processes_is_not_divided(build: Callable[..., Tra
         assert not GradientAccumulator(build(), train, ProcessGroup(), CPU).in_threads
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("three_threads")
 def test_a_run_in_threads_resumes_with_the_bits_of_one_that_was_not_stopped(
     toy_run: Callable[..., RunConfig], toy_trainer: Callable[..., Trainer], tmp_path: Path

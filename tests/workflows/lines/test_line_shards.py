@@ -12,6 +12,7 @@ from dragoman.text.words import lines as text_lines
 from dragoman.workflows.lines import shards as line_shards
 from dragoman.workflows.lines.requests import LineRequest
 from dragoman.workflows.lines.shards import ShardReader, cut, windows
+from suites import covering
 
 # With a byte order mark, one in the middle, an empty line, and what ends no line.
 TEXT = "\ufeff" + "".join(f"줄 {n}\r\n\n\ufeffa\rb\u2028c\x0b{'x' * (n % 7)}\n" for n in range(1500)) + "no end"
@@ -27,8 +28,7 @@ def write(folder: Path, packed: bool) -> Path:
     return path
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("size", [1, 100, 1024, 10**6, None])
+@pytest.mark.parametrize(("size", "packed"), covering([1, 100, 1024, 10**6, None], [False, True]))
 def test_shards_have_the_windows_of_the_whole_file(tmp_path: Path, size: int | None, packed: bool) -> None:
     path = write(tmp_path, packed)
     whole = [[one.text for one in window] for window in windows(requests(read_lines(path)))]

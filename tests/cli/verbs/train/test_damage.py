@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.main import main
-from suites import cases
+from suites import cases, covering
 
 MORE = ("train.max_steps=12", "--resume")
 
@@ -37,8 +37,12 @@ def longer(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return weights(copy)
 
 
-@pytest.mark.parametrize("how", ["a flipped bit", "cut"])
-@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "random.safetensors", "training.json"])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    covering(
+        ["model.safetensors", "optimizer.safetensors", "random.safetensors", "training.json"], ["a flipped bit", "cut"]
+    ),
+)
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_taken(
     dragoman: Any, resumable: Path, run: Path, name: str, how: str, longer: bytes
 ) -> None:
@@ -55,7 +59,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_taken(
     assert weights(resumable) == longer
 
 
-@pytest.mark.parametrize("name", ["optimizer.safetensors", "random.safetensors"])
+@pytest.mark.parametrize("name", cases(["optimizer.safetensors", "random.safetensors"], quick=["random.safetensors"]))
 def test_a_checkpoint_that_lost_a_file_is_done_without(dragoman: Any, resumable: Path, run: Path, name: str) -> None:
     (run / "checkpoints/00000008" / name).unlink()
     said = dragoman("train", resumable / "run.toml", *MORE)
@@ -83,7 +87,7 @@ def test_an_older_checkpoint_that_is_gone_is_done_without(dragoman: Any, resumab
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
 
 
-@pytest.mark.parametrize("average", ["last", "best"])
+@pytest.mark.parametrize("average", cases(["last", "best"], quick=["best"]))
 def test_an_older_checkpoint_that_is_damaged_is_named_and_not_averaged(
     dragoman: Any, project: Path, average: str
 ) -> None:

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from dragoman.data.batches.stream import BatchStream
 from dragoman.training.estimate import fitting
 from dragoman.training.resume.integrity import seal
-from suites import cases
+from suites import cases, slow
 
 
 def weights_of(project: Path) -> dict[str, bytes]:
@@ -85,7 +85,7 @@ def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=3", "--resume").code == 0
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", cases([1, 2], quick=[2]))
 def test_an_update_stays_divided_as_it_was_begun(
     dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, processes: int
 ) -> None:
@@ -167,8 +167,15 @@ def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes
 @pytest.mark.parametrize(
     ("given", "otherwise", "notice"),
     [
-        (["train.parallel=fsdp"], ["train.parallel=ddp"], 'train.parallel: "fsdp" has no effect'),
-        (["train.accumulate=2", "train.batch_tokens=auto"], ["train.accumulate=2"], "train.accumulate: has no effect"),
+        pytest.param(
+            ["train.parallel=fsdp"], ["train.parallel=ddp"], 'train.parallel: "fsdp" has no effect', marks=slow
+        ),
+        pytest.param(
+            ["train.accumulate=2", "train.batch_tokens=auto"],
+            ["train.accumulate=2"],
+            "train.accumulate: has no effect",
+            marks=slow,
+        ),
         (["train.r_drop=1", "model.dropout=0"], ["train.r_drop=1"], "train.r_drop: with model.dropout = 0"),
     ],
     ids=lambda given: given[0] if isinstance(given, list) else "",
@@ -216,7 +223,7 @@ def test_a_mistake_is_refused_in_a_line(
     assert not (project / "runs/toy/model").exists()
 
 
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize("kind", cases(["unigram", "bpe"], quick=["unigram"]))
 def test_the_vocabulary_that_fits_is_told_and_does_fit(dragoman: Any, project: Path, kind: str) -> None:
     smallest = [f"tokenizer.kind={kind}", "train.max_steps=1", "train.output=elsewhere"]
     complaint = dragoman("train", project / "run.toml", *smallest, "tokenizer.vocab_size=5000").refused(2)

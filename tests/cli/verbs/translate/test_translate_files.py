@@ -17,6 +17,7 @@ from dragoman.cli.main import main
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.translator import Translator
 from dragoman.workflows.lines.partial_output import partial_output
+from suites import cases
 
 WORDS = [f"the {colour} {animal}" for colour in ("red", "blue", "big") for animal in ("dog", "cat", "bird")]
 LINES = [f"{a} sees {b}" for a in WORDS for b in WORDS] * 40
@@ -103,7 +104,7 @@ def test_nothing_is_mixed_with_other_options(
     assert (tmp_path / "out.partial").read_bytes() == before
 
 
-@pytest.mark.parametrize("lines", [["the dog", *LINES[1:]], LINES[:100], []])
+@pytest.mark.parametrize("lines", cases([["the dog", *LINES[1:]], LINES[:100], []], quick=[[]]))
 def test_nothing_is_mixed_with_another_input(
     dragoman: Any, interrupted: list[object], tmp_path: Path, lines: list[str]
 ) -> None:
