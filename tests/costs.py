@@ -1,9 +1,9 @@
 """What tests cost in processor time, their children's included: wall time says how busy a machine is.
 
-`--costs` prints the dearest ten. With CI set, a quick test that costs more than LIMIT fails the run.
+`--costs` prints the dearest ten, and the quick tests that cost more than LIMIT. It fails no run: how long a
+calculation takes is no property of the code alone.
 """
 
-import os
 import resource
 import time
 from collections.abc import Generator
@@ -75,10 +75,6 @@ class Costs:
             self.costs[f"shared by the module or the session of {report.nodeid}"] = shared
             if limit is not None and cost > limit:
                 self.too_dear[report.nodeid] = cost
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.too_dear and os.environ.get("CI"):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         dearest = sorted(self.costs.items(), key=lambda pair: -pair[1])[:10]
