@@ -49,8 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Where tests of tensors are. Checking shapes makes a training or a search several times as long, so that engines and
-# programs, which are made of the same functions, run as their users run them, unchecked. Of a test with many cases the
-# first is checked, and all that are slow.
+# programs, which are made of the same functions, run as their users run them, unchecked. Beside the model's own tests,
+# one case of a quick test is checked, and of a slow one the first of each model.
 OF_TENSORS = {"paper", "model", "decode", "inspection", "training"}
 CHECKED = pytest.StashKey[bool]()
 
@@ -58,14 +58,14 @@ CHECKED = pytest.StashKey[bool]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Choose the tests that run with shapes checked."""
-    functions: set[tuple[Path, str]] = set()
+    checked: set[tuple[Path, str, str]] = set()
     for item in items:
+        room = item.path.relative_to(TESTS).parts[0]
+        function, _, case = item.name.partition("[")
         is_slow = item.get_closest_marker("slow") is not None
-        function = (item.path, getattr(item, "originalname", item.name))
-        of_tensors = item.path.relative_to(TESTS).parts[0] in OF_TENSORS
-        item.stash[CHECKED] = of_tensors and (is_slow or function not in functions)
-        if not is_slow:
-            functions.add(function)
+        law = (item.path, function, f"slow {case.split('-')[0]}" if is_slow else "quick")
+        item.stash[CHECKED] = room in {"paper", "model"} or (room in OF_TENSORS and law not in checked)
+        checked.add(law)
 
 
 @pytest.hookimpl(tryfirst=True)
