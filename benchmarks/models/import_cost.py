@@ -78,7 +78,7 @@ def measure(folder: Path, output: Path, trial: bool) -> dict[str, float]:
     """Import the model in this process."""
     from dragoman.engine import torch as engine  # noqa: F401 - what is imported is no cost of the model
     from dragoman.errors import QualityError
-    from dragoman.importing.marian import marian, network  # noqa: F401
+    from dragoman.importing.marian import layers, marian  # noqa: F401
     from dragoman.workflows.importing.import_model import import_model
 
     before, start = memory_bytes("VmRSS"), time.perf_counter()
