@@ -32,8 +32,7 @@ from dragoman.control.confidence.confidence import Confidence, add_confidence, c
 from dragoman.control.faults.requirements import reported
 from dragoman.control.inline.evidence import by_attention
 from dragoman.control.inline.inline import InlineItem, InlineTranslation, translate_inline, zip_inline
-from dragoman.control.languages.languages import LanguageCheck
-from dragoman.control.languages.pairs import LanguagePair, Pairs
+from dragoman.control.languages import LanguageCheck, LanguagePair, Pairs
 from dragoman.control.placeholders.repair import check, repair
 from dragoman.control.placeholders.symbols import mask, restore_translation
 from dragoman.control.search.alternatives import alternatives

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from dragoman.config import DataConfig, DecodeConfig, ModelConfig, PairConfig, TokenizerConfig
-from dragoman.control.languages.pairs import LanguagePair, Pairs
+from dragoman.control.languages import LanguagePair, Pairs
 from dragoman.data.batches.batch import Example, collate
 from dragoman.data.batches.stream import BatchStream
 from dragoman.data.corpus.corpus import sample_pairs

@@ -16,7 +16,7 @@ import pytest
 
 from documents.packages import office
 from documents.real import DATA
-from dragoman.control.languages.pairs import LanguagePair
+from dragoman.control.languages import LanguagePair
 from dragoman.documents import DocumentOptions, kind_of, load, read_document
 from dragoman.errors import DataError
 from dragoman.translator import Translator

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from dragoman.config import DecodeConfig
-from dragoman.control.languages.pairs import LanguagePair
+from dragoman.control.languages import LanguagePair
 from dragoman.text.terms.protect import find_placeholders
 from dragoman.text.words.inline import InlineText
 from dragoman.translation import Candidate, Flag, Translation

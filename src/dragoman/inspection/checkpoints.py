@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dragoman.config import DecodeConfig, RunConfig
 from dragoman.config.file import read_run_config
-from dragoman.control.languages.pairs import Pairs
+from dragoman.control.languages import Pairs
 from dragoman.errors import ConfigError, ModelError
 from dragoman.inspection.inspection import inspect_model
 from dragoman.installed.opening import open_model

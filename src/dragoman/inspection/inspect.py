@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 from dragoman.bundle import Bundle
 from dragoman.config import DecodeConfig
-from dragoman.control.languages.pairs import Pairs
+from dragoman.control.languages import Pairs
 from dragoman.errors import ModelError, check_type
 from dragoman.inspection.checkpoints import CheckpointView
 from dragoman.inspection.inspection import Inspection, inspect_model

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.control.languages.pairs import LanguagePair
+from dragoman.control.languages import LanguagePair
 from dragoman.documents.plain import plain
 from dragoman.errors import ConfigError, DataError, DragomanError, Interrupted
 from dragoman.workflows.documents import work as document_work

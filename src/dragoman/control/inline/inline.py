@@ -21,11 +21,10 @@ from typing import Any
 
 from dragoman.config import DecodeConfig
 from dragoman.control.faults.requirements import inline_flags, respelled
-from dragoman.control.inline.code_tree import is_crossing
 from dragoman.control.inline.evidence import SentencePair
 from dragoman.control.inline.parts import WrittenPart, write_codes
 from dragoman.control.inline.placement import Weights
-from dragoman.control.inline.units import atoms, occurrences
+from dragoman.control.inline.units import atoms, is_crossing, occurrences
 from dragoman.control.search.sentences import LINE_BREAK, Line, Sentence, sentence_spans
 from dragoman.errors import DataError, describe_type
 from dragoman.system.groups import in_groups

@@ -18,8 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.control.inline.code_tree import CodeSpan, Point, code_tree
-from dragoman.control.inline.units import UnitText
+from dragoman.control.inline.units import CodeSpan, Point, UnitText, code_tree
 from dragoman.text.words.inline import Code
 
 Weights = NDArray[np.float64]

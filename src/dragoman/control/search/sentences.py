@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dragoman.control.faults.faults import FLAGS, is_copy
-from dragoman.control.languages.languages import LanguageCheck
+from dragoman.control.languages import LanguageCheck
 from dragoman.engine import Query
 from dragoman.errors import ConfigError
 from dragoman.system.groups import in_groups

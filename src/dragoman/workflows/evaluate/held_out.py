@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dragoman.config import CorpusConfig, DecodeConfig, PairConfig, RunConfig
-from dragoman.control.languages.pairs import LanguagePair, Pairs
+from dragoman.control.languages import LanguagePair, Pairs
 from dragoman.control.placeholders.symbols import mask_texts
 from dragoman.data.corpus.corpus import Pair
 from dragoman.data.corpus.directions import directions

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dragoman.config import DecodeConfig
-from dragoman.control.languages.pairs import Pairs
+from dragoman.control.languages import Pairs
 from dragoman.control.search.request import change_options
 from dragoman.errors import DataError, DragomanError, describe_type
 from dragoman.system.parsing import Malformed, parse_json

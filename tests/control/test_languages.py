@@ -7,7 +7,7 @@ import pytest
 
 import dragoman.data
 from dragoman.config import DecodeConfig, TokenizerConfig
-from dragoman.control.languages.languages import LanguageCheck
+from dragoman.control.languages import LanguageCheck
 from dragoman.decode.hypothesis import Hypothesis
 from dragoman.engine import Query
 from dragoman.text.tokens.tokenizer import Tokenizer, learn
