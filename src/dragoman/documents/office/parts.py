@@ -112,7 +112,7 @@ def text_slot(element: Any, location: str, attribute: str | None = None, context
 
 
 def present(slots: Iterable[Slot | None]) -> Iterator[Slot]:
-    """The slots without None, which stands for a text with nothing to translate."""
+    """The slots without None, which is for a text with nothing to translate."""
     return (slot for slot in slots if slot is not None)
 
 
