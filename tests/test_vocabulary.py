@@ -186,7 +186,7 @@ def test_words_that_only_contain_a_forbidden_one_are_allowed(tmp_path: Path) -> 
 
 def test_strings_of_a_test_that_are_no_docstrings_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    text = 'WORDS = """\nit is told\n"""\n\n\ndef f(word):\n    """A source."""\n    return f("said", f"{word} goes on")\n'
+    text = 'WORDS = """\nit is told\n"""\ndef f(word):\n    """A source."""\n    return f("said", f"{word} goes on")\n'
     (tmp_path / "tests/test_a.py").write_text(text, encoding="utf-8")
     assert not list(violations(tmp_path))
 

@@ -114,7 +114,7 @@ def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: Ma
 
 
 @pytest.mark.parametrize(
-    ("update", "processes", "room", "expected"),
+    ("update", "processes", "capacity", "expected"),
     [
         (25_000, 1, 25_000, (25_000, 1)),
         (25_000, 1, 24_999, (12_500, 2)),

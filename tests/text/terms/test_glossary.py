@@ -99,7 +99,7 @@ def test_a_requests_terms_replace_those_of_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("term", "text", "stands"),
+    ("term", "text", "matches"),
     [
         ("server", "the server, please", True),
         ("server", "observer serverless", False),
