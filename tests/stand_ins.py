@@ -1,4 +1,4 @@
-"""What stands in for an engine in tests, and queries for one."""
+"""Stubs of an engine, and queries for one."""
 
 from collections.abc import Callable, Iterable, Sequence
 

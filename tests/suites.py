@@ -28,7 +28,7 @@ def cases(values: Iterable[Any], quick: Container[Any]) -> list[Any]:
 def covering(*axes: Iterable[Any]) -> list[Any]:
     """The product of `axes`; as many are quick as the longest axis has values, with every value of each axis."""
     tables = [_named(axis) for axis in axes]
-    # Once an axis begins again it is shifted, so that values do not always meet the same ones.
+    # Once an axis begins again it is shifted, so that values are not always paired with the same ones.
     diagonal = [
         tuple((row + number * (row // len(table))) % len(table) for number, table in enumerate(tables))
         for row in range(max(map(len, tables)))

@@ -154,7 +154,7 @@ def test_no_file_is_too_long_to_be_read_at_once() -> None:
 
 
 def test_a_folder_can_be_seen_at_once() -> None:
-    """At most twenty modules: more would be a room whose order exists in its import graph alone."""
+    """At most twenty modules: more would be a folder whose order exists in its import graph alone."""
     sizes = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in MODULES.values())
     assert not {folder: size for folder, size in sizes.items() if size > 20}
 

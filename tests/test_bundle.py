@@ -259,7 +259,7 @@ def test_folder_below_a_file_is_one_line(tmp_path: Path, tokenizer: Tokenizer) -
     ],
     ids=["full", "quota", "not writable", "read-only", "no folder"],
 )
-def test_what_the_disk_refuses_comes_with_what_to_do(number: int, remedy: str) -> None:
+def test_a_failure_to_write_comes_with_what_to_do(number: int, remedy: str) -> None:
     message = str(storage_error(Path("/runs/toy"), OSError(number, os.strerror(number))))
     assert message.startswith(f"/runs/toy: cannot be written: {os.strerror(number)}; {remedy}")
 
@@ -289,7 +289,7 @@ def test_the_old_bundle_comes_back_when_the_new_one_cannot_take_its_place(folder
 
 
 def test_a_kill_between_old_and_new_loses_neither(folder: Path, tokenizer: Tokenizer) -> None:
-    """As a kill leaves it: the old one moved aside, the new one not yet in its place. Writing again mends it."""
+    """As a kill leaves it: the old one moved aside, the new one not yet in its place. Writing again repairs it."""
     before = snapshot(folder)
     folder.rename(folder.with_name(".model.old"))
     with pytest.raises(RuntimeError, match="killed again"), atomic_folder(folder):
@@ -413,7 +413,7 @@ def test_a_manifest_without_its_facts_is_refused(folder: Path, key: str) -> None
     assert key in refusal(folder)
 
 
-def test_a_folder_that_is_no_bundle_is_told_so(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_bundle_is_reported(tmp_path: Path) -> None:
     assert refusal(tmp_path) == "MODEL: no bundle.json, so not a model; give the folder that holds it"
 
 
@@ -435,7 +435,7 @@ def test_the_root_of_all_folders_is_no_bundle() -> None:
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a file"])
-def test_what_is_no_folder_is_told_so(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_folder_is_reported(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x"
     if kind == "a file":
         path.write_text("x")

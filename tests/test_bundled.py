@@ -97,9 +97,7 @@ def test_damaged_bundled_model_says_what_to_do(home: Path, content: str) -> None
 # --- where ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_name_is_a_folder_in_the_box_unless_there_is_one_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_is_a_bundled_folder_unless_there_is_one_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve_model("en-ko") == HOME / "en-ko"
     for other in ("no-such", "runs/en-ko", "../en-ko", "/", ".", "__pycache__"):
@@ -126,7 +124,7 @@ def test_each_is_whole_and_says_what_it_is(name: str) -> None:
     assert {"all domains", "libreoffice_help", "tatoeba", "bible", "korean_news"} <= bundle.manifest["domains"].keys()
     assert sum(bundle.manifest["scripts"].values()) == pytest.approx(1, abs=1e-3)
     card = (HOME / name / "README.md").read_text(encoding="utf-8")
-    for said in (
+    for part in (
         "korean_news",
         "everyday_sentences",
         "MPL-2.0",
@@ -135,7 +133,7 @@ def test_each_is_whole_and_says_what_it_is(name: str) -> None:
         "public domain",
         "Limits",
     ):
-        assert said in card
+        assert part in card
 
 
 @pytest.mark.parametrize(("name", "text"), [("en-ko", "Save the document."), ("ko-en", "문서를 저장합니다.")])

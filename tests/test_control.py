@@ -83,7 +83,7 @@ def test_a_requests_glossary_comes_before_the_models(translator: Any) -> None:
     assert own.translate("tree", glossary=request).terms[0].target == "red"
 
 
-def test_a_translation_begins_as_told(translator: Any) -> None:
+def test_a_translation_begins_with_the_target_prefix(translator: Any) -> None:
     for translation in translator().translate(SOURCES, target_prefix="two tree"):
         assert translation.text.startswith("two tree")
 
@@ -123,7 +123,7 @@ def test_scores_of_given_pairs_are_those_of_the_engine(translator: Any, engine: 
 
 
 @pytest.mark.parametrize("options", [{"min_length": 9}, {"max_length": 3}, {"no_repeat_ngram": 1}], ids=str)
-def test_lengths_and_repetitions_are_as_told(translator: Any, options: dict[str, Any]) -> None:
+def test_lengths_and_repetitions_follow_the_options(translator: Any, options: dict[str, Any]) -> None:
     def lengths(translations: Sequence[Any]) -> list[int]:
         return [len(translation.candidates[0].tokens) for translation in translations]
 

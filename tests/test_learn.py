@@ -143,7 +143,7 @@ def test_a_page_ends_in_code_and_a_question(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site; a warning, as of a link that leads nowhere, fails it."""
+    """The built site; a warning, as of a broken link, fails it."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "cache"), str(DOCS)]
     done = subprocess.run([*command, str(folder / "html")], capture_output=True, text=True, check=False)

@@ -123,17 +123,17 @@ def test_strange_and_long_lines_are_translated(translator: Translator, text: str
     assert isinstance(Translator(translator.tokenizer, translator.engine, greedy).translate(text).text, str)
 
 
-def test_half_a_character_is_refused_rather_than_crashing(translator: Translator) -> None:
+def test_an_unpaired_surrogate_is_refused_rather_than_crashing(translator: Translator) -> None:
     with pytest.raises(DataError, match="UTF-8"):
         translator.translate(["red dog", "caf\udce9"])
 
 
-def test_a_model_that_is_not_there_is_told_so() -> None:
+def test_a_model_that_is_not_there_is_reported() -> None:
     with pytest.raises(ModelError, match=r"^/nowhere/model: no such model folder"):
         Translator.load("/nowhere/model")
 
 
-def test_a_device_that_is_not_there_is_told_so() -> None:
+def test_a_device_that_is_not_there_is_reported() -> None:
     from dragoman.model.parts.device import pick_device
 
     with pytest.raises(ResourceError, match=r'^device "cuda:99" is not on this machine; use "cpu" or "auto"$'):

@@ -1,4 +1,4 @@
-"""Translator: long lines whole and in order, loops searched for again, faults told, memory that does not grow."""
+"""Translator: long lines whole and in order, loops searched for again, faults flagged, memory that does not grow."""
 
 import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
@@ -27,13 +27,13 @@ def tokenizer() -> Tokenizer:
     return learn(LETTERS, TokenizerConfig(vocab_size=282))
 
 
-def heard(translator: Translator) -> list[tuple[list[int], int]]:
+def searched(translator: Translator) -> list[tuple[list[int], int]]:
     """What its engine was asked for, and which n-grams it might not repeat."""
     return [(list(query.source), options.no_repeat_ngram) for query, options in translator.engine.searched]  # type: ignore[attr-defined]
 
 
 def saying(say: Say = lambda source, _: source) -> FakeEngine:
-    """An engine that says a function of the tokens that it hears."""
+    """An engine whose translation is a function of the source tokens."""
 
     def answer(query: Query, options: DecodeConfig) -> list[Hypothesis]:
         words = tuple(say(list(query.source), options))
@@ -73,7 +73,7 @@ def test_nothing_longer_than_in_training_is_asked_of_the_engine(tokenizer: Token
     translator = make(tokenizer)
     for text in (f"{LONG} " * 9, "dog" * 500, "개가 " * 300, "👩\u200d👩\u200d👧" * 99, "한" * 300):
         assert translator.translate(text).text == " ".join(text.split())
-    assert max(len(source) for source, _ in heard(translator)) <= 40
+    assert max(len(source) for source, _ in searched(translator)) <= 40
 
 
 LINE = st.text(alphabet='redog .,!?"”」라고、\u0301👩\u200d1', max_size=200)
@@ -92,13 +92,13 @@ def test_whatever_is_cut_comes_back_whole_and_in_order(tokenizer: Tokenizer, lin
 def test_without_a_longest_every_line_is_translated_once_and_whole(tokenizer: Tokenizer) -> None:
     translator = Translator(tokenizer, saying(lambda source, _: source[:1] * 30), DecodeConfig())
     translator.translate([LONG, SHORT])
-    assert [source for source, _ in heard(translator)] == tokenizer.encode([LONG, SHORT], "source")
+    assert [source for source, _ in searched(translator)] == tokenizer.encode([LONG, SHORT], "source")
 
 
 def test_a_line_in_parts_has_the_sum_of_their_log_p_and_the_mean_of_their_scores(tokenizer: Tokenizer) -> None:
     translator = make(tokenizer, n_best=3, beam=3)
     found = translator.translate(LONG)
-    parts = len({tuple(source) for source, _ in heard(translator)})
+    parts = len({tuple(source) for source, _ in searched(translator)})
     assert [candidate.score for candidate in found.candidates] == [-1.0, -2.0, -3.0]
     tokens = len(found.candidates[0].tokens)
     assert [candidate.log_prob for candidate in found.candidates] == [-tokens - n * parts for n in range(3)]
@@ -131,7 +131,7 @@ def test_a_loop_is_searched_for_again_without_repeats(tokenizer: Tokenizer) -> N
     found = translator.translate([SHORT, "", "tree"])
     assert [translation.text for translation in found] == [SHORT, "", "tree"]
     assert [kinds(translation) for translation in found] == [[], [], []]
-    assert [n_gram for _, n_gram in heard(translator)] == [0, 0, 4, 4]
+    assert [n_gram for _, n_gram in searched(translator)] == [0, 0, 4, 4]
 
 
 def test_a_loop_that_stays_is_searched_for_in_smaller_parts(tokenizer: Tokenizer) -> None:
@@ -144,7 +144,7 @@ def test_a_loop_that_stays_is_searched_for_in_smaller_parts(tokenizer: Tokenizer
     assert "loop" not in kinds(found[0])
 
 
-def test_a_loop_that_cannot_be_mended_is_kept_and_told(tokenizer: Tokenizer) -> None:
+def test_a_loop_that_no_retry_removes_is_kept_and_flagged(tokenizer: Tokenizer) -> None:
     translator = make(tokenizer, lambda source, _: source[:1] * 30, 400)
     sound, looping = make(tokenizer, max_source_tokens=400).translate(SHORT), translator.translate(SHORT)
     assert (kinds(sound), kinds(looping)) == ([], ["loop"])
@@ -154,16 +154,16 @@ def test_a_loop_that_cannot_be_mended_is_kept_and_told(tokenizer: Tokenizer) -> 
 def test_a_stricter_rule_against_repeats_is_kept(tokenizer: Tokenizer) -> None:
     translator = make(tokenizer, lambda source, _: source[:1] * 30, no_repeat_ngram=2)
     translator.translate(SHORT)
-    assert {n_gram for _, n_gram in heard(translator)} == {2}
+    assert {n_gram for _, n_gram in searched(translator)} == {2}
 
 
-def test_invented_text_is_told(tokenizer: Tokenizer) -> None:
+def test_invented_text_is_flagged(tokenizer: Tokenizer) -> None:
     numbers = iter(range(100, 100_000))
     found = make(tokenizer, lambda source, _: [4 + next(numbers) % 270 for _ in range(90)]).translate("red dog")
     assert kinds(found) == ["length"]
 
 
-def test_a_copy_is_told(tokenizer: Tokenizer) -> None:
+def test_a_copy_is_flagged(tokenizer: Tokenizer) -> None:
     lines = ["red dog sees two small birds", "Kim, Park, Lee, Choi, Jung", "https://example.org", "red dog"]
     translator = make(tokenizer, max_source_tokens=1000)
     assert [kinds(found) for found in translator.translate(lines)] == [

@@ -1,6 +1,8 @@
-"""Words that are not used, coined ones where the field has a noun, are in no source file and on no English page."""
+"""Words that are not used, coined ones where the field has a noun, are in no source file, test or English page."""
 
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,6 +76,8 @@ pieces a sentence, times a step, times a token | … per …
 """
 # Identifiers, comments, docstrings, help texts and messages are all in the source; Korean has a glossary of its own.
 SOURCES = ("src/**/*.py", "src/**/*.js", "src/**/*.css", "src/**/*.html")
+# Of tests, names, comments and docstrings are read: other strings are inputs and outputs, or quote them.
+TESTS = ("tests/**/*.py",)
 PAGES = ("*.md", "docs/*.md", "docs/log/*.md", "docs/learn/*.md", "docs/decisions/*.md", "*/README.md")
 EXEMPT = {"README.ko.md"}
 # (file, word): why this word is right there.
@@ -105,14 +109,32 @@ def pattern(phrase: str) -> re.Pattern[str]:
     return re.compile(before + words + after, re.IGNORECASE if phrase == phrase.lower() else 0)
 
 
+def without_literals(source: str) -> str:
+    """`source` with a dot for each character of a string that is no docstring; the lines stay."""
+    lines = [list(line) for line in source.split("\n")]
+    begins_statement = True
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        if "STRING" in kind and not begins_statement:
+            (first, start), (last, end) = token.start, token.end
+            for row in range(first - 1, last):
+                from_column, to_column = start if row == first - 1 else 0, end if row == last - 1 else len(lines[row])
+                lines[row][from_column:to_column] = "·" * (to_column - from_column)
+        if kind not in ("COMMENT", "NL", "INDENT", "DEDENT"):
+            begins_statement = kind == "NEWLINE"
+    return "\n".join("".join(line) for line in lines)
+
+
 def violations(root: Path) -> Iterator[str]:
     """`file:line: "word": write …` for each forbidden word below `root`."""
     rules = [(phrase, pattern(phrase), instead, allowed) for phrase, instead, allowed in forbidden()]
-    for path in sorted({path for glob in (*SOURCES, *PAGES) for path in root.glob(glob)}):
+    for path in sorted({path for glob in (*SOURCES, *TESTS, *PAGES) for path in root.glob(glob)}):
         name = path.relative_to(root).as_posix()
         if name in EXEMPT:
             continue
         text = path.read_text(encoding="utf-8")
+        if name.startswith("tests/") and path.suffix == ".py":
+            text = without_literals(text)
         lowered = text.lower()
         for phrase, wanted, instead, allowed in rules:
             if phrase.split()[0].lower() not in lowered or (name, phrase) in EXCEPTIONS:
@@ -125,7 +147,7 @@ def violations(root: Path) -> Iterator[str]:
                 yield f'{name}:{line}: "{phrase}": write {instead}'
 
 
-def test_no_forbidden_word_is_in_the_source_or_on_an_english_page() -> None:
+def test_no_forbidden_word_is_in_the_source_in_a_test_or_on_an_english_page() -> None:
     found = list(violations(ROOT))
     assert not found, f"{len(found)} words that are not used:\n" + "\n".join(found)
 
@@ -140,6 +162,10 @@ def test_no_forbidden_word_is_in_the_source_or_on_an_english_page() -> None:
         ("src/dragoman/a.py", "class _Team:\n    ...\n", 1, "Team"),
         ("src/dragoman/a.py", '"""A batch.\n\nEnters a sentence, leaves\na batch."""\n', 3, "Enters … leaves"),
         ("src/dragoman/inspection/web/a.js", "// computed anew\n", 1, "anew"),
+        ("tests/test_a.py", "def test_a_fault_is_told():\n    ...\n", 1, "told"),
+        ("tests/a/test_b.py", 'assert f("said", "heard", said=1) == "told"\n', 1, "said"),
+        ("tests/a/test_b.py", 'TEXT = """\nhe said\n"""  # as it is told\n', 3, "told"),
+        ("tests/conftest.py", '"""What stands in for an engine."""\n', 1, "stands"),
         ("docs/recipes.md", "# Recipes\n\nThe run goes on.\n", 3, "goes on"),
         ("docs/learn/01.md", "The models in\nthe box.\n", 1, "in the box"),
         ("README.md", "It is told.\n", 1, "told"),
@@ -155,6 +181,13 @@ def test_a_planted_word_is_found(tmp_path: Path, name: str, text: str, line: int
 
 def test_words_that_only_contain_a_forbidden_one_are_allowed(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Steam, misleads, question marks, amended.\n", encoding="utf-8")
+    assert not list(violations(tmp_path))
+
+
+def test_strings_of_a_test_that_are_no_docstrings_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    text = 'WORDS = """\nit is told\n"""\ndef f(word):\n    """A source."""\n    return f("said", f"{word} goes on")\n'
+    (tmp_path / "tests/test_a.py").write_text(text, encoding="utf-8")
     assert not list(violations(tmp_path))
 
 

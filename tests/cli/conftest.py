@@ -87,7 +87,7 @@ def write_project(folder: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     """How a command ended and what it wrote."""
 
     code: int
@@ -106,7 +106,7 @@ class Said:
         return complaints[0].removeprefix("dragoman: ")
 
 
-Dragoman = Callable[..., Said]
+Dragoman = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -115,13 +115,13 @@ def dragoman(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("DRAGOMAN_DEBUG", "")
     monkeypatch.setattr(sys, "argv", ["dragoman"])
 
-    def run(*arguments: object, stdin: str | bytes | None = None) -> Said:
+    def run(*arguments: object, stdin: str | bytes | None = None) -> CommandResult:
         if stdin is not None:
             raw = stdin.encode() if isinstance(stdin, str) else stdin
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
         capsys.readouterr()
         code = main([str(argument) for argument in arguments])
-        return Said(code, *capsys.readouterr())
+        return CommandResult(code, *capsys.readouterr())
 
     return run
 
@@ -153,7 +153,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def resumable(trained: Path, tmp_path: Path) -> Path:
-    """A copy of the trained project, to go on with or to spoil."""
+    """A copy of the trained project, to resume or to damage."""
     return Path(shutil.copytree(trained, tmp_path / "copy"))
 
 

@@ -46,9 +46,9 @@ def test_what_scoring_does_not_use_is_refused(
 
 
 def test_a_shortlist_that_is_not_there_is_named(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, "-O", "shortlist=true", "the dog")
-    assert said.code == 0
-    assert "decode.shortlist: has no effect, because the model has no shortlist; " in said.err
+    result = dragoman("translate", "-m", model, "-O", "shortlist=true", "the dog")
+    assert result.code == 0
+    assert "decode.shortlist: has no effect, because the model has no shortlist; " in result.err
 
 
 def test_an_option_without_a_value_says_how_one_is_written(dragoman: Any) -> None:
@@ -90,10 +90,10 @@ def test_an_export_does_not_go_into_the_model(dragoman: Any, model: Path, tmp_pa
 def test_an_export_of_a_bad_model_says_what_its_check_is_worth(dragoman: Any, trained: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(trained / "runs/toy/model", tmp_path / "m"))
     (tmp_path / "t.tsv").write_text("the dog\tnichts davon ist hier so\n")
-    said = dragoman("export", "-m", copy, tmp_path / "t.tsv")
-    assert said.code == 0, said.err
-    assert "int8: the model itself scores BLEU 0.00, so BLEU says little about the export" in said.err
-    assert "of 1 sentence the same 1 at beam 1, 1 at beam 4\n" in said.err
+    result = dragoman("export", "-m", copy, tmp_path / "t.tsv")
+    assert result.code == 0, result.err
+    assert "int8: the model itself scores BLEU 0.00, so BLEU says little about the export" in result.err
+    assert "of 1 sentence the same 1 at beam 1, 1 at beam 4\n" in result.err
 
 
 def test_a_tokeniser_that_is_not_installed_names_its_package(

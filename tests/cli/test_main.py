@@ -37,18 +37,18 @@ def raising(error: BaseException) -> Any:
 
 @pytest.mark.parametrize("verb", [*VERBS, ["model", "show"]], ids=" ".join)
 def test_every_verb_explains_itself(dragoman: Any, verb: list[str]) -> None:
-    said = dragoman(*verb, "--help")
-    assert said.code == 0
-    assert said.out.startswith("Usage: ")
-    assert said.err == ""
+    result = dragoman(*verb, "--help")
+    assert result.code == 0
+    assert result.out.startswith("Usage: ")
+    assert result.err == ""
 
 
 @pytest.mark.parametrize("verb", [[], ["data"], ["model"]], ids=["dragoman", "data", "model"])
 def test_a_command_without_its_verb_shows_help_that_can_be_read(dragoman: Any, verb: list[str]) -> None:
-    said = dragoman(*verb)
-    assert said.code == 2
-    assert "Usage: " in said.err + said.out
-    assert len((said.err + said.out).splitlines()) > 5
+    result = dragoman(*verb)
+    assert result.code == 2
+    assert "Usage: " in result.err + result.out
+    assert len((result.err + result.out).splitlines()) > 5
 
 
 @pytest.mark.parametrize("verb", [[], ["train"], ["data"], ["model", "show"]])
@@ -57,8 +57,8 @@ def test_help_has_a_short_name(dragoman: Any, verb: list[str]) -> None:
 
 
 def test_the_version_is_data(dragoman: Any) -> None:
-    said = dragoman("--version")
-    assert (said.code, said.out, said.err) == (0, f"dragoman {package.__version__}\n", "")
+    result = dragoman("--version")
+    assert (result.code, result.out, result.err) == (0, f"dragoman {package.__version__}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_version_is_data(dragoman: Any) -> None:
         pytest.param(["doctor", "a"], "Got unexpected extra argument", id="an argument too many"),
     ],
 )
-def test_a_wrong_command_line_is_told_in_a_line(dragoman: Any, arguments: list[str], message: str) -> None:
+def test_a_wrong_command_line_is_reported_in_a_line(dragoman: Any, arguments: list[str], message: str) -> None:
     complaint = dragoman(*arguments).refused(2)
     assert complaint.startswith(message)
     verb = "" if arguments[0] in ("trian", "--frob") else f"{arguments[0]} "
@@ -108,11 +108,11 @@ def test_ctrl_c_ends_with_130_and_a_line(
 ) -> None:
     for module, name in ((check, "check_data"), (bundle, "only_model"), (runs, "read_resumable")):
         monkeypatch.setattr(module, name, raising(KeyboardInterrupt()))
-    said = dragoman(*verb.split(), project / "run.toml")
-    assert (said.code, said.out, said.err) == (130, "", "dragoman: interrupted\n")
+    result = dragoman(*verb.split(), project / "run.toml")
+    assert (result.code, result.out, result.err) == (130, "", "dragoman: interrupted\n")
 
 
-def test_memory_that_runs_out_is_told_with_a_remedy(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_runs_out_is_reported_with_a_remedy(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "only_model", raising(MemoryError()))
     assert dragoman("model", "show", "x").refused(5).startswith("out of memory; choose a smaller model")
     monkeypatch.setattr(bundle, "only_model", raising(ImportError("x.so: failed to map segment from shared object")))
@@ -138,7 +138,7 @@ def test_a_length_penalty_has_a_limit(dragoman: Any, penalty: str) -> None:
     assert complaint.startswith("decode.length_penalty: ")
 
 
-def test_a_compiler_that_is_not_there_is_told_with_the_key_that_asked_for_it(
+def test_a_missing_compiler_is_reported_with_the_key_that_asked_for_it(
     dragoman: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = type("InductorError", (RuntimeError,), {"__module__": "torch._inductor.exc"})
@@ -149,9 +149,9 @@ def test_a_compiler_that_is_not_there_is_told_with_the_key_that_asked_for_it(
 
 def test_our_own_bug_is_one_line_that_asks_to_be_reported(dragoman: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "only_model", raising(ZeroDivisionError("a\nb")))
-    said = dragoman("model", "show", "x")
-    assert said.code == 1
-    assert said.err == ("dragoman: internal error: ZeroDivisionError: a b; run again with --debug and report it\n")
+    result = dragoman("model", "show", "x")
+    assert result.code == 1
+    assert result.err == ("dragoman: internal error: ZeroDivisionError: a b; run again with --debug and report it\n")
 
 
 def test_only_debug_shows_a_traceback(dragoman: Any, tmp_path: Path) -> None:
@@ -176,19 +176,19 @@ def test_only_debug_shows_a_traceback(dragoman: Any, tmp_path: Path) -> None:
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_what_each_of_several_processes_finds_is_said_once(
+def test_what_each_of_several_processes_finds_is_printed_once(
     dragoman: Any, monkeypatch: pytest.MonkeyPatch, error: BaseException, speakers: list[int]
 ) -> None:
     monkeypatch.setattr(runs, "read_resumable", raising(error))
     alone = dragoman("train", "x")
     assert alone.err
-    heard = []
+    printed_by = []
     for rank in (0, 1):
         monkeypatch.setenv("LOCAL_RANK", str(rank))
-        said = dragoman("train", "x")
-        assert said.code == alone.code
-        heard += [rank] * said.err.count(alone.err)
-    assert heard == speakers
+        result = dragoman("train", "x")
+        assert result.code == alone.code
+        printed_by += [rank] * result.err.count(alone.err)
+    assert printed_by == speakers
 
 
 def test_asking_for_a_traceback_once_is_not_asking_for_ever(dragoman: Any, tmp_path: Path) -> None:
@@ -199,23 +199,25 @@ def test_asking_for_a_traceback_once_is_not_asking_for_ever(dragoman: Any, tmp_p
 @pytest.mark.parametrize("place", range(4))
 def test_a_traceback_may_be_asked_for_anywhere(dragoman: Any, tmp_path: Path, place: int) -> None:
     arguments: list[object] = ["model", "show", tmp_path]
-    said = dragoman(*arguments[:place], "--debug", *arguments[place:])
-    assert said.code == 4
-    assert "Traceback" in said.err
-    assert said.err.splitlines()[-1] == dragoman("model", "show", tmp_path).err.strip()
+    result = dragoman(*arguments[:place], "--debug", *arguments[place:])
+    assert result.code == 4
+    assert "Traceback" in result.err
+    assert result.err.splitlines()[-1] == dragoman("model", "show", tmp_path).err.strip()
 
 
-def test_what_stands_behind_two_dashes_is_text(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, "--json", "--", "--debug", "--json")
-    assert [json.loads(line)["source"] for line in said.out.splitlines()] == ["--debug", "--json"]
+def test_what_follows_two_dashes_is_text(dragoman: Any, model: Path) -> None:
+    result = dragoman("translate", "-m", model, "--json", "--", "--debug", "--json")
+    assert [json.loads(line)["source"] for line in result.out.splitlines()] == ["--debug", "--json"]
     assert "Traceback" not in dragoman("model", "show", "--", "--debug").err
 
 
-def test_what_is_said_of_a_name_is_that_name(dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_command_has_the_name_of_this_program(
+    dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(main_module.sys, "argv", [":100:"])
     monkeypatch.setenv("PATH", "")
-    said = dragoman("init", tmp_path / "mine")
-    assert ":100: data check" in said.err
+    result = dragoman("init", tmp_path / "mine")
+    assert ":100: data check" in result.err
 
 
 def test_python_m_dragoman_is_what_is_to_be_typed_next_where_it_was_typed(
@@ -263,7 +265,7 @@ def test_a_reader_that_goes_away_is_no_error(
 @pytest.mark.parametrize(
     "arguments", cases({"show": ["model", "show"], "translate": ["translate", "red dog", "-m"]}, quick=["show"])
 )
-def test_a_full_disk_under_stdout_is_told_in_a_line(model: Path, arguments: list[str]) -> None:
+def test_a_full_disk_under_stdout_is_reported_in_a_line(model: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*COMMAND, *arguments, str(model)], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
@@ -323,8 +325,8 @@ def test_data_and_talk_are_utf8_whatever_the_terminal_says(
         code, out, err = written(*arguments, *as_json)
         assert code == 0, err
         assert out
-    told = written("model", "show", "é한\udce9")[2]
-    assert told.startswith("dragoman: é한\\udce9: no such model folder; `python -m dragoman train` writes one, ")
+    stderr = written("model", "show", "é한\udce9")[2]
+    assert stderr.startswith("dragoman: é한\\udce9: no such model folder; `python -m dragoman train` writes one, ")
 
 
 @pytest.mark.slow
@@ -340,8 +342,8 @@ def test_a_process_too_writes_utf8_whatever_the_terminal_says(
         assert done.returncode == 0, done.stderr.decode()
         assert done.stdout.decode()
     done = subprocess.run([*COMMAND, "model", "show", "é한\udce9"], capture_output=True, env=environment, check=False)
-    told = done.stderr.decode()
-    assert told.startswith("dragoman: é한\\udce9: no such model folder; `python -m dragoman train` writes one, ")
+    stderr = done.stderr.decode()
+    assert stderr.startswith("dragoman: é한\\udce9: no such model folder; `python -m dragoman train` writes one, ")
 
 
 def without_torch(*commands: list[str]) -> subprocess.CompletedProcess[str]:

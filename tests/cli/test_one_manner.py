@@ -87,8 +87,8 @@ def test_translations_and_json_do_not_share_stdout(dragoman: Any, model: Path, t
 
 
 def test_train_prints_its_result_in_json(dragoman: Any, project: Path) -> None:
-    said = dragoman("train", project / "run.toml", "train.max_steps=1", "--json")
-    report = json.loads(said.out)
+    result = dragoman("train", project / "run.toml", "train.max_steps=1", "--json")
+    report = json.loads(result.out)
     assert report["schema"] == "dragoman.train/1"
     assert report["model"] == f"{project}/runs/toy/model"
     assert report["outcome"]["step"] == 1
@@ -96,15 +96,15 @@ def test_train_prints_its_result_in_json(dragoman: Any, project: Path) -> None:
 
 
 def test_distill_prints_its_result_in_json(dragoman: Any, project: Path, model: Path) -> None:
-    said = dragoman("distill", "-m", model, project / "run.toml", "train.max_steps=1", "--json")
-    assert said.code == 0, said.err
-    assert json.loads(said.out)["schema"] == "dragoman.distill/1"
+    result = dragoman("distill", "-m", model, project / "run.toml", "train.max_steps=1", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["schema"] == "dragoman.distill/1"
 
 
 def test_export_prints_its_verdict_in_json(dragoman: Any, copy: Path, test_set: list[Path]) -> None:
-    said = dragoman("export", "-m", copy, *test_set, "decode.beam=1", "-q", "float32", "--json")
-    assert said.code == 0, said.err
-    report = json.loads(said.out)
+    result = dragoman("export", "-m", copy, *test_set, "decode.beam=1", "-q", "float32", "--json")
+    assert result.code == 0, result.err
+    report = json.loads(result.out)
     assert (report["schema"], report["export"]) == ("dragoman.export/1", "ct2-float32")
     assert report["verdict"]["sentences"] == 10
 
@@ -114,8 +114,8 @@ def test_data_split_prints_its_parts_in_json(dragoman: Any, project: Path, tmp_p
     for path, language in zip(whole, ("en", "de"), strict=True):
         path.write_bytes((project / f"data/train.{language}").read_bytes())
     shutil.rmtree(project / "data")
-    said = dragoman("data", "split", project / "run.toml", *whole, "--held-out", "20", "--json")
-    parts = json.loads(said.out)["parts"]
+    result = dragoman("data", "split", project / "run.toml", *whole, "--held-out", "20", "--json")
+    parts = json.loads(result.out)["parts"]
     assert set(parts) == {"train", "valid", "test"}
     assert sum(part["pairs"] for part in parts.values()) == 300
 
@@ -164,8 +164,8 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(
 ) -> None:
     monkeypatch.setattr("dragoman.cli.shared.progress.LINE_EVERY", 0.0)
     (tmp_path / "in").write_text("the red dog\n" * 70, encoding="utf-8")
-    said = dragoman("translate", "-m", model, "-i", tmp_path / "in", "-o", tmp_path / "out")
-    assert re.search(r"^translating: 48 of 70 lines  [\d,]+ lines/s  0 s left$", said.err, re.MULTILINE)
+    result = dragoman("translate", "-m", model, "-i", tmp_path / "in", "-o", tmp_path / "out")
+    assert re.search(r"^translating: 48 of 70 lines  [\d,]+ lines/s  0 s left$", result.err, re.MULTILINE)
     assert len((tmp_path / "out").read_text(encoding="utf-8").splitlines()) == 70
 
 

@@ -329,9 +329,9 @@ def test_a_mistake_in_the_file_is_named_by_file_and_key(run_toml: Path, extra: s
         *(
             (
                 f"train.batch_tokens={given}",
-                f'train.batch_tokens: input should be a whole number above 0, or "auto", not {told}',
+                f'train.batch_tokens: input should be a whole number above 0, or "auto", not {shown}',
             )
-            for given, told in (("atuo", "'atuo'"), ("0", "0"), ("1.5", "1.5"))
+            for given, shown in (("atuo", "'atuo'"), ("0", "0"), ("1.5", "1.5"))
         ),
         ("train.batch_tokens=9999999999", "train.batch_tokens: input should be less than or equal to 2147483647"),
         ("train.start_from=1", "train.start_from: input should be a path in quotes, not 1"),
@@ -441,7 +441,7 @@ def test_a_byte_order_mark_of_an_editor_is_let_pass(run_toml: Path) -> None:
     assert load_config(run_toml).project.name == "toy"
 
 
-def test_an_unknown_key_is_told_before_what_it_leaves_missing(run_toml: Path) -> None:
+def test_an_unknown_key_is_reported_before_what_it_leaves_missing(run_toml: Path) -> None:
     wrong = SMALLEST.replace('target = "ko"', 'traget = "ko"')
     assert refusal(run_toml, text=wrong) == ("run.toml: project.traget: unknown key; did you mean project.target?")
 

@@ -1,4 +1,4 @@
-"""Text written with tags, for tests: <b> and </b> enclose a span, <x/> stands alone."""
+"""Text written with tags, for tests: <b> and </b> enclose a span, <x/> encloses nothing."""
 
 import re
 

@@ -100,7 +100,7 @@ def test_a_language_that_nothing_is_known_of_is_never_warned_of(to_korean: Trans
 
 
 @pytest.mark.parametrize(("tag", "line"), [("nb", "Hunden løber hurtigt gennem den grønne skov i dag"), ("pt-BR", "")])
-def test_close_languages_are_not_told_apart(to_korean: Translator, tag: str, line: str) -> None:
+def test_close_languages_are_not_distinguished(to_korean: Translator, tag: str, line: str) -> None:
     check = LanguageCheck(to_korean.tokenizer, tag, "ko")
     assert not [flag for flag in check.flags(line, range(4, 4 + len(line)), "") if flag.kind == "language"]
 

@@ -1,4 +1,4 @@
-"""State is a value: whatever was decoded from it in between, a state goes on as its tokens say."""
+"""State is a value: whatever was decoded from it in between, a state continues by its own tokens."""
 
 import random
 from collections.abc import Callable
@@ -35,20 +35,22 @@ def model(request: pytest.FixtureRequest, build: Callable[..., EncoderDecoder]) 
 
 def forked(known: Known, rng: random.Random) -> Known:
     """Some of its sentences, each with as many of its hypotheses, some twice."""
-    state, said, numbers = known
-    kept = rng.sample(range(len(said)), rng.randint(1, len(said)))
+    state, generated, numbers = known
+    kept = rng.sample(range(len(generated)), rng.randint(1, len(generated)))
     width = rng.randint(1, 4)
-    parents = [[rng.randrange(len(said[place])) for _ in range(width)] for place in kept]
-    rows = [place * len(said[place]) + parent for place, some in zip(kept, parents, strict=True) for parent in some]
-    histories = [[said[place][parent] for parent in some] for place, some in zip(kept, parents, strict=True)]
+    parents = [[rng.randrange(len(generated[place])) for _ in range(width)] for place in kept]
+    rows = [
+        place * len(generated[place]) + parent for place, some in zip(kept, parents, strict=True) for parent in some
+    ]
+    histories = [[generated[place][parent] for parent in some] for place, some in zip(kept, parents, strict=True)]
     return state.select(torch.tensor(rows), torch.tensor(kept)), histories, [numbers[place] for place in kept]
 
 
 def full(model: EncoderDecoder, sources: list[list[int]], known: Known) -> Tensor:
-    """The last logits, everything computed anew, each hypothesis with a copy of its sentence."""
-    _, said, numbers = known
-    src = pad([[*sources[number], EOS] for number, some in zip(numbers, said, strict=True) for _ in some])
-    return model(src, padding_mask(src, PAD), torch.tensor([tokens for some in said for tokens in some]))[:, -1]
+    """The last logits, everything computed again, each hypothesis with a copy of its sentence."""
+    _, generated, numbers = known
+    src = pad([[*sources[number], EOS] for number, some in zip(numbers, generated, strict=True) for _ in some])
+    return model(src, padding_mask(src, PAD), torch.tensor([tokens for some in generated for tokens in some]))[:, -1]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def full(model: EncoderDecoder, sources: list[list[int]], known: Known) -> Tenso
     ),
     indirect=["model", "dtype"],
 )
-def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
+def test_a_state_continues_by_its_tokens_whatever_others_do(
     model: EncoderDecoder, sentences: Draw, mode: Callable[[], object], seed: int
 ) -> None:
     rng, sources = random.Random(seed), sentences([5, 2, 7])
@@ -72,9 +74,9 @@ def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
             known = rng.choice(states[-4:])
             if rng.random() < 0.5:
                 known = forked(known, rng)
-            state, said, numbers = known
+            state, generated, numbers = known
             length = rng.choice([1, 1, 1, 2, 3])
-            longer = [[[*tokens, *rng.choices(range(4, 13), k=length)] for tokens in some] for some in said]
+            longer = [[[*tokens, *rng.choices(range(4, 13), k=length)] for tokens in some] for some in generated]
             new = torch.tensor([tokens[-length:] for some in longer for tokens in some])
             logits, after = model.decode(new, state)
             states.append((after, longer, numbers))
@@ -83,7 +85,7 @@ def test_a_state_goes_on_as_its_tokens_say_whatever_others_do(
             assert_same(logits[:, -1], full(model, sources, states[-1]))
 
 
-def test_a_state_of_inference_goes_on_outside_of_it(model: EncoderDecoder, sentences: Draw) -> None:
+def test_a_state_of_inference_continues_outside_of_it(model: EncoderDecoder, sentences: Draw) -> None:
     src, tokens = torch.tensor([[*sentences([4])[0], EOS]]), torch.tensor([[5, 6, 7, 8]])
     model.requires_grad_(False)
     with torch.inference_mode():

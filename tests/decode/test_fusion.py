@@ -48,14 +48,14 @@ def start(model: EncoderDecoder, sentences: int) -> object:
     return model.encode(src, padding_mask(src, PAD))
 
 
-def following(model: EncoderDecoder, source: list[int], said: list[int]) -> list[float]:
-    """log P of each token after `said`, everything computed anew; what is never said has none."""
+def following(model: EncoderDecoder, source: list[int], prefix: list[int]) -> list[float]:
+    """log P of each token after `prefix`, everything computed again; the forbidden tokens have none."""
     src = torch.tensor([[*source, EOS]])
     with unchecked(), torch.inference_mode():
-        last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *said]]))[0, -1].tolist()
-    said_at_all = [-math.inf if token in FORBIDDEN_IDS else value for token, value in enumerate(last)]
-    total = math.log(sum(math.exp(value) for value in said_at_all))
-    return [value - total for value in said_at_all]
+        last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *prefix]]))[0, -1].tolist()
+    scores = [-math.inf if token in FORBIDDEN_IDS else value for token, value in enumerate(last)]
+    total = math.log(sum(math.exp(value) for value in scores))
+    return [value - total for value in scores]
 
 
 def total(model: EncoderDecoder, source: list[int], tokens: list[int]) -> float:

@@ -145,10 +145,10 @@ def test_scores_are_those_of_the_tokens_one_after_another(build: Build, sentence
     together = TorchEngine(models, CPU).score(queries(sources), targets)
     alone = [TorchEngine(model, CPU).score(queries(sources), targets) for model in models]
     for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        said = [*target, EOS]
-        assert len(together[number]) == len(said)
-        for place, token in enumerate(said):
-            each = [log_probs(model, source, said[:place])[token] for model in models]
+        target_ids = [*target, EOS]
+        assert len(together[number]) == len(target_ids)
+        for place, token in enumerate(target_ids):
+            each = [log_probs(model, source, target_ids[:place])[token] for model in models]
             assert [scores[number][place] for scores in alone] == pytest.approx(each, abs=1e-4)
             expected = torch.tensor(each).exp().mean().log().item()
             assert together[number][place] == pytest.approx(expected, abs=1e-4)

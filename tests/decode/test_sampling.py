@@ -81,12 +81,14 @@ def test_a_sample_has_the_log_probability_of_its_tokens_under_the_model(
         assert len(samples) == 5
         assert len({sample.tokens for sample in samples}) > 1
         for sample in samples:
-            said = list(sample.tokens)
-            assert said[: len(prefix)] == prefix
-            assert options.get("min_length", 0) <= len(said) <= len(source) + 4
-            total = sum(log_probs(model, source, said[:place])[token] for place, token in enumerate([*said, EOS]))
+            target_ids = list(sample.tokens)
+            assert target_ids[: len(prefix)] == prefix
+            assert options.get("min_length", 0) <= len(target_ids) <= len(source) + 4
+            total = sum(
+                log_probs(model, source, target_ids[:place])[token] for place, token in enumerate([*target_ids, EOS])
+            )
             assert sample.log_prob == pytest.approx(total, abs=1e-3)
-            assert sample.score == pytest.approx(total / length_penalty(len(said) + 1, 0.6), abs=1e-3)
+            assert sample.score == pytest.approx(total / length_penalty(len(target_ids) + 1, 0.6), abs=1e-3)
 
 
 @pytest.mark.parametrize("model", cases(TRANSFORMERS, quick=["today", "learned"]), indirect=True)

@@ -17,7 +17,7 @@ BASE = 131_000_000
 MOST = 400_000_000
 
 
-def test_its_last_stage_is_small_without_root_and_looks_after_itself() -> None:
+def test_its_last_stage_is_small_without_root_and_checks_its_health() -> None:
     given = instructions(FILE)
     last = given[max(n for n, (word, _) in enumerate(given) if word == "FROM") :]
     found = dict(last)

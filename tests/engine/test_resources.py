@@ -33,7 +33,7 @@ def engine(request: pytest.FixtureRequest, build: Build, toy_tokenizer: Tokenize
 
 @pytest.fixture
 def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Pretends that so many bytes of memory are free."""
+    """Pretends that the given number of bytes of memory is free."""
 
     def pretend(size: int) -> None:
         for module in ("torch", "ctranslate2"):

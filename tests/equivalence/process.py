@@ -30,7 +30,7 @@ from dragoman.training.report.reports import StepReport, TrainingListener, Valid
 from dragoman.training.update.distributed import ProcessGroup, join_process_group, leave_process_group
 
 
-class Heard(TrainingListener):
+class Faults(TrainingListener):
     """Keeps the losses; at a step, may kill this process, have it sleep, spoil its loss, fill its disk or memory."""
 
     def __init__(self, trainer: Trainer, faults: dict[str, list[int]]) -> None:
@@ -125,13 +125,13 @@ def train(
         [*map(Direction, config.data.valid_corpora)], tokenizer, max_length=50, batch_tokens=200
     )
     trainer = Trainer(config, model, stream, valid, folder=folder / "checkpoints", device=device, group=group)
-    heard = Heard(trainer, faults)
-    trainer.listeners.append(heard)
+    listener = Faults(trainer, faults)
+    trainer.listeners.append(listener)
     if resume:
         trainer.resume()
     trainer.fit()
     if group.is_main:
-        (folder / "losses.json").write_text(json.dumps(heard.losses))
+        (folder / "losses.json").write_text(json.dumps(listener.losses))
         save_tensors(folder / "final.safetensors", dict(trainer.final.named_parameters()))
     group.barrier()
 
@@ -141,5 +141,5 @@ if __name__ == "__main__":
         main(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]), resume=sys.argv[4:] == ["resume"])
     except DragomanError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        os._exit(error.exit_code)  # whoever was lost is not waited for
+        os._exit(error.exit_code)  # a lost process is not waited for
     os._exit(0)  # on a busy machine PyTorch's own threads aborted 2 of about 60 processes at their exit

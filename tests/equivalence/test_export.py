@@ -164,7 +164,7 @@ def test_what_is_exported_finds_what_the_reference_finds(
 
 
 @pytest.mark.parametrize("options", [{}, {"min_length": 12}, {"no_repeat_ngram": 2}], ids=str)
-def test_log_p_is_the_models_own_whatever_the_search_was_told(
+def test_log_p_is_the_models_own_whatever_the_options_of_the_search(
     both: tuple[TorchEngine, CTranslate2Engine], joint: Tokenizer, options: dict[str, Any]
 ) -> None:
     ours, exported = both
@@ -250,7 +250,7 @@ def test_more_candidates_than_pieces_are_all_pieces(
     assert both[1].translate(queries(some_sentences(joint, 2)), DecodeConfig(method="sample", top_k=99_999))
 
 
-def test_a_text_beyond_the_positions_of_an_export_is_told(
+def test_a_text_beyond_the_positions_of_an_export_is_reported(
     joint: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.exporting.ctranslate2.POSITIONS", 20)

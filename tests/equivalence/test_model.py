@@ -101,7 +101,7 @@ def test_hypotheses_of_one_sentence_equal_copies_of_the_sentence(model: EncoderD
         assert_same(logits, expected)
 
 
-def test_a_selected_state_goes_on_as_the_sentences_it_names(model: EncoderDecoder, sentences: Draw) -> None:
+def test_a_selected_state_continues_as_the_sentences_it_names(model: EncoderDecoder, sentences: Draw) -> None:
     rows, targets = sentences([3, 6, 2]), sentences([3, 3, 3], seed=2)
     _, state = model.decode(torch.tensor(targets), model.encode(*source(rows)))
     kept = torch.tensor([2, 0])

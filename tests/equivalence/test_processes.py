@@ -1,4 +1,4 @@
-"""The laws of several processes: 2 = 1, FSDP2 = DDP, a run saved by N goes on with M; and what a lost one does."""
+"""The laws of several processes: 2 = 1, FSDP2 = DDP, a run saved by N resumes with M; and what a lost one does."""
 
 import json
 import subprocess
@@ -135,7 +135,7 @@ def test_two_processes_train_an_adapter_as_one(run: Run, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:torch.distributed is disabled")  # one process loads what several saved
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
-def test_a_run_saved_by_some_processes_goes_on_with_others(run: Run, tmp_path: Path, parallel: str) -> None:
+def test_a_run_saved_by_some_processes_resumes_with_others(run: Run, tmp_path: Path, parallel: str) -> None:
     """2 → 1 → 2 processes, all as 1."""
     whole = run("whole", 1, accumulate=2, max_steps=12)
     losses = run("parts", 2, parallel=parallel, max_steps=4)
@@ -162,7 +162,7 @@ def test_after_a_killed_process_the_others_stop_name_it_and_the_run_resumes_bit_
 
 
 @pytest.mark.slow
-def test_a_slow_process_is_told_with_the_time_it_had_and_the_key_that_gives_more(
+def test_a_slow_process_is_reported_with_the_time_it_had_and_the_key_that_gives_more(
     toy_corpus: Path, tmp_path: Path
 ) -> None:
     keys = {"max_steps": 12, "peer_timeout": 2, "faults": {"sleep": [6, 0]}}
@@ -177,7 +177,9 @@ def test_a_slow_process_is_told_with_the_time_it_had_and_the_key_that_gives_more
 @pytest.mark.parametrize(
     "others", [{"MASTER_ADDR": "localhost", "MASTER_PORT": "1", "RANK": "1"}, {}], ids=["nobody there", "no address"]
 )
-def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyPatch, others: dict[str, str]) -> None:
+def test_processes_that_cannot_form_a_group_say_so_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, others: dict[str, str]
+) -> None:
     for name in ("MASTER_ADDR", "MASTER_PORT", "RANK"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"WORLD_SIZE": "2", **others}.items():
@@ -199,7 +201,7 @@ def test_a_loss_that_is_no_number_in_one_process_names_it(toy_corpus: Path, tmp_
 
 
 @pytest.mark.slow
-def test_a_full_disk_at_a_checkpoint_in_parts_is_told_and_the_run_goes_on(toy_corpus: Path, tmp_path: Path) -> None:
+def test_a_full_disk_at_a_checkpoint_in_parts_is_reported_and_the_run_resumes(toy_corpus: Path, tmp_path: Path) -> None:
     keys = {"max_steps": 12, "parallel": "fsdp"}
     ended = launch(tmp_path, toy_corpus, 2, resume=False, keys=keys | {"faults": {"fill": [7, 0]}})
     assert ended.returncode != 0
@@ -228,7 +230,7 @@ def test_when_memory_runs_out_in_one_process_all_repeat_the_update_in_smaller_pi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [("ddp", "backward"), ("fsdp", "forward")], ids="-".join)
-def test_when_memory_runs_out_while_others_wait_the_run_stops_and_goes_on(
+def test_when_memory_runs_out_while_others_wait_the_run_stops_and_resumes(
     toy_corpus: Path, tmp_path: Path, fault: tuple[str, str]
 ) -> None:
     keys = {"max_steps": 12, "parallel": fault[0]}

@@ -38,24 +38,24 @@ def model(request: pytest.FixtureRequest, build: Build) -> EncoderDecoder:
 
 
 def log_probs(model: EncoderDecoder, source: list[int], prefix: list[int]) -> list[float]:
-    """Of the token after `prefix`, everything computed anew; what is never said has none."""
+    """log P of each token after `prefix`, everything computed again; the forbidden tokens have none."""
     src = torch.tensor([[*source, EOS]])
     with torch.inference_mode():
         last = model(src, padding_mask(src, PAD), torch.tensor([[BOS, *prefix]]))[0, -1].tolist()
-    said = [-math.inf if token in FORBIDDEN_IDS else value for token, value in enumerate(last)]
-    total = math.log(sum(math.exp(value) for value in said))
-    return [value - total for value in said]
+    scores = [-math.inf if token in FORBIDDEN_IDS else value for token, value in enumerate(last)]
+    total = math.log(sum(math.exp(value) for value in scores))
+    return [value - total for value in scores]
 
 
 def greedy(model: EncoderDecoder, source: list[int], max_length: int) -> list[int]:
-    said: list[int] = []
-    while len(said) < max_length:
-        following = log_probs(model, source, said)
+    prefix: list[int] = []
+    while len(prefix) < max_length:
+        following = log_probs(model, source, prefix)
         best = max(range(len(following)), key=following.__getitem__)
         if best == EOS:
             break
-        said.append(best)
-    return said
+        prefix.append(best)
+    return prefix
 
 
 def search(
@@ -99,9 +99,9 @@ def test_a_wide_beam_is_exhaustive_search_on_a_vocabulary_of_four_words(
     scored = []
     for length in range(longest + 1):
         for words in product(range(4, 8), repeat=length):
-            said = [*words, EOS]
-            total = sum(after(*said[:place])[token] for place, token in enumerate(said))
-            scored.append((total / length_penalty(len(said), alpha), words, total))
+            target_ids = [*words, EOS]
+            total = sum(after(*target_ids[:place])[token] for place, token in enumerate(target_ids))
+            scored.append((total / length_penalty(len(target_ids), alpha), words, total))
     scored.sort(key=lambda entry: -entry[0])
     found = search(model, [source], beam=len(scored), alpha=alpha, extra=1)[0]
     assert [hypothesis.tokens for hypothesis in found] == [words for _, words, _ in scored]
@@ -138,11 +138,15 @@ def test_the_log_probability_of_a_hypothesis_is_that_of_its_tokens_given_all_at_
     sources = sentences([3, 6])
     for source, hypotheses in zip(sources, search(model, sources, beam=3, alpha=0.6, extra=5), strict=True):
         for hypothesis in hypotheses:
-            said = list(hypothesis.tokens)
-            tensors = torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *said]]), torch.tensor([[*said, EOS]])
+            target_ids = list(hypothesis.tokens)
+            tensors = (
+                torch.tensor([[*source, EOS]]),
+                torch.tensor([[BOS, *target_ids]]),
+                torch.tensor([[*target_ids, EOS]]),
+            )
             total = log_probabilities(model, *tensors).sum().item()
             assert hypothesis.log_prob == pytest.approx(total, abs=1e-4)
-            assert hypothesis.score == pytest.approx(total / length_penalty(len(said) + 1, 0.6), abs=1e-4)
+            assert hypothesis.score == pytest.approx(total / length_penalty(len(target_ids) + 1, 0.6), abs=1e-4)
 
 
 @pytest.mark.parametrize("extra", [1, 3])

@@ -69,8 +69,8 @@ def test_a_model_is_trained_translates_and_is_looked_into(tmp_path: Path, model:
     (tmp_path / "valid.tsv").write_text("".join(lines[:12]), encoding="utf-8")
     (tmp_path / "train.tsv").write_text("".join(lines[12:]), encoding="utf-8")
     (tmp_path / "run.toml").write_text(CONFIG + model, encoding="utf-8")
-    said = dragoman(tmp_path, "train", "run.toml", *keys)
-    assert "cuda with" in said
+    result = dragoman(tmp_path, "train", "run.toml", *keys)
+    assert "cuda with" in result
     found = json.loads(dragoman(tmp_path, "translate", "-m", "runs/toy/model", "--json", "two big dog"))
     exact = json.loads(
         dragoman(tmp_path, "translate", "-m", "runs/toy/model", "--json", "--device", "cpu", "two big dog")

@@ -24,7 +24,7 @@ from dragoman.workflows.importing.import_model import ImportResult, import_model
 from importing.foreign_models import BUNDLED, PAIRS, Reader, all_wrong, bundled_reader, half_wrong, right, shifted
 
 
-class Heard(dragoman.Listener):
+class Notes(dragoman.Listener):
     """What an import reports."""
 
     def __init__(self) -> None:
@@ -84,8 +84,8 @@ def left_in(folder: Path) -> list[str]:
 
 
 def test_a_model_that_translates_becomes_a_bundle(run: Callable[..., ImportResult], tmp_path: Path) -> None:
-    heard = Heard()
-    result = run(listeners=[heard])
+    listener = Notes()
+    result = run(listeners=[listener])
     assert left_in(tmp_path / "out") == ["ours"]
     bundle = open_bundle(result.model_path)
     assert result.trial is not None
@@ -97,8 +97,8 @@ def test_a_model_that_translates_becomes_a_bundle(run: Callable[..., ImportResul
     assert bundle.manifest["origin"]["license"] == bundle.config.project.license == "cc-by-4.0"
     assert [score["metric"] for score in bundle.manifest["scores"]] == ["BLEU", "chrF2"]
     assert result.scores[0].value > 10 > result.copying[0].value
-    assert heard.warnings == []
-    assert "2 pieces are unknown" in heard.notices
+    assert listener.warnings == []
+    assert "2 pieces are unknown" in listener.notices
     line = "The file is closed."
     ours, bundled = (dragoman.Translator.load(folder).translate(line).text for folder in (bundle.folder, BUNDLED))
     assert ours == bundled
@@ -134,11 +134,11 @@ def test_text_that_does_not_correspond_is_refused(run: Callable[..., ImportResul
 
 
 def test_without_a_trial_the_card_states_that(run: Callable[..., ImportResult]) -> None:
-    heard = Heard()
-    result = run(bundled_reader(all_wrong), trial=False, listeners=[heard])
+    listener = Notes()
+    result = run(bundled_reader(all_wrong), trial=False, listeners=[listener])
     assert result.trial is None
-    assert heard.warnings == ["It was not tried whether the model translates."]
-    assert heard.warnings[0] in (result.model_path / "README.md").read_text(encoding="utf-8")
+    assert listener.warnings == ["It was not tried whether the model translates."]
+    assert listener.warnings[0] in (result.model_path / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -149,10 +149,10 @@ def test_the_embedded_text_is_what_a_model_of_its_languages_is_tried_on(run: Cal
 
 
 def test_other_languages_without_text_are_warned_of(run: Callable[..., ImportResult]) -> None:
-    heard = Heard()
-    result = run(bundled_reader(right, source="ky"), source=None, listeners=[heard])
+    listener = Notes()
+    result = run(bundled_reader(right, source="ky"), source=None, listeners=[listener])
     assert result.trial is None
-    assert heard.warnings == [
+    assert listener.warnings == [
         "It was not tried whether the model translates. To know, import it again: give SOURCE REFERENCE, some pairs of "
         "ky and ko, to try it"
     ]
@@ -160,9 +160,9 @@ def test_other_languages_without_text_are_warned_of(run: Callable[..., ImportRes
 
 def test_a_licence_that_no_file_names_is_unknown(run: Callable[..., ImportResult], foreign: Path) -> None:
     (foreign / "README.md").unlink()
-    heard = Heard()
-    result = run(listeners=[heard])
-    assert heard.warnings == [
+    listener = Notes()
+    result = run(listeners=[listener])
+    assert listener.warnings == [
         f"{foreign}: names no licence, so the card says unknown; find it out, and import again with --license"
     ]
     manifest = open_bundle(result.model_path).manifest["origin"]
@@ -173,9 +173,9 @@ def test_a_licence_that_no_file_names_is_unknown(run: Callable[..., ImportResult
 
 
 def test_a_licence_that_is_given_counts(run: Callable[..., ImportResult]) -> None:
-    heard = Heard()
-    result = run(license="CC-BY-NC-4.0", listeners=[heard])
-    assert heard.warnings == ["README.md: names the licence cc-by-4.0, --license CC-BY-NC-4.0"]
+    listener = Notes()
+    result = run(license="CC-BY-NC-4.0", listeners=[listener])
+    assert listener.warnings == ["README.md: names the licence cc-by-4.0, --license CC-BY-NC-4.0"]
     assert (result.origin.license, result.origin.license_from) == ("CC-BY-NC-4.0", "--license")
     assert result.non_commercial
     assert "**Not for commercial use.**" in (result.model_path / "README.md").read_text(encoding="utf-8")

@@ -92,13 +92,13 @@ def test_what_explains_leaves_the_model_as_it_was(inspection: Inspection) -> Non
 
 
 def test_the_head_that_agrees_with_erasure_most_is_shown(inspection: Inspection) -> None:
-    told = attribute(inspection)
-    aligned = {(role.where, role.head): role.alignment for role in roles(inspection, told.erasure)}
-    assert aligned[told.where, told.head] == max(share for share in aligned.values() if share is not None)
-    torch.testing.assert_close(told.attention, inspection.recording[told.where].weights[0, told.head])
-    assert told.agreement["attention-erasure"].top == pytest.approx(aligned[told.where, told.head])
-    assert told.links == tuple((t, int(told.attention[t, :5].argmax())) for t in range(6))
-    assert set(told.agreement) == {"attention-erasure", "attention-gradient", "erasure-gradient"}
+    explained = attribute(inspection)
+    aligned = {(role.where, role.head): role.alignment for role in roles(inspection, explained.erasure)}
+    assert aligned[explained.where, explained.head] == max(share for share in aligned.values() if share is not None)
+    torch.testing.assert_close(explained.attention, inspection.recording[explained.where].weights[0, explained.head])
+    assert explained.agreement["attention-erasure"].top == pytest.approx(aligned[explained.where, explained.head])
+    assert explained.links == tuple((t, int(explained.attention[t, :5].argmax())) for t in range(6))
+    assert set(explained.agreement) == {"attention-erasure", "attention-gradient", "erasure-gradient"}
 
 
 def test_agreement_by_hand() -> None:
@@ -114,20 +114,20 @@ def test_agreement_by_hand() -> None:
 
 @pytest.mark.parametrize(("source", "target"), [("5", "9"), ("5", ""), ("5 6", "")])
 def test_the_shortest_sentences_are_explained(look_at: Any, source: str, target: str) -> None:
-    told = attribute(look_at(source, target))
-    assert told.erasure is not None
-    assert told.erasure.shape == told.gradient.shape == told.attention.shape  # type: ignore[union-attr]
-    assert len(told.links) == len(target)
+    explained = attribute(look_at(source, target))
+    assert explained.erasure is not None
+    assert explained.erasure.shape == explained.gradient.shape == explained.attention.shape  # type: ignore[union-attr]
+    assert len(explained.links) == len(target)
 
 
 def test_too_long_a_sentence_has_attention_alone(inspection: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribution, "MAX_POSITIONS", 90)  # six by seven tokens are 91
-    told = attribute(inspection)
-    assert told.erasure is told.gradient is None
-    assert told.agreement == {}
+    explained = attribute(inspection)
+    assert explained.erasure is explained.gradient is None
+    assert explained.agreement == {}
     sure = {
         (role.where, role.head): inspection.recording[role.where].weights[0, role.head, :-1, :-1].amax(-1).mean()
         for role in roles(inspection)
         if "cross" in role.where
     }
-    assert (told.where, told.head) == max(sure, key=sure.__getitem__)
+    assert (explained.where, explained.head) == max(sure, key=sure.__getitem__)

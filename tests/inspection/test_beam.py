@@ -1,4 +1,4 @@
-"""The tree that is told is the search that was: its scores are the hypotheses', nothing that went on is missing."""
+"""The reported tree is the search: its scores are those of the hypotheses, and no continued prefix is missing."""
 
 import math
 
@@ -15,9 +15,9 @@ from dragoman.text.tokens.tokenizer import BOS, EOS
 SRC = torch.tensor([[5, 6, 7, 8, EOS]])
 
 
-def said(tree: Tree, place: int) -> tuple[int, ...]:
+def prefix_at(tree: Tree, place: int) -> tuple[int, ...]:
     node = tree.nodes[place]
-    return () if node.parent < 0 else (*said(tree, node.parent), node.token)
+    return () if node.parent < 0 else (*prefix_at(tree, node.parent), node.token)
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])
@@ -29,7 +29,7 @@ def test_the_tree_holds_every_hypothesis(model: Transformer, beam: int, constrai
     alone = beam_search(Ensemble([model]), SRC, constraints, beam=beam, alpha=0.6)[0]
     assert list(tree.hypotheses) == alone
     ends = {
-        said(tree, place): node
+        prefix_at(tree, place): node
         for place, node in enumerate(tree.nodes)
         if node.token == EOS and node.fate in ("finished", "chosen")
     }
@@ -64,9 +64,9 @@ def test_of_a_wide_beam_the_page_has_the_best_and_every_way_to_a_hypothesis(mode
     assert thinned(tree.nodes, 10_000) is tree.nodes
     fewer = Tree(tuple(thinned(tree.nodes, 60)), tree.hypotheses)
     assert len(fewer.nodes) < len(tree.nodes)
-    texts = {said(tree, place): node.log_prob for place, node in enumerate(tree.nodes)}
+    texts = {prefix_at(tree, place): node.log_prob for place, node in enumerate(tree.nodes)}
     for place, node in enumerate(fewer.nodes):
         assert node.parent < place
-        assert texts[said(fewer, place)] == node.log_prob
-    ends = {said(fewer, place) for place, node in enumerate(fewer.nodes) if node.fate in ("finished", "chosen")}
+        assert texts[prefix_at(fewer, place)] == node.log_prob
+    ends = {prefix_at(fewer, place) for place, node in enumerate(fewer.nodes) if node.fate in ("finished", "chosen")}
     assert {(*hypothesis.tokens, EOS) for hypothesis in tree.hypotheses} <= ends

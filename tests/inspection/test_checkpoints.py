@@ -64,7 +64,7 @@ def test_each_checkpoint_says_what_its_weights_say(run: Path, toy_tokenizer: Tok
 
 
 @pytest.mark.slow
-def test_a_damaged_checkpoint_is_named_and_passed_over(run: Path) -> None:
+def test_a_damaged_checkpoint_is_named_and_skipped(run: Path) -> None:
     whole = across_checkpoints(run, TEXT)
     torn = run / "checkpoints/00000008/model.safetensors"
     torn.write_bytes(torn.read_bytes()[:500])
@@ -88,13 +88,11 @@ def test_a_gap_stays_one_and_of_many_some_are_shown(run: Path) -> None:
 
 
 @pytest.mark.slow
-def test_its_own_pieces_stand_beside_the_attention_of_a_run_that_cuts_the_sentence_otherwise(
-    run: Path, look_at: Any
-) -> None:
+def test_its_own_pieces_label_the_attention_of_a_run_that_cuts_the_sentence_otherwise(run: Path, look_at: Any) -> None:
     views = across_checkpoints(run, TEXT)
     facts, maps = analyse(look_at("5 6", "9"), views)
-    for told, view in zip(facts["checkpoints"], views, strict=True):
-        attention = maps[told["attention"]]
+    for described, view in zip(facts["checkpoints"], views, strict=True):
+        attention = maps[described["attention"]]
         assert "".join(attention.labels["key"]).replace("▁", " ").strip() == f"{TEXT}</s>"
         assert len(attention.labels["key"]) == attention.values.shape[-1]
         assert attention.labels["position"] == view.pieces

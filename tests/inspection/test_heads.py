@@ -17,11 +17,11 @@ def mean(values: list[float]) -> float:
 
 
 def test_roles_are_their_formulas_in_plain_python(inspection: Inspection) -> None:
-    told = roles(inspection)
+    head_roles = roles(inspection)
     wheres = [f"encoder.{layer}.self_attention" for layer in range(2)]
     wheres += [f"decoder.{layer}.{kind}_attention" for layer in range(2) for kind in ("self", "cross")]
-    assert [(role.where, role.head) for role in told] == [(where, head) for where in wheres for head in range(4)]
-    for role in told:
+    assert [(role.where, role.head) for role in head_roles] == [(where, head) for where in wheres for head in range(4)]
+    for role in head_roles:
         w = inspection.recording[role.where].weights[0, role.head].tolist()
         rows, columns = len(w), len(w[0])
         entropies = [-sum(p * math.log(p) for p in row if p > 0) for row in w]
@@ -75,7 +75,7 @@ def test_a_head_that_points_at_a_neighbour_is_known(offset: int) -> None:
     assert role.previous == pytest.approx(1.0 if offset == -1 else 0.2 if offset == -2 else 0.0)
 
 
-def test_a_head_that_sees_all_alike_has_the_entropy_of_a_coin_with_so_many_sides() -> None:
+def test_a_head_that_sees_n_positions_alike_has_entropy_log_n() -> None:
     mask = torch.ones(5, 5, dtype=torch.bool).tril()
     weights = mask / mask.sum(-1, keepdim=True)
     (role,) = attention_roles("decoder.0.self_attention", drawn(weights, mask), None)
@@ -83,7 +83,7 @@ def test_a_head_that_sees_all_alike_has_the_entropy_of_a_coin_with_so_many_sides
     assert role.entropy == pytest.approx(mean([math.log(n) for n in range(1, 6)]), abs=1e-5)
 
 
-def test_of_a_translation_without_a_word_is_told_what_can_be(look_at: Any) -> None:
+def test_a_translation_without_a_word_has_the_roles_that_are_defined(look_at: Any) -> None:
     empty = look_at("5", "")
     for role in roles(empty, erasure(empty)):
         assert role.alignment is None

@@ -32,7 +32,7 @@ def test_a_lower_layer_is_read_as_if_it_were_the_last(inspection: Inspection) ->
 
 
 def test_statistics_of_every_norm(inspection: Inspection) -> None:
-    told = norm_statistics(inspection)
+    norms = norm_statistics(inspection)
     pre = inspection.model.config.norm_order == "pre"
     sublayers = [f"encoder.{layer}.{name}_norm" for layer in range(2) for name in ("self_attention", "feed_forward")]
     sublayers += ["encoder_norm"] if pre else []
@@ -42,8 +42,8 @@ def test_statistics_of_every_norm(inspection: Inspection) -> None:
         for name in ("self_attention", "cross_attention", "feed_forward")
     ]
     sublayers += ["decoder_norm"] if pre else []
-    assert [norm.where for norm in told] == sublayers
-    for norm in told:
+    assert [norm.where for norm in norms] == sublayers
+    for norm in norms:
         last = norm.where in ("encoder_norm", "decoder_norm")
         stack = norm.where.partition("_")[0]
         before = inspection[f"{stack}.1" if last else f"{norm.where}.unnormed"].values.tolist()

@@ -73,7 +73,7 @@ def test_probabilities_are_the_models(look: Look) -> None:
         assert not {"<pad>", "<unk>", "<s>"} & set(step["candidates"])
 
 
-def test_a_small_room_keeps_the_weights_then_the_layers_asked_for(look: Look) -> None:
+def test_a_small_budget_keeps_the_weights_then_the_layers_asked_for(look: Look) -> None:
     found = look()
     wide = payload.gather(found, name="toy", languages=("en", "de"), byte_budget=10**7, options=OPTIONS)
     assert "decoder.0.cross_attention.q" in wide.facts["arrays"]
@@ -102,7 +102,7 @@ def test_a_sentence_too_long_becomes_blocks(look: Look, tmp_path: Path, monkeypa
     assert entry["shape"] == [4, -(-count // factor), -(-count // factor)]
 
 
-def test_a_room_too_small_for_anything_ends_with_one_block_a_map() -> None:
+def test_a_budget_too_small_for_anything_ends_with_one_block_per_map() -> None:
     assert payload.block_side([(2, 7, 9), (3, 4)], -1) == 9
 
 

@@ -35,7 +35,7 @@ def test_weights_computed_again_are_those_of_the_fused_kernel(model: Transformer
 
 
 @torch.inference_mode()
-def test_each_quantity_leads_to_the_next(model: Transformer) -> None:
+def test_each_quantity_follows_from_the_one_before(model: Transformer) -> None:
     with record(model) as recording, torch.inference_mode():
         logits = model(SRC, padding_mask(SRC, PAD), TGT)
     stream = recording["source_embedding"].output

@@ -240,7 +240,7 @@ def test_only_installed_models_are_removed(written: Path, home: Path, tmp_path: 
     assert written.exists()
 
 
-def test_a_model_in_use_goes_on_translating_after_it_was_removed(written: Path, home: Path) -> None:
+def test_a_model_in_use_continues_to_translate_after_it_was_removed(written: Path, home: Path) -> None:
     install_model(written)
     install_model("en-ko", name="fast")
     translators = [Translator.load("toy"), Translator.load("fast")]

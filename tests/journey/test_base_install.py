@@ -43,9 +43,9 @@ def test_the_base_package_translates_in_an_empty_environment(tmp_path: Path) -> 
     run(*pip, "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
     assert "torch" not in run(*pip, "list").stdout
 
-    said = run(str(bin_ / "dragoman"), "translate", "Save the document.")
-    assert "HANGUL" in scripts(said.stdout)
-    assert said.stderr.startswith("Using the bundled model en-ko")
+    result = run(str(bin_ / "dragoman"), "translate", "Save the document.")
+    assert "HANGUL" in scripts(result.stdout)
+    assert result.stderr.startswith("Using the bundled model en-ko")
     assert "LATIN" in scripts(run(str(bin_ / "dragoman"), "translate", "문서를 저장합니다.").stdout)
     assert str(tmp_path) in run(str(bin_ / "python"), "-c", "import dragoman; print(dragoman.__file__)").stdout
 

@@ -1,4 +1,4 @@
-"""A newcomer's first day, verb by verb, each typed as the one before it said."""
+"""A newcomer's first day, verb by verb, each typed as the one before it printed."""
 
 import io
 import json

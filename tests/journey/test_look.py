@@ -86,15 +86,15 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
-    """A page without a network that tells, in `told`, what it complained of and asked for."""
+    """A page without a network; `complaints` has its console messages, errors and requests."""
     context = browser.new_context(offline=True, viewport={"width": 1100, "height": 800}, reduced_motion="reduce")
     page = context.new_page()
-    page.told = []
-    page.on("console", lambda message: page.told.append(message.text) if message.type != "log" else None)
-    page.on("pageerror", lambda error: page.told.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith("file:") else page.told.append(request.url))
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text) if message.type != "log" else None)
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else page.complaints.append(request.url))
     yield page
-    assert page.told == []
+    assert page.complaints == []
     context.close()
 
 
@@ -175,7 +175,7 @@ def test_every_view_is_seen_used_and_free_of_faults(
     ],
     indirect=["looked"],
 )
-def test_a_model_is_told_by_its_own_equations(
+def test_a_model_is_described_by_its_own_equations(
     looked: tuple[str, Path, Inspection], tab: Any, kinds: tuple[str, ...], absent: str
 ) -> None:
     open_page(tab, looked[1], "en/walk")

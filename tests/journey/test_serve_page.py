@@ -56,7 +56,7 @@ def artefacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(browser: Any, url: str) -> Iterator[Callable[..., Any]]:
     """Opens the page in a context of its own; afterwards nothing was asked elsewhere, and nothing complained."""
-    told: list[str] = []
+    complaints: list[str] = []
     contexts = []
 
     def open_page(**named: Any) -> Any:
@@ -64,18 +64,18 @@ def opened(browser: Any, url: str) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         context.set_default_timeout(PATIENCE)
         tab = context.new_page()
-        tab.on("console", lambda message: told.append(message.text) if message.type != "log" else None)
-        tab.on("pageerror", lambda error: told.append(str(error)))
-        tab.on("request", lambda request: None if request.url.startswith(f"{url}/") else told.append(request.url))
+        tab.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda request: None if request.url.startswith(f"{url}/") else complaints.append(request.url))
         tab.goto(url)
         tab.wait_for_selector("html[data-ready]", state="attached")
         return tab
 
-    open_page.told = told  # type: ignore[attr-defined]
+    open_page.complaints = complaints  # type: ignore[attr-defined]
     yield open_page
     for context in contexts:
         context.close()
-    assert told == []
+    assert complaints == []
 
 
 def translation(tab: Any) -> str:
@@ -369,5 +369,5 @@ def test_without_an_answer_it_says_so_and_tries_again(opened):
     tab.context.unroute("**/v1/detect")
     assert translation(tab)
     playwright.expect(tab.locator("#status")).to_be_empty(timeout=PATIENCE)
-    assert all("503" in one for one in opened.told)  # the browser's own message about each
-    opened.told.clear()
+    assert all("503" in one for one in opened.complaints)  # the browser's own message about each
+    opened.complaints.clear()

@@ -61,7 +61,7 @@ def test_two_processes_speak_once_and_leave_one_model(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bad_text_is_told_and_nobody_waits(project: Path) -> None:
+def test_bad_text_is_reported_and_nobody_waits(project: Path) -> None:
     (project / "valid.tsv").write_text("no tab here\n")
     ended = torchrun("train", str(project / "run.toml"))
     assert ended.returncode != 0

@@ -57,7 +57,7 @@ def test_an_equal_source_is_not_similar(memory: Memory) -> None:
     assert [match.source for match in memory.similar("Open the file.", 1)] != ["Open the file."]
 
 
-def test_languages_do_not_meet(tmp_path: Path, memory: Memory) -> None:
+def test_languages_are_kept_apart(tmp_path: Path, memory: Memory) -> None:
     other = Memory.open(tmp_path / "m.db", "en-US", "de", create=True)
     assert other.find("Open the file.") is None
     assert other.add([MemoryUnit("Open the file.", "Datei öffnen")]) == 1

@@ -16,7 +16,7 @@ def softmax(x: Floats) -> Floats:
 
 
 class Numpy:
-    """A model of these weights; `run` tells some of what passes through it, by the names of `Inspection`."""
+    """A model of these weights; `run` returns some of its activations, by the names of `Inspection`."""
 
     def __init__(self, weights: dict[str, Floats], config: ModelConfig) -> None:
         self.w, self.config, self.seen = weights, config, {}

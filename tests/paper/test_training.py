@@ -42,9 +42,7 @@ def test_a_given_peak_is_reached_at_the_end_of_the_warm_up_on_the_same_curve() -
         (501, 61, 0),
     ],
 )
-def test_the_linear_schedule_comes_down_to_nothing_at_the_nearer_end(
-    step: int, minutes: float, expected: float
-) -> None:
+def test_the_linear_schedule_falls_to_0_at_the_nearer_end(step: int, minutes: float, expected: float) -> None:
     train = TrainConfig(schedule="linear", learning_rate=1e-3, warmup=100, max_steps=1000, max_minutes=60)
     assert learning_rate(step, 128, train, minutes) == pytest.approx(expected)
     without = train.model_copy(update={"max_minutes": None})

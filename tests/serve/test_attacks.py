@@ -60,7 +60,7 @@ def test_two_hosts_are_refused(url):
      "/v1/models/..%2f..%2f..%2fetc%2fpasswd/card", "/v1/models/%2fetc/card", "/v1/documents/..%2f..%2fkeys.db",
      "/v1/documents/../../serve.db/result", "/download_file/..%2f..%2f/x/serve.db", "/%00", "/assets/%00"],
 )  # fmt: skip
-def test_a_path_leads_to_no_file(url, path):
+def test_a_path_opens_no_file(url, path):
     answer = raw(url, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert answer.split(b" ", 2)[1] in (b"404", b"400"), answer
     assert b"root:" not in answer

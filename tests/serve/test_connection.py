@@ -95,7 +95,7 @@ def test_many_slow_connections_leave_the_service_to_others(monkeypatch, url, con
 
 
 class _Packets:
-    """Stands in for a transport: what was sent, each call by itself."""
+    """A stub of a transport: what was sent, each call by itself."""
 
     def __init__(self) -> None:
         self.sent, self.closed = list[bytes](), False

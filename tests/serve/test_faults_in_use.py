@@ -89,12 +89,12 @@ def test_a_model_that_is_removed_while_it_is_used_finishes_what_it_began(tmp_pat
     service = Service(Models([tmp_path / "shelf"], threads=1), workers=1)
     with live(service) as url, ThreadPoolExecutor(1) as pool:
         gate = gated(service)
-        begun = pool.submit(httpx.post, f"{url}/v1/translate", json={**HELLO, "model": "en-ko"}, timeout=120)
+        pending = pool.submit(httpx.post, f"{url}/v1/translate", json={**HELLO, "model": "en-ko"}, timeout=120)
         until(lambda: gate.calls == 1)
         shutil.rmtree(tmp_path / "shelf" / "en-ko")
         until(lambda: "en-ko" not in service.models.models)
         gate.let.release()
-        assert begun.result(60).json()["translations"][0]["text"] == "안녕"
+        assert pending.result(60).json()["translations"][0]["text"] == "안녕"
         after = httpx.post(f"{url}/v1/translate", json={**HELLO, "model": "en-ko"}, timeout=60)
         assert (after.status_code, after.json()["detail"].endswith("there are: ko-en")) == (404, True)
         assert httpx.post(f"{url}/v1/translate", json={"text": "안녕", "target": "en"}, timeout=60).status_code == 200

@@ -196,9 +196,9 @@ def test_what_it_cannot_serve_is_one_line(
 ) -> None:
     pytest.importorskip("ray")
     assert main(["serve", "-m", "en-ko", "--port", "0", "--state", str(tmp_path), *arguments]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert message in stderr
+    assert stderr.count("\n") == 1
 
 
 def test_a_port_in_use_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ def test_what_is_saved_is_what_is_loaded(shortlist: Shortlist, toy_tokenizer: To
     assert Shortlist.load(tmp_path / "s.txt", toy_tokenizer) == shortlist
 
 
-def test_the_file_is_a_line_a_piece_in_words(shortlist: Shortlist, toy_tokenizer: Tokenizer) -> None:
+def test_the_file_has_one_line_per_piece_in_words(shortlist: Shortlist, toy_tokenizer: Tokenizer) -> None:
     first, second, *_ = shortlist.text(toy_tokenizer).split("\n")
     assert first.startswith("\t<pad> <unk> <s> </s> <0x")
     [source] = toy_tokenizer.pieces([270], "source")

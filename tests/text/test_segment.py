@@ -58,7 +58,7 @@ def test_a_character_of_too_many_tokens_is_a_segment_of_its_own() -> None:
         ("tlh", ["Heghlu'meH QaQ jajvam. ", "Qapla'!"]),
     ],
 )
-def test_sentences_and_what_is_said_in_them_stay_whole(language: str, parts: list[str]) -> None:
+def test_sentences_and_their_quotations_stay_whole(language: str, parts: list[str]) -> None:
     assert sentences("".join(parts), language) == parts
 
 
@@ -110,7 +110,7 @@ def test_a_megabyte_on_a_line_is_cut_in_seconds(unit: str) -> None:
         (Segment("xxxx", ""), "", ""),
     ],
 )
-def test_between_translations_stands_what_stood_between_their_sources(
+def test_between_translations_are_the_separators_of_their_sources(
     source: Segment, translation: str, expected: str
 ) -> None:
     assert separator(source, translation) == expected

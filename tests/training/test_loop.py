@@ -28,8 +28,8 @@ Run = Callable[..., RunConfig]
 MakeTrainer = Callable[[RunConfig, Path], Trainer]
 
 
-class Heard(TrainingListener):
-    """A listener that keeps what it hears, and may do something at a step."""
+class Reports(TrainingListener):
+    """A listener that keeps its reports, and may do something at a step."""
 
     def __init__(self, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
         self.steps: list[StepReport] = []
@@ -62,7 +62,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_step_lines_and_checkpo
         with torch.no_grad():
             trainer.model.target_embedding.weight.fill_(math.nan)
 
-    trainer.listeners.append(Heard(at=6, act=poison))
+    trainer.listeners.append(Reports(at=6, act=poison))
     with pytest.raises(DivergenceError) as at:
         trainer.fit()
     message = str(at.value)
@@ -91,14 +91,14 @@ def test_training_ends_when_what_is_watched_gets_no_better(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
 ) -> None:
     config = toy_run(watch="bleu", patience=2, validate_every=1, max_steps=50)
-    trainer, heard = toy_trainer(config, tmp_path), Heard()
+    trainer, reports = toy_trainer(config, tmp_path), Reports()
     given = iter([1.0, 5.0, 4.0, 6.0, 5.0, 6.0])
     trainer.translate = lambda model: scores(next(given))
-    trainer.listeners.append(heard)
+    trainer.listeners.append(reports)
     outcome = trainer.fit()
     assert outcome.step == 6
     assert outcome.reason == "no better bleu in 2 validations"
-    assert [report.best for report in heard.validations] == [True, True, False, True, False, False]
+    assert [report.best for report in reports.validations] == [True, True, False, True, False, False]
 
 
 @pytest.mark.parametrize(("kind", "better"), [("loss", 0.5), ("bleu", 1.5), ("chrf", 1.5)])
@@ -198,11 +198,11 @@ def test_precision_auto_takes_what_is_faster_and_keeps_it(
 
     monkeypatch.setattr(precision, "_pass", timed)
     monkeypatch.setattr(precision, "product_seconds", lambda *_: 1e-6)  # no processor that emulates bfloat16
-    trainer, heard = toy_trainer(toy_run(precision="auto", max_steps=4), tmp_path), Heard()
-    trainer.listeners.append(heard)
+    trainer, reports = toy_trainer(toy_run(precision="auto", max_steps=4), tmp_path), Reports()
+    trainer.listeners.append(reports)
     trainer.fit()
     assert trainer.gradient.precision == chosen
-    assert heard.notices[0].startswith(f"precision {chosen}: a pass in bfloat16 took")
+    assert reports.notices[0].startswith(f"precision {chosen}: a pass in bfloat16 took")
     resumed = toy_trainer(toy_run(precision="auto", max_steps=5), tmp_path)
     resumed.resume()
     resumed.fit()
@@ -218,7 +218,7 @@ def test_precision_auto_takes_what_is_faster_and_keeps_it(
 def test_long_gradients_are_shortened_and_short_ones_are_not(
     toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path
 ) -> None:
-    trainer, heard = toy_trainer(toy_run(clip_norm=0.01, log_every=1), tmp_path), Heard()
+    trainer, reports = toy_trainer(toy_run(clip_norm=0.01, log_every=1), tmp_path), Reports()
     lengths: list[float] = []
     step = trainer.optimizer.step
 
@@ -230,17 +230,17 @@ def test_long_gradients_are_shortened_and_short_ones_are_not(
         step()
 
     trainer.optimizer.step = measured  # type: ignore[method-assign,assignment]
-    trainer.listeners.append(heard)
+    trainer.listeners.append(reports)
     trainer.fit()
     assert max(lengths) <= 0.01 * 1.001
-    assert all(report.gradient_norm > 0.01 for report in heard.steps)
+    assert all(report.gradient_norm > 0.01 for report in reports.steps)
 
 
 def test_reported_losses_are_means_over_tokens(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
-    trainer, heard = toy_trainer(toy_run(log_every=12), tmp_path), Heard()
-    trainer.listeners.append(heard)
+    trainer, reports = toy_trainer(toy_run(log_every=12), tmp_path), Reports()
+    trainer.listeners.append(reports)
     outcome = trainer.fit()
-    [report] = heard.steps
+    [report] = reports.steps
     assert 3 < report.loss < math.log(285) + 1
     assert report.target_tokens == outcome.target_tokens > 0
     assert report.tokens_per_second > 0
@@ -270,7 +270,7 @@ def test_metrics_of_steps_that_will_come_again_are_dropped(tmp_path: Path) -> No
     assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [10, 20]
 
 
-def test_a_run_begun_anew_has_no_notice_of_a_dead_one(tmp_path: Path) -> None:
+def test_a_new_run_has_no_notice_of_a_dead_one(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"event": "notice", "step": 0, "text": "precision float32"}\n')
     MetricsLog(path, resumed_step=0)

@@ -114,7 +114,7 @@ def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: Ma
 
 
 @pytest.mark.parametrize(
-    ("update", "processes", "room", "expected"),
+    ("update", "processes", "capacity", "expected"),
     [
         (25_000, 1, 25_000, (25_000, 1)),
         (25_000, 1, 24_999, (12_500, 2)),
@@ -124,15 +124,15 @@ def test_what_is_recomputed_is_the_same_to_the_bit(toy_run: Run, toy_trainer: Ma
     ],
 )
 def test_an_update_is_the_fewest_micro_batches_that_fit(
-    update: int, processes: int, room: int, expected: tuple[int, int]
+    update: int, processes: int, capacity: int, expected: tuple[int, int]
 ) -> None:
-    tokens, pieces = find_micro_batch(update, processes, lambda tokens: tokens <= room)
+    tokens, pieces = find_micro_batch(update, processes, lambda tokens: tokens <= capacity)
     assert tokens * pieces * processes >= update
-    assert tokens <= room
+    assert tokens <= capacity
     assert (tokens, pieces) == expected
 
 
-def test_a_model_too_large_for_a_sentence_is_told() -> None:
+def test_a_model_too_large_for_a_sentence_is_refused() -> None:
     with pytest.raises(ResourceError, match="choose a smaller model"):
         find_micro_batch(25_000, 1, lambda tokens: False)
 
@@ -204,7 +204,7 @@ def test_a_batch_is_cut_into_rows_in_their_order(sentences: Callable[..., list[l
 
 
 class Smaller:
-    """A loss that fits in memory up to so many rows."""
+    """A loss that fits in memory up to a number of rows."""
 
     def __init__(self, gradient: GradientAccumulator, rows: int) -> None:
         self.loss, self.rows = gradient.summed_loss, rows
@@ -237,7 +237,7 @@ def test_an_update_that_does_not_fit_is_done_in_pieces_says_so_once_and_is_the_s
     assert resumed.gradient.splits == tight.gradient.splits > 1
 
 
-def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
+def test_a_single_pair_that_does_not_fit_is_refused(toy_run: Run, toy_trainer: MakeTrainer, tmp_path: Path) -> None:
     trainer = toy_trainer(toy_run(), tmp_path)
     trainer.gradient.summed_loss = Smaller(trainer.gradient, rows=0)  # type: ignore[assignment]
     with pytest.raises(
@@ -258,7 +258,7 @@ def test_a_single_pair_that_does_not_fit_is_told(toy_run: Run, toy_trainer: Make
         ({"parallel": "fsdp", "recompute": True}, "start again with a lower train.batch_tokens"),
     ],
 )
-def test_several_processes_out_of_memory_are_told_first_what_may_change_on_the_way(
+def test_several_processes_out_of_memory_name_first_what_may_change_on_the_way(
     build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], first: str
 ) -> None:
     monkeypatch.setattr(gradient_module, "parallelize", lambda module, *_: module)

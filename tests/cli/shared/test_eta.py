@@ -74,7 +74,7 @@ def test_max_minutes_ends_first() -> None:
     assert course.share == pytest.approx(0.75)
 
 
-def test_first_step_is_said_only_where_no_step_has_been_made() -> None:
+def test_first_step_is_printed_only_where_no_step_has_been_made() -> None:
     assert Course(ESTIMATE).line == "first step"
     resumed = Course(replace(ESTIMATE, step=40))
     assert resumed.line == "step 40"

@@ -11,14 +11,14 @@ from dragoman.workflows import demo as demo_module
 @pytest.fixture
 def trained_on(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """The minutes of each run that a demo began; none is trained."""
-    begun: list[float | None] = []
+    minutes: list[float | None] = []
 
     def stop(config: Any, **_: Any) -> None:
-        begun.append(config.train.max_minutes)
+        minutes.append(config.train.max_minutes)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo_module, "train", stop)
-    return begun
+    return minutes
 
 
 @pytest.mark.parametrize("name", ["run.toml", "data/train.tsv", "data/valid.tsv", "data/test.tsv"])

@@ -14,11 +14,11 @@ from dragoman.workflows.doctor import MachineFinding, diagnose, is_usable
 
 
 def test_this_machine_is_reported_and_ready(dragoman: Any) -> None:
-    said = dragoman("doctor")
-    assert said.code == 0, said.out
+    result = dragoman("doctor")
+    assert result.code == 0, result.out
     for name in ("processor", "threads", "memory", "python", "torch", "ctranslate2", "bundled models", "encoding"):
-        assert f" {name} " in said.out
-    assert said.out.endswith("ready\n")
+        assert f" {name} " in result.out
+    assert result.out.endswith("ready\n")
     found = json.loads(dragoman("doctor", "--json").out)
     assert found["usable"] is True
     assert {"name": "dragoman", "value": __version__, "state": "ok", "remedy": None} in found["findings"]
@@ -37,7 +37,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> list[MachineFind
     return diagnose(Path.cwd())
 
 
-def test_without_torch_one_can_translate_and_is_told_how_to_train(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_one_can_translate_and_reads_how_to_train(monkeypatch: pytest.MonkeyPatch) -> None:
     found = without(monkeypatch, "torch")
     assert is_usable(found)
     assert MachineFinding("train", "not installed: torch", "note", 'pip install "dragoman[train]"') in found
@@ -48,10 +48,10 @@ def test_a_missing_base_package_is_a_fault(monkeypatch: pytest.MonkeyPatch, drag
     found = without(monkeypatch, "rich")
     assert MachineFinding("base", "missing: rich", "fault", "pip install rich") in found
     assert not is_usable(found)
-    said = dragoman("doctor")
-    assert said.code == 1
-    assert "! base" in said.out
-    assert "→ pip install rich" in said.out
+    result = dragoman("doctor")
+    assert result.code == 1
+    assert "! base" in result.out
+    assert "→ pip install rich" in result.out
 
 
 def test_a_package_that_only_an_older_python_needs_is_not_missed() -> None:

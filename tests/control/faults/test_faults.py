@@ -42,7 +42,7 @@ def test_a_translation_that_repeats_what_its_source_says_once_is_a_loop(target_i
     ],
     ids=["a sentence", "a chorus", "a sentence twice in both", "emphasis", "a long name three times"],
 )
-def test_what_is_said_for_a_reason_is_no_loop(source_ids: list[int], target_ids: list[int]) -> None:
+def test_what_is_repeated_for_a_reason_is_no_loop(source_ids: list[int], target_ids: list[int]) -> None:
     assert kind(source_ids, target_ids) is None
 
 
@@ -55,7 +55,7 @@ def test_laughter_may_be_one_token_in_one_language_and_many_in_the_other() -> No
     ("source_ids", "target_ids", "expected"),
     [(40, 6, "length"), (3, 40, "length"), (40, 15, None), (3, 25, None), (30, 75, None), (1, 1, None), (3, 0, None)],
 )
-def test_lengths_far_apart_are_told(source_ids: int, target_ids: int, expected: str | None) -> None:
+def test_lengths_far_apart_are_a_fault(source_ids: int, target_ids: int, expected: str | None) -> None:
     assert kind(list(range(source_ids)), list(range(target_ids))) == expected
 
 
@@ -88,7 +88,7 @@ def has(items: list[int], block: list[int]) -> bool:
         ("मैं आज स्कूल नहीं गया क्योंकि बीमार था", "मैं आज स्कूल नहीं गया क्योंकि बीमार था"),
     ],
 )
-def test_a_source_said_again_is_a_copy(source: str, translation: str) -> None:
+def test_a_source_repeated_as_its_translation_is_a_copy(source: str, translation: str) -> None:
     assert is_copy(source, translation)
 
 

@@ -41,9 +41,9 @@ class Bigrams(FakeEngine):
             words, table = [word for word in WORDS if word not in self.never], self.log_probs(source)
             lengths = range(OPTIONS.limit(len(source)) + 1)
             found = []
-            for said in (sentence for length in lengths for sentence in product(words, repeat=length)):
-                total = sum(table[pair] for pair in zip((0, *said), (*said, END), strict=True))
-                found.append(Hypothesis(said, total, total / length_penalty(len(said) + 1, OPTIONS.length_penalty)))
+            for tokens in (sentence for length in lengths for sentence in product(words, repeat=length)):
+                total = sum(table[pair] for pair in zip((0, *tokens), (*tokens, END), strict=True))
+                found.append(Hypothesis(tokens, total, total / length_penalty(len(tokens) + 1, OPTIONS.length_penalty)))
             self.known[tuple(source)] = sorted(found, key=lambda hypothesis: -hypothesis.score)
         return self.known[tuple(source)]
 
@@ -58,9 +58,9 @@ class Bigrams(FakeEngine):
         return [hypotheses[: options.n_best] for hypotheses in lists]
 
     def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
-        def one(source: Ids, said: Ids) -> list[float]:
+        def one(source: Ids, tokens: Ids) -> list[float]:
             table = self.log_probs(source)
-            steps = zip((0, *said), (*said, END), strict=True)
+            steps = zip((0, *tokens), (*tokens, END), strict=True)
             return [-inf if pair[1] in self.never else table[pair] for pair in steps]
 
         return [one(query.source, target) for query, target in zip(queries, targets, strict=True)]
@@ -132,14 +132,14 @@ def best_in_any_order(
 ) -> Hypothesis:
     """By enumeration: one phrase at its best place, then the other behind it; whichever goes first."""
     order, pool = rank(phrases), [unconstrained]
-    said = task(source, [], phrases).contains
+    contains = task(source, [], phrases).contains
     for first, second in ((0, 1), (1, 0)):
-        if said(unconstrained.tokens)[first]:
+        if contains(unconstrained.tokens)[first]:
             continue
         possible = with_one_more(model, source, unconstrained.tokens, 0, phrases[first])
         pool += possible
         middle = max(possible, key=order)
-        if not said(middle.tokens)[second]:
+        if not contains(middle.tokens)[second]:
             fixed = min(
                 place + len(one)
                 for one in phrases[first]
@@ -163,7 +163,7 @@ def test_two_phrases_are_tried_in_both_orders(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", cases(range(6), quick=range(4)))
-def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
+def test_three_phrases_are_all_generated_in_as_many_calls_at_most(seed: int) -> None:
     model = Bigrams(seed)
     unconstrained = model.translate(queries([[4, 5]]), OPTIONS)
     phrase_task = task([4, 5], unconstrained[0], [[(4,)], [(6,)], [(7,)]])
@@ -173,7 +173,7 @@ def test_three_phrases_are_all_said_in_as_many_calls_at_most(seed: int) -> None:
     assert model.calls <= 3
 
 
-def test_what_is_said_already_stays_as_it_is_and_costs_nothing() -> None:
+def test_what_is_generated_already_stays_as_it_is_and_costs_nothing() -> None:
     model = Bigrams(1)
     options = OPTIONS.model_copy(update={"n_best": 3})
     [hypotheses] = model.translate(queries([[4, 5]]), options)
@@ -189,10 +189,10 @@ def test_what_is_said_already_stays_as_it_is_and_costs_nothing() -> None:
 def test_sentences_are_searched_together_and_each_as_if_alone() -> None:
     model, sources = Bigrams(5), [[4], [5, 6], [7], [4]]
     hypotheses = model.translate(queries(sources), OPTIONS)
-    wishes = [task(s, h, [[(word, word)]]) for s, h, word in zip(sources, hypotheses, WORDS, strict=True)]
-    alone = [force_phrases(model, [phrase_task], OPTIONS)[0] for phrase_task in wishes]
+    phrase_tasks = [task(s, h, [[(word, word)]]) for s, h, word in zip(sources, hypotheses, WORDS, strict=True)]
+    alone = [force_phrases(model, [phrase_task], OPTIONS)[0] for phrase_task in phrase_tasks]
     model.calls = 0
-    assert force_phrases(model, wishes, OPTIONS) == alone
+    assert force_phrases(model, phrase_tasks, OPTIONS) == alone
     assert model.calls == 1
 
 
@@ -208,7 +208,7 @@ def test_the_best_come_first_and_no_more_than_asked_for() -> None:
     assert found[0] == best
 
 
-def test_what_cannot_be_said_is_left_out_and_the_rest_is_said() -> None:
+def test_what_cannot_be_generated_is_left_out_and_the_rest_is_generated() -> None:
     model = Bigrams(4, never=[7])
     [hypotheses] = model.translate(queries([[4, 5]]), OPTIONS)
     too_long, unwritable = [(6,) * (OPTIONS.limit(2) + 1)], list[Ids]()
@@ -219,7 +219,7 @@ def test_what_cannot_be_said_is_left_out_and_the_rest_is_said() -> None:
     assert force_phrases(model, [task([4, 5], hypotheses, [[(7,)]])], OPTIONS) == [hypotheses]
 
 
-def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
+def test_a_phrase_generated_at_first_and_lost_on_the_way_is_generated_again() -> None:
     """Whatever the first insertion does to the end of a sentence, the end's own phrase has to come back."""
     for seed in range(40):
         model = Bigrams(seed)
@@ -232,7 +232,7 @@ def test_a_phrase_said_at_first_and_lost_on_the_way_is_said_again() -> None:
 
 
 @pytest.mark.parametrize("seed", cases(range(8), quick=range(4)))
-def test_what_every_continuation_hides_is_put_in_as_it_stands(seed: int) -> None:
+def test_what_every_continuation_hides_is_inserted_unchanged(seed: int) -> None:
     """Say the phrase is hidden whenever a 6 follows, and the engine can say nothing but a 6 after it."""
     model = Bigrams(seed)
     [[first]] = model.translate(queries([[4, 5]]), OPTIONS)

@@ -127,8 +127,8 @@ def test_scores_count_the_coverage_penalty_of_the_whole_line(engine: TorchEngine
 
 def test_a_translation_that_says_the_term_stays_as_it_is(run: Run, tokenizer: Tokenizer) -> None:
     for line, source in zip(LINES, run.sources, strict=True):
-        word, [said] = line.split()[0], tokenizer.encode(["two servers, red."], "target")
-        free = [Hypothesis(tuple(said), -5.0, -2.0)]
+        word, [target_ids] = line.split()[0], tokenizer.encode(["two servers, red."], "target")
+        free = [Hypothesis(tuple(target_ids), -5.0, -2.0)]
         glossary = Glossary.of({word: ["two", "nothing"], "본다": "Red"})
         [result] = constrain(run.engine, tokenizer, glossary, [line], [source], [free], OPTIONS)
         assert result.hypotheses == tuple(free)
@@ -159,7 +159,7 @@ def test_of_several_hypotheses_the_first_is_the_one_found_alone(engine: TorchEng
             assert finds == sorted(finds, reverse=True)
 
 
-def test_what_cannot_be_said_is_reported(engine: TorchEngine, tokenizer: Tokenizer) -> None:
+def test_what_cannot_be_generated_is_reported(engine: TorchEngine, tokenizer: Tokenizer) -> None:
     options = OPTIONS.model_copy(update={"max_length": 4})
     run, glossary = Run(engine, tokenizer, LINES, options), Glossary.of({"서버": "a word of so many letters"})
     results = run.under(glossary)
@@ -193,7 +193,7 @@ class Fixed(FakeEngine):
         return self.tokenizer.decode([query.prefix for query, _ in self.searched], "target")
 
     @property
-    def heard(self) -> list[str]:
+    def sources_searched(self) -> list[str]:
         """Their sources."""
         return self.tokenizer.decode([query.source for query, _ in self.searched], "source")
 
@@ -242,10 +242,10 @@ class Dictionary(Fixed):
     def score(self, queries: Sequence[Query], targets: Sequence[Ids], alone: bool = False) -> list[list[float]]:
         lines = self.tokenizer.decode([query.source for query in queries], "source")
         meant = [{ENGLISH[at] for at, word in enumerate(KOREAN) if word in line} for line in lines]
-        said = [self.tokenizer.pieces(target, "target") for target in targets]
+        target_pieces = [self.tokenizer.pieces(target, "target") for target in targets]
         return [
             [-1.0 if piece.strip("▁") in words else self.unlikely for piece in pieces] + [-1.0]
-            for words, pieces in zip(meant, said, strict=True)
+            for words, pieces in zip(meant, target_pieces, strict=True)
         ]
 
 
@@ -257,7 +257,7 @@ def test_a_term_that_explains_little_goes_where_its_word_is_and_the_rest_comes_f
     sources = tokenizer.encode([line], "source")
     [result] = constrain(engine, tokenizer, Glossary.of({"두": "twain"}), [line], sources, [[free]], DecodeConfig())
     assert engine.asked == ["red twain", "red server twain"]
-    assert set(engine.heard) == {"빨간 서버를 깃발이 본다"}
+    assert set(engine.sources_searched) == {"빨간 서버를 깃발이 본다"}
     assert result.terms == (Term("두", "twain", True),)
 
 
@@ -282,7 +282,7 @@ def test_a_substituted_translation_that_would_be_too_long_is_not_returned(tokeni
     assert result == ((free,), (Term("두", "a number of so many letters", False),))
 
 
-def test_a_term_whose_home_is_gone_is_said_elsewhere(tokenizer: Tokenizer) -> None:
+def test_a_term_whose_position_is_gone_is_generated_elsewhere(tokenizer: Tokenizer) -> None:
     engine, line = Dictionary(tokenizer, "."), "두 서버를"
     free = Hypothesis(tuple(tokenizer.encode(["two server."], "target")[0]), -1.0, -1.0)
     glossary = Glossary.of({"두": "twain", "서버": "host"})
@@ -293,11 +293,13 @@ def test_a_term_whose_home_is_gone_is_said_elsewhere(tokenizer: Tokenizer) -> No
 
 def test_what_a_part_of_the_source_explains_loses_by_its_absence(engine: TorchEngine, tokenizer: Tokenizer) -> None:
     whole, without, nothing = tokenizer.encode(["두 새를 본다", "새를 본다", ""], "source")
-    said = tokenizer.encode(["two bird sees"], "target")[0]
-    before, after = engine.score(queries([whole]), [said])[0], engine.score(queries([without]), [said])[0]
-    [lost, none] = erasure_losses(engine, [(Query(whole), [without], said), (Query(whole), [nothing], said)])
+    target_ids = tokenizer.encode(["two bird sees"], "target")[0]
+    before, after = engine.score(queries([whole]), [target_ids])[0], engine.score(queries([without]), [target_ids])[0]
+    [lost, none] = erasure_losses(
+        engine, [(Query(whole), [without], target_ids), (Query(whole), [nothing], target_ids)]
+    )
     assert lost == pytest.approx([a - b for a, b in zip(before, after, strict=True)][:-1], abs=1e-4)
-    assert none == pytest.approx([0.0] * len(said), abs=1e-4)
-    [least] = erasure_losses(engine, [(Query(whole), [without, whole, nothing], said)])
+    assert none == pytest.approx([0.0] * len(target_ids), abs=1e-4)
+    [least] = erasure_losses(engine, [(Query(whole), [without, whole, nothing], target_ids)])
     assert least == pytest.approx([min(each, 0.0) for each in lost], abs=1e-4)
     assert erasure_losses(engine, []) == []

@@ -42,7 +42,7 @@ def with_symbols() -> Tokenizer:
 
 
 class Spoiler(FakeEngine):
-    """An engine that says what it hears after dropping, doubling and garbling parts, as `seed` and the text decide."""
+    """An engine that copies its source after dropping, doubling and garbling parts, as `seed` and the text decide."""
 
     def __init__(self, tokenizer: Tokenizer, seed: int) -> None:
         super().__init__(self.spoiled)
@@ -179,7 +179,7 @@ def test_what_the_patterns_of_a_call_find_and_nothing_else_is_kept() -> None:
         ("%#@files@ in %@", "%#@files@ %@@", "leaves next to them @"),
     ],
 )
-def test_what_is_broken_is_said(source: str, text: str, says: str) -> None:
+def test_what_is_broken_is_reported(source: str, text: str, says: str) -> None:
     line = Translation(source, (Candidate(text, -1.0, -1.0),))
     literals = ("{a  b: c}",) if "b: c" in source else ()
     found = checked(line, Requirements.of(source, DecodeConfig(), None, literals))
@@ -204,7 +204,7 @@ def test_what_belongs_to_the_text_is_no_debris(source: str, text: str) -> None:
     assert not debris(source, find_placeholders(source), text, find_placeholders(text))
 
 
-def test_debris_is_found_with_what_is_said_twice() -> None:
+def test_debris_is_found_with_what_occurs_twice() -> None:
     text = "“{button}.”on}.”"
     spans = list(debris_spans(text, find_placeholders(text), "}"))
     assert "“{button}.”" in [text[:begin] + text[end:] for begin, end in spans]

@@ -23,7 +23,7 @@ LINE = st.lists(st.sampled_from([*WORDS, "{name}", "%s", "<b>", "https://a.org/x
 
 
 class Swap(FakeEngine):
-    """An engine that repeats its source with the words in reverse order, and remembers the sources."""
+    """An engine that repeats its source with the words in reverse order, and stores the sources."""
 
     def __init__(self, tokenizer: Tokenizer, more: str = "") -> None:
         super().__init__(self.swapped)

@@ -23,7 +23,7 @@ def test_utility_is_the_mean_likeness_to_all_others(texts: list[str]) -> None:
 
 
 @given(TEXTS)
-def test_the_choice_is_the_best_and_each_text_stands_once(texts: list[str]) -> None:
+def test_the_choice_is_the_best_and_each_text_is_listed_once(texts: list[str]) -> None:
     order, worth = rank_by_utility(texts), utilities(texts)
     assert sorted(texts[index] for index in order) == sorted(set(texts))
     assert worth[order[0]] == max(worth)

@@ -16,7 +16,7 @@ def test_padding_does_not_count_as_target_tokens() -> None:
     assert collate([Example([7], [9], ""), Example([5], [6, 7, 8], "")]).target_tokens == 2 + 4
 
 
-def test_lengths_count_the_end_mark() -> None:
+def test_lengths_count_eos() -> None:
     assert Example([1, 2, 3], [4], "").lengths == (4, 2)
 
 

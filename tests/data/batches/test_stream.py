@@ -182,7 +182,9 @@ def test_a_heavy_corpus_needs_no_more_open_files_than_a_light_one(tmp_path: Path
     assert 1200 <= shown(places)["b.tsv"] <= 1202
 
 
-def test_text_thinned_to_nothing_is_told_from_text_that_is_too_long(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_text_without_a_remaining_pair_is_distinguished_from_text_that_is_too_long(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
     thin = data_of(corpus(tmp_path, "a.tsv", 10, weight=0.002))
     assert next(iter(stream_of(thin, tokenizer).next_update(1).batches)), "some epochs have none"
     stream = stream_of(data_of(corpus(tmp_path, "b.tsv", 10, weight=1e-9)), tokenizer)
@@ -194,7 +196,7 @@ def test_text_thinned_to_nothing_is_told_from_text_that_is_too_long(tmp_path: Pa
 
 
 @pytest.mark.parametrize("buffer", [13, 1000], ids=["by parts", "whole"])
-def test_the_stream_goes_on_exactly_from_every_position(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
+def test_the_stream_resumes_exactly_from_every_position(tmp_path: Path, tokenizer: Tokenizer, buffer: int) -> None:
     first, second = corpus(tmp_path, "a.tsv", 30), corpus(tmp_path, "b.tsv", 10, weight=3.5)
     data = data_of(first, second, shuffle_buffer=buffer)
     stream = stream_of(data, tokenizer)
@@ -250,7 +252,7 @@ def cutting(request: pytest.FixtureRequest) -> Tokenizer:
     return learn(lines, TokenizerConfig(kind=request.param, vocab_size=400))
 
 
-def test_a_changing_stream_goes_on_exactly_from_every_position(tmp_path: Path, cutting: Tokenizer) -> None:
+def test_a_changing_stream_resumes_exactly_from_every_position(tmp_path: Path, cutting: Tokenizer) -> None:
     stream = changing(tmp_path, cutting)
     states, batches = [stream.state_dict()], []
     while stream.position.epoch < 2:
@@ -272,7 +274,7 @@ def test_processes_share_changed_text_without_overlap(tmp_path: Path, cutting: T
     assert all(same(alone[n], shares[n % world][n // world]) for n in range(4 * world))
 
 
-def test_each_epoch_changes_and_cuts_the_text_anew_in_its_place(tmp_path: Path, cutting: Tokenizer) -> None:
+def test_each_epoch_changes_and_cuts_the_text_again_in_its_place(tmp_path: Path, cutting: Tokenizer) -> None:
     found = sources(changing(tmp_path, cutting), 60)
     assert sorted(found) == sorted(f"{tmp_path}/s.tsv:{n}" for n in range(1, 41))
     assert sum(first != second for first, second, *_ in found.values()) > 20

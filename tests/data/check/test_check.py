@@ -266,7 +266,7 @@ def test_what_training_text_lacks_of_held_out_text_is_a_share(tmp_path: Path) ->
 # --- the report --------------------------------------------------------------------------------------------------
 
 
-def test_text_cut_into_words_is_told_from_raw_text(tmp_path: Path) -> None:
+def test_text_cut_into_words_is_distinguished_from_raw_text(tmp_path: Path) -> None:
     assert looks_tokenised(["a dog .", "a cat", "birds , two ."])
     assert not looks_tokenised(["a dog .", "a cat.", "birds, two."])
     assert not looks_tokenised([])

@@ -152,7 +152,7 @@ def test_a_bad_line_is_named(tmp_path: Path, name: str, content: str, message: s
     assert refusal(one_file(tmp_path, name, content)).startswith(message)
 
 
-def test_half_a_character_in_json_is_named(tmp_path: Path) -> None:
+def test_an_unpaired_surrogate_in_json_is_named(tmp_path: Path) -> None:
     corpus = one_file(tmp_path, "a.jsonl", r'{"source": "one \ud83d", "target": "eins"}')
     assert refusal(corpus).startswith("a.jsonl:1: ")
 
@@ -236,7 +236,7 @@ def varied_lines(count: int, seed: int = 5) -> list[str]:
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_line_that_was_removed_is_named_with_both_counts(tmp_path: Path, side: str, removed: int) -> None:
     whole = varied_lines(300)
-    while removed > 1 and len(whole[removed - 2]) == len(whole[removed - 1]):  # a twin beside it cannot be told apart
+    while removed > 1 and len(whole[removed - 2]) == len(whole[removed - 1]):  # equal lengths in a row are ambiguous
         whole[removed - 1] += " more"
     short = whole[: removed - 1] + whole[removed:]
     texts = ["\n".join(lines) + "\n" for lines in ((short, whole) if side == "source" else (whole, short))]
@@ -270,7 +270,7 @@ def test_a_translation_of_other_length_does_not_hide_the_missing_line(tmp_path: 
 def test_taking_out_the_named_lines_makes_the_files_agree(
     seed: int, start: int, missing: int, scale: int, swap: bool
 ) -> None:
-    """Neighbours of nearly equal length cannot be told apart, but the place named always explains both files."""
+    """Neighbours of nearly equal length are ambiguous, but the named line always explains both files."""
     rng = random.Random(seed)
     lengths = [rng.randint(5, 200) for _ in range(300)]
     shorter = lengths[:start] + lengths[start + missing :]
@@ -292,7 +292,7 @@ def test_an_empty_file_is_named_as_empty(tmp_path: Path) -> None:
     assert complaint.endswith("; one file is empty")
 
 
-def test_a_file_that_was_cut_short_is_not_said_to_diverge_somewhere(tmp_path: Path) -> None:
+def test_a_file_that_was_cut_short_is_not_reported_to_diverge_somewhere(tmp_path: Path) -> None:
     whole = varied_lines(200)
     complaint = refusal(two_files(tmp_path, "\n".join(whole), "\n".join(whole[:150])))
     assert "; they correspond up to about line 150: the end of a.ko is missing, or a line near it" in complaint

@@ -58,7 +58,7 @@ def test_case_is_changed_in_the_source_and_compared_without() -> None:
     assert found["upper"].comparable("ÖFFNEN") == found["title"].comparable("öffnen")
 
 
-def test_the_final_mark_is_gone_on_every_side() -> None:
+def test_the_final_mark_is_absent_on_every_side() -> None:
     variant = suite()["unpunctuated"]
     assert variant.sources[:2] == ("Save the file", "The report of 2019 has 12 pages")
     assert variant.comparable(REFERENCES[1]) == variant.comparable(REFERENCES[1][:-1]) == REFERENCES[1][:-1]

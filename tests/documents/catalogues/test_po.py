@@ -211,7 +211,7 @@ def test_what_is_damaged_is_refused_with_its_line(tmp_path: Path, content: str |
     assert message in str(error.value)
 
 
-def test_duplicates_and_false_rules_are_told(tmp_path: Path) -> None:
+def test_duplicates_and_false_rules_are_reported(tmp_path: Path) -> None:
     content = 'msgid "a"\nmsgstr "b"\n\nmsgid "a"\nmsgstr "c"\n'
     document = opened(tmp_path, content)
     assert len(list(document.units)) == 2

@@ -64,7 +64,7 @@ def test_what_is_text_and_what_is_not() -> None:
         ("<b>Press</b> <i>Stop</i>.", Tags(), ["Press Stop."]),
         ("<a>One</a> <a>Two</a>", Tags(), ["One Two"]),  # usually a link
         ("<q1>One</q1> <q1>Two</q1>", Tags(), ["One", "Two"]),
-        # Beside text somewhere: inside of sentences everywhere.
+        # Next to text somewhere: inside of sentences everywhere.
         ("<d>See <u1>One</u1>.</d><d><u1>Two</u1> <u2>Three</u2></d>", Tags(), ["See One.", "Two", "Three"]),
         # A list in a paragraph is none of its words.
         ("<d>These: <l1><e>One</e><e>Two</e></l1></d>", Tags(), ["These:", "One", "Two"]),

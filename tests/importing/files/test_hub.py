@@ -66,7 +66,7 @@ def repository(files: dict[str, int] = FILES, **changed: Any) -> Repository:
     return Repository(**{"license": "apache-2.0", "author": "Helsinki-NLP", **facts})
 
 
-class Heard(dragoman.Listener):
+class Notices(dragoman.Listener):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -100,14 +100,19 @@ def test_a_repository_without_weights_is_refused() -> None:
 def test_a_download_is_imported_with_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = tmp_path / "cache" / COMMIT
     theirs.mkdir(parents=True)
-    hub, heard = FolderHub(theirs, repository()), Heard()
+    hub, listener = FolderHub(theirs, repository()), Notices()
     monkeypatch.setattr(workflow, "reader_of", lambda kind: bundled_reader())
     result = import_model(
-        "hf:Helsinki-NLP/opus-mt-en-ko@main", tmp_path / "ours", kind="marian", trial=False, hub=hub, listeners=[heard]
+        "hf:Helsinki-NLP/opus-mt-en-ko@main",
+        tmp_path / "ours",
+        kind="marian",
+        trial=False,
+        hub=hub,
+        listeners=[listener],
     )
     assert hub.asked == [("Helsinki-NLP/opus-mt-en-ko", "main")]
     assert hub.fetched == repository().needed
-    assert heard.lines[:2] == [
+    assert listener.lines[:2] == [
         "hf:Helsinki-NLP/opus-mt-en-ko at commit 0123456789ab; licence: apache-2.0",
         "fetching 8 files, 301.1 MB: README.md (5.0 kB), config.json (1.4 kB), generation_config.json (0.3 kB), "
         "pytorch_model.bin (298.0 MB), source.spm (0.8 MB), target.spm (0.8 MB), tokenizer_config.json (0.0 kB), "

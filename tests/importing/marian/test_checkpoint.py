@@ -118,7 +118,7 @@ def test_a_header_that_lies_is_refused(tmp_path: Path) -> None:
         taken(tmp_path)
 
 
-def test_without_weights_both_names_are_said(tmp_path: Path) -> None:
+def test_without_weights_both_names_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=rf"no {SAFETENSORS} and no {PICKLED}; fetch the weights"):
         open_tensors(tmp_path)
 

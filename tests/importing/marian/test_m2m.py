@@ -155,7 +155,7 @@ def test_nllb_numbers_pieces_as_its_model_does_and_has_other_language_tokens(fol
     assert read_m2m(folder, pair=("en", "zh-Hant")).config.project.pairs[0].target_marks == ("zho_Hant",)
 
 
-def test_a_licence_that_forbids_commerce_is_said_loudly(folder: Path) -> None:
+def test_a_licence_that_forbids_commerce_is_a_warning(folder: Path) -> None:
     assert not any("COMMERCIAL" in note for note in read_m2m(folder, pair=PAIR).notes)
     (folder / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
     assert "LICENCE cc-by-nc-4.0: NOT FOR COMMERCIAL USE" in read_m2m(folder, pair=PAIR).notes[-1]

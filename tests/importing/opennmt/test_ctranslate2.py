@@ -181,8 +181,8 @@ def test_pieces_that_only_one_of_the_two_knows(joint: Tokenizer, tmp_path: Path)
         assert tokenizer.source.processor.EncodeAsPieces(text) == joint.source.processor.EncodeAsPieces(text)
     assert tokenizer.decode([[pieces.index("madeupword7")]], "target") == ["madeupword7"]
     assert "madeupword7" not in tokenizer.source.processor.EncodeAsPieces("madeupword7")
-    said = {piece for each in found(bundle, DecodeConfig(method="sample", n_best=1)) for piece in each}
-    assert not said & {*own[:5], own[9]}
+    generated = {piece for each in found(bundle, DecodeConfig(method="sample", n_best=1)) for piece in each}
+    assert not generated & {*own[:5], own[9]}
 
 
 # --- every option of [decode], as with any other bundle --------------------------------------------------------------

@@ -60,7 +60,7 @@ class Gate:
 
 @pytest.fixture
 def gated(tmp_path: Path) -> Iterator[Callable[..., tuple]]:
-    """Starts a service in the folder, whose engine lets so many calls pass."""
+    """Starts a service in the folder, whose engine lets a number of calls pass."""
     gates: list[Gate] = []
     running: list = []
 
@@ -168,7 +168,7 @@ def test_after_a_crash_what_was_finished_is_there_and_the_rest_continues(gated, 
     assert not (after / "documents" / ".upload-left").exists()
 
 
-def test_a_journal_that_cannot_be_continued_is_begun_again(gated, tmp_path: Path):
+def test_a_journal_that_cannot_be_continued_is_started_again(gated, tmp_path: Path):
     store = DocumentStore(tmp_path)
     store.open()
     document = stored(store, "127.0.0.1")

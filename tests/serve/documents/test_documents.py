@@ -321,7 +321,7 @@ def test_a_client_that_leaves_while_it_uploads_leaves_nothing(url, state, client
     until(lambda: not list((state / "documents").iterdir()))
 
 
-def test_a_sender_has_so_many_documents_and_bytes_at_a_time(client):
+def test_a_sender_has_a_limit_of_documents_and_bytes_at_a_time(client):
     line = "A dog.\n" * 60_000
     for _ in range(6):
         finished_or_not = upload(client, "a.json", json.dumps({"a": "1 2 3", "b": "4" * len(line)}), target="ko")

@@ -64,7 +64,7 @@ class Served:
         return [int(pid) for pid in listed if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
     def answered(self) -> dict[str, float]:
-        """Translations by replica, as `/metrics` tells it."""
+        """Translations by replica, as `/metrics` reports them."""
         found = re.findall(
             r'^dragoman_requests_total\{code="200",.*model="en-ko",replica="(\d)"\} (\S+)$',
             self.ask("GET", "/metrics").text,
@@ -321,6 +321,6 @@ def test_metrics_of_several_are_one_text_that_keeps_them_apart():
 def test_what_it_cannot_serve_is_one_line(arguments, message, tmp_path, capsys):
     given = ["serve", "-m", "en-ko", "--port", "0", "--state", str(tmp_path), "--replicas", "2", *arguments]
     assert main(given) == ConfigError.exit_code
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    stderr = capsys.readouterr().err
+    assert message in stderr
+    assert stderr.count("\n") == 1

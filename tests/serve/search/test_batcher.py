@@ -1,4 +1,4 @@
-"""Common batches: everyone's results, one's errors, and an end for those that nobody waits for."""
+"""Common batches: the results of all requests, the errors of one, and an end for those that nobody waits for."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Whose sentences go into the next batch: everyone's share, whatever others have sent; an end for every wait."""
+"""Whose sentences go into the next batch: a share for each sender, whatever others have sent; an end for every wait."""
 
 import itertools
 

@@ -66,7 +66,7 @@ def test_another_secret_of_the_same_key_is_refused(guarded):
     assert post(url, key[:-1] + ("a" if key[-1] != "a" else "b")).status_code == 401
 
 
-def test_a_key_has_so_many_requests_per_minute_and_characters_per_day(guarded):
+def test_a_key_has_a_limit_of_requests_per_minute_and_of_characters_per_day(guarded):
     service, url, _ = guarded
     _, slow = service.keys.create("slow", per_minute=2)
     answers = [post(url, slow) for _ in range(3)]

@@ -154,7 +154,7 @@ def test_a_database_that_does_not_answer_is_asked_once(tmp_path, monkeypatch):
 
 
 def test_a_request_of_many_short_waits_looks_its_key_up(monkeypatch):
-    """A stream waits for each window of sentences anew: all of them together last longer than a check is valid."""
+    """A stream waits for each window by itself: all of them together last longer than a check is valid."""
     monkeypatch.setattr(call_module, "RECHECK", 0.2)
     looked = list[bool]()
 

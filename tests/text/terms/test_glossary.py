@@ -1,4 +1,4 @@
-"""Glossary: what a file may say, and where a term stands in a sentence."""
+"""Glossary: what a file may contain, and where a term matches in a sentence."""
 
 import re
 from pathlib import Path
@@ -50,19 +50,19 @@ def test_terms_and_translations_are_normalised(tmp_path: Path) -> None:
         ("server\ta\nserver\tb\nServer\ta\n", 3, "differ only in case"),
     ],
 )
-def test_a_bad_row_is_told_in_one_line_with_its_place(
+def test_a_bad_row_is_reported_in_one_line_with_its_location(
     tmp_path: Path, content: str | bytes, line: int, says: str
 ) -> None:
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as raised:
         read(tmp_path, content)
-    message = str(told.value)
+    message = str(raised.value)
     assert message.startswith(f"{tmp_path / 'terms.tsv'}:{line}: ")
     assert says in message
     assert "\n" not in message
     assert re.search("; (write|convert|a line is)", message)
 
 
-def test_a_file_that_is_not_there_and_a_folder_are_told(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.tsv", tmp_path):
         with pytest.raises(DataError, match=r"the glossary cannot be read.*check the path"):
             Glossary.read(path)
@@ -99,7 +99,7 @@ def test_a_requests_terms_replace_those_of_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("term", "text", "stands"),
+    ("term", "text", "matches"),
     [
         ("server", "the server, please", True),
         ("server", "observer serverless", False),
@@ -185,8 +185,8 @@ def test_a_requests_terms_replace_those_of_the_model() -> None:
         ("줄", "줄이", True),
     ],
 )
-def test_a_term_stands_where_a_word_begins_and_ends(term: str, text: str, stands: bool) -> None:
-    assert found([term], text) == [term] * stands
+def test_a_term_matches_where_a_word_begins_and_ends(term: str, text: str, matches: bool) -> None:
+    assert found([term], text) == [term] * matches
 
 
 def test_the_longest_term_wins_and_none_overlap() -> None:

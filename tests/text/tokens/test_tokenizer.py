@@ -86,7 +86,7 @@ def test_marks_and_padding_write_nothing_when_decoded(spelling: Tokenizer) -> No
     assert spelling.decode([[BOS, *ids, EOS, PAD, PAD], [], [PAD]], "source") == ["the dog sees", "", ""]
 
 
-def test_an_empty_line_has_no_tokens_and_nothing_decodes_to_nothing(spelling: Tokenizer) -> None:
+def test_an_empty_line_has_no_tokens_and_no_tokens_decode_to_an_empty_text(spelling: Tokenizer) -> None:
     assert spelling.encode(["", "  ", "\u200b"], "source") == [[], [], []]
     assert spelling.encode([], "source") == []
     assert spelling.decode([], "source") == []
@@ -207,7 +207,7 @@ def test_a_size_that_nobody_asked_for_is_made_to_fit_the_text(kind: str, joint: 
     assert 200 < len(tokenizer.source) < usual_size(len(PAIRS))
 
 
-def test_a_size_that_nobody_asked_for_has_room_for_every_character() -> None:
+def test_a_size_that_nobody_asked_for_has_space_for_every_character() -> None:
     text = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
     lines = [(text[i : i + 60], text[i : i + 60]) for i in range(0, 3000, 30)]
     assert len(learn(lines, config(vocab_size=None, character_coverage=1.0)).source) > 3000

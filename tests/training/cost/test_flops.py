@@ -92,7 +92,7 @@ def test_short_sentences_cost_six_operations_a_weight() -> None:
     shape = ModelConfig.model_validate({"preset": "paper-base"})
     model = Transformer(shape, 1000, 1000)
     weights = sum(parameter.numel() for parameter in model.parameters() if parameter.dim() == 2)
-    # Source and target of one length: every weight meets every token once. What is more are scores and sums.
+    # Source and target of one length: every weight multiplies every token once. The rest are scores and sums.
     per_token = training_flops(shape, 1000, 1, 10, 10) / 10
 
     assert 6 * weights < per_token < 1.01 * 6 * weights

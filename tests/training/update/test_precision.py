@@ -24,7 +24,7 @@ Passes = list[tuple[str, int]]
 
 
 def products(monkeypatch: pytest.MonkeyPatch, *, exact: float, rounded: float) -> None:
-    """Have a product take so many seconds in float32 and in bfloat16."""
+    """Have a product take these seconds in float32 and in bfloat16."""
     seconds = {torch.float32: exact, torch.bfloat16: rounded}
     for module in (precision, sys.modules["dragoman.model.parts.device"]):
         monkeypatch.setattr(module, "product_seconds", lambda dtype, _device: seconds[dtype])
@@ -32,7 +32,7 @@ def products(monkeypatch: pytest.MonkeyPatch, *, exact: float, rounded: float) -
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> Passes:
-    """(precision, rows) of each pass; none is really made, and each takes a second of an imagined clock."""
+    """(precision, rows) of each pass; none is made, and each takes a second of an imagined clock."""
     made: Passes = []
     clock = count()
 

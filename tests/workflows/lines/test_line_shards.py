@@ -1,4 +1,4 @@
-"""Shards of a file: whole windows, the very lines of the file, and a beginning where a translation goes on."""
+"""Shards of a file: whole windows, the very lines of the file, and a beginning where a translation resumes."""
 
 import gzip
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ def write(folder: Path, packed: bool) -> Path:
 
 
 @pytest.mark.parametrize(("size", "packed"), covering([1, 100, 1024, 10**6, None], [False, True]))
-def test_shards_have_the_windows_of_the_whole_file(tmp_path: Path, size: int | None, packed: bool) -> None:
+def test_shards_have_the_windows_of_the_undivided_file(tmp_path: Path, size: int | None, packed: bool) -> None:
     path = write(tmp_path, packed)
     whole = [[one.text for one in window] for window in windows(requests(read_lines(path)))]
     reader, found, first = ShardReader(path), [], 1

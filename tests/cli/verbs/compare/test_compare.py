@@ -49,8 +49,8 @@ def sacrebleu(*arguments: object) -> Any:
 
 
 def test_finished_translations_are_scored_as_by_sacrebleus_command_line(dragoman: Any, files: dict[str, Path]) -> None:
-    said = dragoman("evaluate", files["source"], files["reference"], "--translations", files["one"], "--json")
-    ours = json.loads(said.out)["scores"]
+    result = dragoman("evaluate", files["source"], files["reference"], "--translations", files["one"], "--json")
+    ours = json.loads(result.out)["scores"]
     theirs = sacrebleu(files["reference"], "-i", files["one"])
     assert [score["metric"] for score in ours] == [score["name"] for score in theirs]
     assert [score["value"] for score in ours] == pytest.approx([score["score"] for score in theirs], abs=1e-5)
@@ -68,8 +68,8 @@ def sacrebleu_table(test: str, *arguments: object) -> list[list[list[float]]]:
 @pytest.mark.slow
 def test_paired_tests_are_those_of_sacrebleus_command_line(dragoman: Any, files: dict[str, Path]) -> None:
     given = ["--translations", files["one"], "--translations", files["other"]]
-    said = dragoman("evaluate", files["source"], files["reference"], *given, "--compare", "--json")
-    systems = json.loads(said.out)["comparison"]["systems"]
+    result = dragoman("evaluate", files["source"], files["reference"], *given, "--compare", "--json")
+    systems = json.loads(result.out)["comparison"]["systems"]
     assert list(systems) == [str(files["one"]), str(files["other"])]
     both = files["reference"], "-i", files["one"], files["other"]
     for test, keys in (
@@ -86,15 +86,15 @@ def test_paired_tests_are_those_of_sacrebleus_command_line(dragoman: Any, files:
 
 def test_two_models_make_one_table_with_p_values(dragoman: Any, model: Path, trained: Path) -> None:
     test_set = trained / "data/test.en", trained / "data/test.de"
-    said = dragoman("evaluate", "-m", model, "-m", model, "--compare", *test_set)
-    assert said.code == 0, said.err
-    rows = [line.split() for line in said.out.splitlines()]
+    result = dragoman("evaluate", "-m", model, "-m", model, "--compare", *test_set)
+    assert result.code == 0, result.err
+    rows = [line.split() for line in result.out.splitlines()]
     assert rows[0][:3] == ["system", "metric", "score"]
     assert [row[0] for row in rows[1:4]] == [str(model)] * 3
     assert [row[-1] for row in rows[1:4]] == ["baseline"] * 3
     assert [float(row[-1]) for row in rows[4:7]] == pytest.approx([1.0] * 3, abs=0.01)
-    assert "|bs:1000|" in said.out
-    assert "|ar:10000|" in said.out
+    assert "|bs:1000|" in result.out
+    assert "|ar:10000|" in result.out
 
 
 def test_two_models_without_compare_are_an_ensemble(dragoman: Any, model: Path, trained: Path) -> None:

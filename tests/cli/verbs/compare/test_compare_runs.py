@@ -30,9 +30,9 @@ def test_a_run_and_a_configuration_are_compared_and_the_page_says_so(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
-    said = dragoman("compare", *pair, "-o", page, "--equal", "flops", "--json")
-    assert said.code == 0, said.err
-    report = json.loads(said.out)
+    result = dragoman("compare", *pair, "-o", page, "--equal", "flops", "--json")
+    assert result.code == 0, result.err
+    report = json.loads(result.out)
     first, second = report["runs"]
 
     assert [first["name"], second["name"]] == ["toy", "other"]
@@ -63,7 +63,7 @@ def test_runs_that_are_finished_are_compared_by_their_folder(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("equal", ["flops", "minutes"])
-def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_goes_on(
+def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_resumes(
     dragoman: Any, pair: tuple[Path, Path], tmp_path: Path, equal: str
 ) -> None:
     run, config = pair
@@ -76,9 +76,9 @@ def test_what_auto_chooses_has_an_equal_budget_too_and_the_same_command_goes_on(
     text = text.replace("[train]\n", '[train]\nmax_steps = "auto"\nwarmup = "auto"\nvalidate_every = "auto"\n')
     config.write_text(text, encoding="utf-8")
     for _ in range(2):
-        said = dragoman("compare", run, config, "-o", tmp_path / "page.html", "--equal", equal, "--json")
-        assert said.code == 0, said.err
-    first, second = json.loads(said.out)["runs"]
+        result = dragoman("compare", run, config, "-o", tmp_path / "page.html", "--equal", equal, "--json")
+        assert result.code == 0, result.err
+    first, second = json.loads(result.out)["runs"]
     an_update = second["cost"]["flops"] / second["cost"]["steps"]
     assert equal == "minutes" or second["cost"]["flops"] <= 1.25 * first["cost"]["flops"] + an_update
     train = read_run_config(run.parent / "other").train
@@ -103,9 +103,9 @@ def test_a_run_with_more_than_the_budget_is_refused_and_one_that_stopped_early_i
     patient = re.sub(r"(?m)^learning_rate *=.*$", "learning_rate = 1e-9\npatience = 1", text)
     config.write_text(re.sub(r"(?m)^validate_every *=.*$", "validate_every = 1", patient), encoding="utf-8")
     for _ in range(2):
-        said = dragoman("compare", run, config, "-o", page, "--equal", "updates", "--json")
-        assert said.code == 0, said.err
-    first, second = json.loads(said.out)["runs"]
+        result = dragoman("compare", run, config, "-o", page, "--equal", "updates", "--json")
+        assert result.code == 0, result.err
+    first, second = json.loads(result.out)["runs"]
     assert second["cost"]["steps"] < first["cost"]["steps"]
 
 

@@ -98,9 +98,9 @@ def test_split_shows_paths_from_the_current_folder(
         lines = "".join(f"{a} {b} {side}\n" for a in words for b in words)
         (tmp_path / f"all.{side}").write_text(lines, encoding="utf-8")
     assert dragoman("init", "mine", "--pair", "de-en").code == 0
-    said = dragoman("data", "split", "mine/run.toml", "all.de", "all.en", "--held-out", 5).err
-    assert str(tmp_path) not in said
-    assert "mine/data/train.de" in said
+    stderr = dragoman("data", "split", "mine/run.toml", "all.de", "all.en", "--held-out", 5).err
+    assert str(tmp_path) not in stderr
+    assert "mine/data/train.de" in stderr
 
 
 @pytest.mark.parametrize("signal_number", cases([signal.SIGTERM, signal.SIGINT], quick=[signal.SIGTERM]))
@@ -111,14 +111,16 @@ def test_a_cleaning_that_is_stopped_leaves_nothing(tmp_path: Path, signal_number
     (tmp_path / "all.tsv").write_text("".join(f"Satz {n} von vielen\tsentence {n} of many\n" for n in range(300_000)))
     command = [sys.executable, "-m", "dragoman", "data", "clean", "run.toml", "all.tsv", "-o", "out"]
     # Started in the background, this process may ignore Ctrl-C, and a child would too.
-    heard = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as process:
+    restore_sigint = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=restore_sigint
+    ) as process:
         while process.poll() is None and not list(tmp_path.glob("out/.*")):
             time.sleep(0.01)
         process.send_signal(signal_number)
-        said = process.communicate()[1]
+        stderr = process.communicate()[1]
     assert (process.returncode, list(tmp_path.glob("out/*")), list(tmp_path.glob("out/.*"))) == (130, [], [])
-    assert said.splitlines()[-1] == "dragoman: interrupted"
+    assert stderr.splitlines()[-1] == "dragoman: interrupted"
 
 
 def test_convert_writes_the_pairs_of_bilingual_documents(dragoman: Any, tmp_path: Path) -> None:

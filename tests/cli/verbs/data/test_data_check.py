@@ -1,4 +1,4 @@
-"""`data check` as a newcomer meets it: all faults at once, a table of 80 columns, a page that is safe to open."""
+"""`data check` on the first day: all faults at once, a table of 80 columns, a page that is safe to open."""
 
 import json
 import os
@@ -25,27 +25,27 @@ def faulty(project: Path) -> Path:
 
 
 def test_all_faults_are_in_one_table_and_the_exit_code_is_that_of_bad_data(dragoman: Any, faulty: Path) -> None:
-    said = dragoman("data", "check", faulty / "run.toml")
-    assert (said.code, said.out) == (3, "")
+    result = dragoman("data", "check", faulty / "run.toml")
+    assert (result.code, result.out) == (3, "")
     for name in ("empty sides", "not UTF-8, or no pair", "HTML entities", "placeholders that differ"):
-        assert re.search(rf"^train\[0\] +1 .* {name} .*:\d+$", said.err, re.MULTILINE), name
-    complaint = said.err.splitlines()[-1]
+        assert re.search(rf"^train\[0\] +1 .* {name} .*:\d+$", result.err, re.MULTILINE), name
+    complaint = result.err.splitlines()[-1]
     assert re.search(r"train\.en:6: not UTF-8 \(byte 0xe9\); .*\(and 1 more: listed above\)$", complaint)
-    assert "Next:" not in said.err
+    assert "Next:" not in result.err
 
 
 def test_training_refuses_what_the_check_refuses_before_it_writes_anything(dragoman: Any, faulty: Path) -> None:
     before = sorted(faulty.rglob("*"))
-    said = dragoman("train", faulty / "run.toml")
-    assert said.code == 3
-    assert "(and 1 more: see `dragoman data check`)" in " ".join(said.err.split())
+    result = dragoman("train", faulty / "run.toml")
+    assert result.code == 3
+    assert "(and 1 more: see `dragoman data check`)" in " ".join(result.err.split())
     assert sorted(faulty.rglob("*")) == before
 
 
 def test_json_has_every_fault_of_an_unusable_corpus(dragoman: Any, faulty: Path) -> None:
-    said = dragoman("data", "check", faulty / "run.toml", "--json")
-    assert said.code == 3
-    report = json.loads(said.out)
+    result = dragoman("data", "check", faulty / "run.toml", "--json")
+    assert result.code == 3
+    report = json.loads(result.out)
     assert report["usable"] is False
     found = report["corpora"][-1]["findings"]
     assert {kind: found[kind]["count"] for kind in ("empty", "bad_bytes", "entities")} == {
@@ -55,22 +55,22 @@ def test_json_has_every_fault_of_an_unusable_corpus(dragoman: Any, faulty: Path)
     }
 
 
-def test_a_held_out_corpus_that_is_the_training_text_is_said_loudly(dragoman: Any, project: Path) -> None:
+def test_a_held_out_corpus_that_is_the_training_text_is_a_loud_warning(dragoman: Any, project: Path) -> None:
     for side in ("en", "de"):
         (project / f"data/valid.{side}").write_bytes((project / f"data/train.{side}").read_bytes())
-    said = dragoman("data", "check", project / "run.toml")
-    assert said.code == 0
-    assert re.search(r"^valid +\d+ +100\.0 % +held-out source in training", said.err, re.MULTILINE)
-    assert "Remove these pairs from training" in said.err
+    result = dragoman("data", "check", project / "run.toml")
+    assert result.code == 0
+    assert re.search(r"^valid +\d+ +100\.0 % +held-out source in training", result.err, re.MULTILINE)
+    assert "Remove these pairs from training" in result.err
 
 
 def test_paths_are_shown_relative_to_the_current_folder(
     dragoman: Any, faulty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(faulty)
-    said = dragoman("data", "check", "run.toml")
-    assert "data/train.en:4" in said.err
-    assert str(faulty) not in said.err
+    result = dragoman("data", "check", "run.toml")
+    assert "data/train.en:4" in result.err
+    assert str(faulty) not in result.err
 
 
 def test_a_pipe_is_refused_and_not_waited_for(dragoman: Any, project: Path) -> None:
@@ -94,7 +94,7 @@ class Page(HTMLParser):
         self.references += [value or "" for name, value in attrs if name in ("src", "href", "action")]
 
 
-def test_the_page_escapes_examples_refers_to_nothing_and_speaks_both_languages(
+def test_the_page_escapes_examples_has_no_links_and_speaks_both_languages(
     dragoman: Any, faulty: Path, tmp_path: Path
 ) -> None:
     dragoman("data", "check", faulty / "run.toml", "--html", tmp_path / "page.html")
@@ -134,6 +134,6 @@ def test_a_page_replaces_no_file_that_is_no_page(dragoman: Any, project: Path, n
 def test_an_unusable_corpus_is_not_called_free_of_problems(dragoman: Any, project: Path) -> None:
     for side in ("en", "de"):
         (project / f"data/train.{side}").write_text("")
-    said = dragoman("data", "check", project / "run.toml")
-    assert said.code == 3
-    assert "no problems found" not in said.err
+    result = dragoman("data", "check", project / "run.toml")
+    assert result.code == 3
+    assert "no problems found" not in result.err

@@ -33,11 +33,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_an_export_stands_beside_the_weights_and_is_what_translates(dragoman: Any, trained_model: Path) -> None:
+def test_an_export_is_next_to_the_weights_and_is_what_translates(dragoman: Any, trained_model: Path) -> None:
     before = dragoman("translate", "-m", trained_model, "the red dog sees a tree", "--json").out
-    said = dragoman("export", trained_model, "-q", "float32")
-    assert said.code == 0, said.err
-    assert "of the reference; of 12 sentences the same 12 at beam 1" in said.err
+    result = dragoman("export", trained_model, "-q", "float32")
+    assert result.code == 0, result.err
+    assert "of the reference; of 12 sentences the same 12 at beam 1" in result.err
     manifest = json.loads((trained_model / "bundle.json").read_text(encoding="utf-8"))
     assert "ct2-float32/model.bin" in manifest["files"]
     assert manifest["exports"]["ct2-float32"]["identical"]["beam 4"] == 12
@@ -53,8 +53,8 @@ def test_an_export_alone_translates_where_there_is_no_torch(
     dragoman: Any, trained_model: Path, text: list[Path], tmp_path: Path
 ) -> None:
     shipped = tmp_path / "shipped"
-    said = dragoman("export", trained_model, *text, "-q", "float32", "-o", shipped)
-    assert said.code == 0, said.err
+    result = dragoman("export", trained_model, *text, "-q", "float32", "-o", shipped)
+    assert result.code == 0, result.err
     assert not (shipped / "model.safetensors").exists()
     program = (
         "import sys; sys.modules.update(dict.fromkeys(('torch', 'safetensors', 'jaxtyping')));"
@@ -169,7 +169,7 @@ def test_what_is_given_away_shares_no_file_with_the_model(dragoman: Any, trained
     assert dragoman("translate", "-m", trained_model, "a").code == 0
 
 
-def test_a_folder_that_may_not_be_written_is_told_before_anything_is_converted(
+def test_a_folder_that_may_not_be_written_is_refused_before_anything_is_converted(
     dragoman: Any, trained_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exporter, "convert", lambda *_: pytest.fail("an hour was spent"))
@@ -230,11 +230,11 @@ def test_an_export_is_converted_next_to_where_it_goes(
         lambda golden: golden | {"log_probs": [None] * len(golden["log_probs"])},
     ],
 )
-def test_damaged_golden_sentences_are_told_by_their_line(trained_model: Path, change: Any) -> None:
+def test_damaged_golden_sentences_are_reported_by_their_line(trained_model: Path, change: Any) -> None:
     path = trained_model / "golden.jsonl"
     first, second, *_ = path.read_text(encoding="utf-8").splitlines()
     path.write_text(f"{first}\n{json.dumps(change(json.loads(second)))}\n", encoding="utf-8")
-    with pytest.raises(ModelError) as told:
+    with pytest.raises(ModelError) as raised:
         read_golden(trained_model, Tokenizer.load(trained_model / "tokenizer"))
-    assert str(told.value) == f"{path}:2: not a golden sentence of this model; copy the bundle again"
-    assert told.value.exit_code == 4
+    assert str(raised.value) == f"{path}:2: not a golden sentence of this model; copy the bundle again"
+    assert raised.value.exit_code == 4

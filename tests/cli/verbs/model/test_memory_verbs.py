@@ -24,11 +24,11 @@ def test_add_stats_export_and_translate(dragoman: Any, model: Path, tmp_path: Pa
     lines = tmp_path / "lines.txt"
     lines.write_text("the red dog\nthe dog\n")
     for each in (memory, tmp_path / "m.tmx", table):
-        said = dragoman("translate", "-m", model, "-i", lines, "--memory", each)
-        assert said.out.splitlines()[0] == "der ROTE Hund"
-        assert f"from {each}: 1 line" in said.err
-    said = dragoman("translate", "-m", model, lines, "-o", tmp_path / "out.txt", "--memory", memory)
-    assert f"from {memory}: 1 text" in said.err
+        result = dragoman("translate", "-m", model, "-i", lines, "--memory", each)
+        assert result.out.splitlines()[0] == "der ROTE Hund"
+        assert f"from {each}: 1 line" in result.err
+    result = dragoman("translate", "-m", model, lines, "-o", tmp_path / "out.txt", "--memory", memory)
+    assert f"from {memory}: 1 text" in result.err
     assert (tmp_path / "out.txt").read_text().startswith("der ROTE Hund\n")
     records = dragoman(
         "translate", "-m", model, "the red dog", "the dog", "--memory", memory, "--json"
@@ -48,8 +48,10 @@ def test_bad_input_is_one_line(dragoman: Any, model: Path, tmp_path: Path, table
     (tmp_path / "empty.tsv").touch()
     (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
     for name, part in (("empty.tsv", "nothing from en into de; give a file"), ("other.jsonl", '"source" and "target"')):
-        said = dragoman("memory", "add", tmp_path / "m.db", tmp_path / name, "--from", "en", "--to", "de").refused(3)
-        assert part in said
+        complaint = dragoman("memory", "add", tmp_path / "m.db", tmp_path / name, "--from", "en", "--to", "de").refused(
+            3
+        )
+        assert part in complaint
     same = dragoman("translate", "-m", model, "-i", table, "-o", table, "--memory", table)
     assert same.code == 2
     assert table.read_text() == "the red dog\tder ROTE Hund\n"

@@ -46,15 +46,15 @@ def test_the_list(dragoman: Dragoman, model: Path, home: Path) -> None:
     assert dragoman("model", "install", model, "--name", "번역").code == 0
     (home / "broken").mkdir()
     (home / "broken/bundle.json").write_text("{")
-    said = dragoman("model", "list")
-    assert said.code == 0
-    rows = [line.split() for line in said.out.splitlines()]
+    result = dragoman("model", "list")
+    assert result.code == 0
+    rows = [line.split() for line in result.out.splitlines()]
     assert rows[0] == ["name", "pairs", "size", "licence", "score", "where"]
     assert rows[1] == ["broken", "installed,", "damaged"]
     assert rows[2][:2] + rows[2][3:5] + rows[2][-1:] == ["번역", "en-de", "MB", "private", "installed"]
     assert [row[0] for row in rows[3:]] == ["en-ko", "ko-en"]
-    assert f"broken: {home / 'broken/bundle.json'}: cannot be read" in said.err
-    assert f"Installed models are in {home}; `dragoman model install` adds one." in said.err
+    assert f"broken: {home / 'broken/bundle.json'}: cannot be read" in result.err
+    assert f"Installed models are in {home}; `dragoman model install` adds one." in result.err
     found = json.loads(dragoman("model", "list", "--json").out)
     assert (found["schema"], found["folder"]) == ("dragoman.model.list/1", str(home))
     [_, named, bundled, _] = found["models"]
@@ -64,9 +64,9 @@ def test_the_list(dragoman: Dragoman, model: Path, home: Path) -> None:
 
 
 def test_verify_says_what_it_verified(dragoman: Dragoman, model: Path) -> None:
-    said = dragoman("model", "verify", "-m", model)
-    assert (said.code, said.err) == (0, "")
-    files, tokenizer, torch = said.out.splitlines()
+    result = dragoman("model", "verify", "-m", model)
+    assert (result.code, result.err) == (0, "")
+    files, tokenizer, torch = result.out.splitlines()
     count = len(open_bundle(model).manifest["files"])
     assert files.startswith(f"files         {count} files, 0.1 MB: sizes and hashes as in bundle.json")
     assert tokenizer == "tokenizer     divides 12 golden sentences as when the model was made"
@@ -97,9 +97,9 @@ def test_remove_asks_a_person_and_never_a_program(
         assert (home / "toy").exists()
         with monkeypatch.context() as patch:
             patch.setattr("dragoman.cli.verbs.model.installed.is_terminal", lambda: True)
-            said = dragoman("model", "remove", "toy", stdin=answer)
-        assert said.code == code
-        assert said.err.startswith(f"Remove {home / 'toy'}? [y/N] ")
+            result = dragoman("model", "remove", "toy", stdin=answer)
+        assert result.code == code
+        assert result.err.startswith(f"Remove {home / 'toy'}? [y/N] ")
     assert not (home / "toy").exists()
     dragoman("model", "install", model)
     assert dragoman("model", "remove", "-m", "toy", "--yes").err == f"{home / 'toy'}: removed\n"

@@ -67,8 +67,8 @@ def test_it_is_in_the_bundle_its_manifest_and_its_card(learned: Path) -> None:
 @pytest.mark.slow
 def test_learned_again_it_takes_its_place(dragoman: Any, learned: Path, text: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "model"))
-    said = dragoman("model", "confidence", copy, text, "--samples", 0, "--lines", 120, "--accept", 60, "--json")
-    facts = json.loads(said.out)
+    result = dragoman("model", "confidence", copy, text, "--samples", 0, "--lines", 120, "--accept", 60, "--json")
+    facts = json.loads(result.out)
     assert facts["schema"] == "dragoman.model.confidence/1"
     assert facts["lines"] == 120
     assert set(facts["measured"]) == {"plain"}
@@ -144,9 +144,9 @@ def test_what_cannot_be_learned_is_refused_and_nothing_is_written(
     dragoman: Any, learned: Path, text: Path, arguments: list[str], complaint: str
 ) -> None:
     before = (learned / "bundle.json").read_bytes()
-    said = dragoman("model", "confidence", learned, text, "--samples", 0, *arguments)
-    assert complaint in said.refused(said.code)
-    assert said.code in (2, 3)
+    result = dragoman("model", "confidence", learned, text, "--samples", 0, *arguments)
+    assert complaint in result.refused(result.code)
+    assert result.code in (2, 3)
     assert (learned / "bundle.json").read_bytes() == before
 
 
@@ -159,8 +159,8 @@ def quick_translator() -> Translator:
 
 
 def test_the_suite_prints_a_row_for_each_change_and_one_number(dragoman: Any, text: Path) -> None:
-    said = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--beam", 1, "--lines", 6, "--json")
-    found = json.loads(said.out)
+    result = dragoman("evaluate", "-m", "en-ko", text, "--suite", "robust", "--beam", 1, "--lines", 6, "--json")
+    found = json.loads(result.out)
     assert found["schema"] == "dragoman.evaluate.robust/1"
     assert [row["kind"] for row in found["rows"]] == (
         "upper title unpunctuated typos word number script sentences whole".split()
@@ -251,9 +251,9 @@ def test_a_test_set_without_text_costs_no_finished_model_its_bundle(project: Pat
 
 
 def test_a_trained_model_has_its_robustness_on_the_card(dragoman: Any, project: Path) -> None:
-    said = dragoman("train", project / "run.toml", "train.card_lines=400", "train.max_steps=4")
-    assert said.code == 0, said.err
-    assert "no confidence is learned from the validation text: 12 lines" in said.err
+    result = dragoman("train", project / "run.toml", "train.card_lines=400", "train.max_steps=4")
+    assert result.code == 0, result.err
+    assert "no confidence is learned from the validation text: 12 lines" in result.err
     card = (project / "runs/toy/model/README.md").read_text(encoding="utf-8")
     assert "## Robustness\n" in card
     assert "## Confidence" not in card

@@ -1,4 +1,4 @@
-"""`model shortlist`: what it writes, what it tells, what it refuses."""
+"""`model shortlist`: what it writes, what it reports, what it refuses."""
 
 import json
 import shutil
@@ -27,10 +27,10 @@ def text(trained: Path) -> list[Path]:
 def test_it_is_written_into_the_model_and_vouched_for(dragoman: Any, copy: Path, text: list[Path]) -> None:
     before = open_bundle(copy)
     assert Shortlist.of_bundle(before) is None
-    said = dragoman("model", "shortlist", copy, *text, "--per-piece", 3, "--frequent", 4)
-    assert said.code == 0, said.err
-    assert said.out.startswith("covers ")
-    assert "of the target tokens of 15 held-out pairs" in said.out
+    result = dragoman("model", "shortlist", copy, *text, "--per-piece", 3, "--frequent", 4)
+    assert result.code == 0, result.err
+    assert result.out.startswith("covers ")
+    assert "of the target tokens of 15 held-out pairs" in result.out
     bundle = open_bundle(copy)
     shortlist = Shortlist.of_bundle(bundle)
     assert shortlist is not None
@@ -46,7 +46,7 @@ def test_once_more_takes_its_place(dragoman: Any, copy: Path, text: list[Path]) 
     (copy / "notes/mine.txt").write_text("mine")
     first = dragoman("model", "shortlist", copy, *text, "--per-piece", 1, "--frequent", 2, "--json")
     second = dragoman("model", "shortlist", copy, *text, "--per-piece", 1, "--frequent", 9, "--json")
-    sizes = [json.loads(said.out)["measured"]["size"] for said in (first, second)]
+    sizes = [json.loads(result.out)["measured"]["size"] for result in (first, second)]
     assert sizes[0] < sizes[1]
     assert json.loads(second.out)["schema"] == "dragoman.model.shortlist/1"
     shortlist = Shortlist.of_bundle(open_bundle(copy))
@@ -86,8 +86,8 @@ def test_a_disk_that_is_full_leaves_the_model_as_it_was(
         return write(path, data)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    said = dragoman("model", "shortlist", copy, *text)
-    assert "No space left on device; free some space" in said.refused(1)
+    result = dragoman("model", "shortlist", copy, *text)
+    assert "No space left on device; free some space" in result.refused(1)
     assert contents(copy) == before
     assert [path.name for path in copy.parent.iterdir()] == ["model"]
 
@@ -108,7 +108,7 @@ def test_of_a_link_the_model_behind_it_is_written(dragoman: Any, copy: Path, tex
     assert Shortlist.of_bundle(open_bundle(copy)) is not None
 
 
-def test_too_little_text_is_told(dragoman: Any, copy: Path, tmp_path: Path, contents: Any) -> None:
+def test_too_little_text_is_refused(dragoman: Any, copy: Path, tmp_path: Path, contents: Any) -> None:
     before = contents(copy)
     (tmp_path / "one.tsv").write_text("the dog\tder hund\n")
     complaint = dragoman("model", "shortlist", copy, tmp_path / "one.tsv").refused(3)
@@ -122,7 +122,7 @@ def test_too_little_text_is_told(dragoman: Any, copy: Path, tmp_path: Path, cont
     assert contents(copy) == before
 
 
-def test_missing_model_and_text_are_told(dragoman: Any, copy: Path, text: list[Path], tmp_path: Path) -> None:
+def test_missing_model_and_text_are_reported(dragoman: Any, copy: Path, text: list[Path], tmp_path: Path) -> None:
     assert "no such model folder" in dragoman("model", "shortlist", tmp_path / "none", *text).refused(4)
     assert "no such file" in dragoman("model", "shortlist", copy, tmp_path / "none.tsv").refused(3)
     assert "give the file of the other side too" in dragoman("model", "shortlist", copy, text[0]).refused(2)

@@ -42,14 +42,14 @@ REFUSED: dict[str, Arguments] = {
 @pytest.mark.parametrize("verb", REFUSED)
 def test_what_needs_weights_says_so(verb: str, imported: Path, project: Path, dragoman: Any) -> None:
     before = sorted(project.rglob("*"))
-    said = dragoman(*REFUSED[verb](imported, project / "data")).refused(4)
+    complaint = dragoman(*REFUSED[verb](imported, project / "data")).refused(4)
     if verb == "train":
-        assert said == (
+        assert complaint == (
             f"train.start_from: {imported}: has no weights that training could start from, only those for CTranslate2; "
             f"`dragoman init PROJECT --from {imported}` makes a copy that has them"
         )
     else:
-        assert said == f"{imported}: {WHY}"
+        assert complaint == f"{imported}: {WHY}"
     assert sorted(project.rglob("*")) == before
 
 
@@ -57,9 +57,9 @@ def test_fine_tuning_starts_from_a_copy_with_the_weights_of_its_export(
     imported: Path, model: Path, project: Path, dragoman: Any, tmp_path: Path
 ) -> None:
     data = project / "data"
-    said = dragoman("init", tmp_path / "my", "--from", imported, data / "train.en", data / "train.de")
-    assert said.code == 0, said.err
-    assert f"{tmp_path}/my/base is a copy with weights to train, dequantised." in said.err
+    result = dragoman("init", tmp_path / "my", "--from", imported, data / "train.en", data / "train.de")
+    assert result.code == 0, result.err
+    assert f"{tmp_path}/my/base is a copy with weights to train, dequantised." in result.err
     assert load_config(tmp_path / "my/run.toml").train.start_from == tmp_path / "my/base"
     copy, original = open_bundle(tmp_path / "my/base"), open_bundle(model)
     assert copy.manifest["dequantised"] == "ct2-float32"
@@ -76,10 +76,10 @@ def test_fine_tuning_starts_from_a_copy_with_the_weights_of_its_export(
 
 def test_a_copy_replaces_nothing_and_leaves_nothing_behind(imported: Path, dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "my/base").mkdir(parents=True)
-    said = dragoman("init", tmp_path / "my", "--from", imported).refused(2)
-    assert said == f"{tmp_path}/my/base: already exists; remove it, or choose another folder"
-    said = dragoman("init", tmp_path / "other", "--from", imported, tmp_path / "missing.en", tmp_path / "missing.de")
-    assert said.refused(3).startswith(f"{tmp_path}/missing.en: ")
+    complaint = dragoman("init", tmp_path / "my", "--from", imported).refused(2)
+    assert complaint == f"{tmp_path}/my/base: already exists; remove it, or choose another folder"
+    result = dragoman("init", tmp_path / "other", "--from", imported, tmp_path / "missing.en", tmp_path / "missing.de")
+    assert result.refused(3).startswith(f"{tmp_path}/missing.en: ")
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "my", tmp_path / "my/base"]
 
 
@@ -98,9 +98,9 @@ WORKS: dict[str, Arguments] = {
 
 @pytest.mark.parametrize("verb", WORKS)
 def test_what_needs_no_weights_works(verb: str, imported: Path, project: Path, dragoman: Any) -> None:
-    said = dragoman(*WORKS[verb](imported, project / "data"))
-    assert said.code == 0, said.err
-    assert said.out
+    result = dragoman(*WORKS[verb](imported, project / "data"))
+    assert result.code == 0, result.err
+    assert result.out
 
 
 def test_it_takes_a_glossary_and_confidence(imported: Path, project: Path, dragoman: Any, tmp_path: Path) -> None:
@@ -120,9 +120,9 @@ def test_it_teaches_a_student_of_its_own_shape(imported: Path, project: Path, dr
     config = project / "run.toml"
     text = config.read_text(encoding="utf-8")
     config.write_text(text.replace("[tokenizer]\nvocab_size = 56\nbyte_fallback = false\n", ""), encoding="utf-8")
-    said = dragoman("distill", imported, config, "train.max_steps=2", "model.output_bias=true")
-    assert said.code == 0, said.err
-    assert "is initialised with layers" not in said.err
+    result = dragoman("distill", imported, config, "train.max_steps=2", "model.output_bias=true")
+    assert result.code == 0, result.err
+    assert "is initialised with layers" not in result.err
     assert (project / "runs/toy/model/model.safetensors").exists()
 
 

@@ -53,15 +53,15 @@ class Notices:
 def state_of(project: Path, reports: list[CorpusReport]) -> tuple[int, str, list[str]]:
     """The step that a run resumes from, the hash of all that its training depends on, and what it says."""
     config, given = read_config(project / "run.toml", MORE[:1])
-    folder, heard = project / "runs/toy", Notices()
+    folder, listener = project / "runs/toy", Notices()
     run = Run(config, given, folder, torch.device("cpu"), ProcessGroup(), Listeners(()), reports, None, None, True)
     check_resumable(folder, config, True)
-    step = restore_run(folder, heard.notice)
+    step = restore_run(folder, listener.notice)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     record_inputs(folder, config, reports, tokenizer, True)
     log = MetricsLog(folder / "metrics.jsonl", step, recorded_log(folder, step))
     trainer = build_trainer(run, tokenizer, step)
-    trainer.listeners.append(heard)  # type: ignore[arg-type]
+    trainer.listeners.append(listener)  # type: ignore[arg-type]
     trainer.resume(step)
     digest = hashlib.sha256(torch.get_rng_state().numpy().tobytes())
     for name, tensor in sorted(state_tensors(trainer.optimizer, trainer.model).items()):
@@ -71,7 +71,7 @@ def state_of(project: Path, reports: list[CorpusReport]) -> tuple[int, str, list
     values = [asdict(trainer.position), trainer.tracker.state_dict(), trainer.validated, trainer.target_tokens]
     values += [trainer.gradient.precision, trainer.accumulate, trainer.stream.batch_tokens, tokenizer.sha256]
     digest.update(json.dumps(values, sort_keys=True, default=str).encode())
-    return step, digest.hexdigest(), heard.texts + ([f"{log.path}: {log.fault}"] if log.fault else [])
+    return step, digest.hexdigest(), listener.texts + ([f"{log.path}: {log.fault}"] if log.fault else [])
 
 
 def damage(path: Path, rng: random.Random) -> str:
@@ -125,19 +125,19 @@ def test_whatever_is_damaged_is_named_or_harmless(
     for other in others:
         damage(other, rng)
     name = str(chosen.relative_to(run)) if not others else "4 files at once"
-    step, said = 0, ""
+    step, report = 0, ""
     try:
         step, state, notices = state_of(resumable, reports)
-        said = "\n".join(notices)
+        report = "\n".join(notices)
     except DragomanError as error:
-        outcome, said = "refused, the file is named", str(error)
+        outcome, report = "refused, the file is named", str(error)
     else:
-        lost = "the final model is averaged without it" in said
-        assert lost or state == states[step], said or "other weights, silently"
-        outcome = f"named, resumed from step {step}" if said else "harmless, nothing said"
+        lost = "the final model is averaged without it" in report
+        assert lost or state == states[step], report or "other weights, silently"
+        outcome = f"named, resumed from step {step}" if report else "harmless, nothing said"
         outcome = "named, not averaged" if lost else outcome
-    if step != 8 or said:
-        assert any(str(path) in said for path in (chosen, *others)), said
+    if step != 8 or report:
+        assert any(str(path) in report for path in (chosen, *others)), report
     table.setdefault(name, {}).setdefault(outcome, 0)
     table[name][outcome] += 1
 

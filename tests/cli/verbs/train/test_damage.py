@@ -1,4 +1,4 @@
-"""A run whose files were spoilt goes on from what is whole, or says what is not and what to do."""
+"""A run whose files are damaged resumes from what is intact, or names the damage and the remedy."""
 
 import json
 import shutil
@@ -51,20 +51,20 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_taken(
         damaged.write_bytes(damaged.read_bytes()[:30])
     else:
         flip(damaged, -200)
-    said = dragoman("train", resumable / "run.toml", *MORE)
-    assert said.code == 0, said.err
-    assert f"{damaged}: damaged: " in said.err
-    assert "; resuming from step 4, saved before it" in said.err
-    assert "resumed at step 4" in said.err
+    result = dragoman("train", resumable / "run.toml", *MORE)
+    assert result.code == 0, result.err
+    assert f"{damaged}: damaged: " in result.err
+    assert "; resuming from step 4, saved before it" in result.err
+    assert "resumed at step 4" in result.err
     assert weights(resumable) == longer
 
 
 @pytest.mark.parametrize("name", cases(["optimizer.safetensors", "random.safetensors"], quick=["random.safetensors"]))
-def test_a_checkpoint_that_lost_a_file_is_done_without(dragoman: Any, resumable: Path, run: Path, name: str) -> None:
+def test_a_checkpoint_that_lost_a_file_is_skipped(dragoman: Any, resumable: Path, run: Path, name: str) -> None:
     (run / "checkpoints/00000008" / name).unlink()
-    said = dragoman("train", resumable / "run.toml", *MORE)
-    assert said.code == 0, said.err
-    assert f"00000008/{name}: missing; resuming from step 4" in said.err
+    result = dragoman("train", resumable / "run.toml", *MORE)
+    assert result.code == 0, result.err
+    assert f"00000008/{name}: missing; resuming from step 4" in result.err
 
 
 def test_where_only_damaged_checkpoints_are_left_one_line_says_so(dragoman: Any, resumable: Path, run: Path) -> None:
@@ -77,12 +77,12 @@ def test_where_only_damaged_checkpoints_are_left_one_line_says_so(dragoman: Any,
     )
 
 
-def test_an_older_checkpoint_that_is_gone_is_done_without(dragoman: Any, resumable: Path, run: Path) -> None:
+def test_an_older_checkpoint_that_is_gone_is_not_needed(dragoman: Any, resumable: Path, run: Path) -> None:
     shutil.rmtree(run / "checkpoints/00000004")
-    said = dragoman("train", resumable / "run.toml", "--resume")
-    assert said.code == 0, said.err
+    result = dragoman("train", resumable / "run.toml", "--resume")
+    assert result.code == 0, result.err
     gone = f"{run}/checkpoints/00000004: missing; the final model is averaged without it"
-    assert gone in said.err
+    assert gone in result.err
     assert f'{{"event": "notice", "step": 8, "text": "{gone}"}}\n' in (run / "metrics.jsonl").read_text()
     assert json.loads((run / "model/bundle.json").read_text())["training"]["averaged"] == [8]
 
@@ -95,9 +95,9 @@ def test_an_older_checkpoint_that_is_damaged_is_named_and_not_averaged(
     assert dragoman("train", project / "run.toml", *keys).code == 0
     damaged = project / "runs/toy/checkpoints/00000004/model.safetensors"
     flip(damaged, -100)
-    said = dragoman("train", project / "run.toml", *keys, "--resume")
-    assert said.code == 0, said.err
-    assert said.err.count(f"{damaged}: damaged: its sha256 is not the one in training.json; the final model is") == 1
+    result = dragoman("train", project / "run.toml", *keys, "--resume")
+    assert result.code == 0, result.err
+    assert result.err.count(f"{damaged}: damaged: its sha256 is not the one in training.json; the final model is") == 1
     bundle = json.loads((project / "runs/toy/model/bundle.json").read_text())
     assert bundle["training"]["averaged"] == [8]
 
@@ -110,9 +110,9 @@ def test_a_run_without_hashes_is_resumed_and_one_line_says_what_it_lacks(
         record = json.loads(note.read_text())
         note.write_text(json.dumps({key: record[key] for key in record.keys() - {"sha256", "files", "log"}}))
         shutil.rmtree(note.parent / "run")
-    said = dragoman("train", resumable / "run.toml", *MORE)
-    assert said.code == 0, said.err
-    assert said.err.count("saved by an earlier version, without hashes; damage in it would not be noticed") == 1
+    result = dragoman("train", resumable / "run.toml", *MORE)
+    assert result.code == 0, result.err
+    assert result.err.count("saved by an earlier version, without hashes; damage in it would not be noticed") == 1
     assert weights(resumable) == longer
 
 
@@ -161,11 +161,11 @@ def test_a_damaged_file_of_the_run_is_named_and_restored_from_the_checkpoint(
         flip(run / name, before.index(b"source = ") + 12 if name == "config.toml" else 40)
     else:
         (run / name).write_bytes(content)
-    said = dragoman("train", resumable / "run.toml", *MORE)
-    assert said.code == 0, said.err
+    result = dragoman("train", resumable / "run.toml", *MORE)
+    assert result.code == 0, result.err
     copies = run / "checkpoints/00000008/run"
     named = f"{run / name}: differs from what the run was trained with; restored from {copies}\n"
-    assert named in said.err
+    assert named in result.err
     if name == "data.json":  # it holds what this resumption was given, too
         kept = [json.loads(text) | {"overrides": []} for text in ((run / name).read_bytes(), before)]
         assert kept[0] == kept[1]
@@ -177,21 +177,21 @@ def test_a_log_with_damage_is_named(dragoman: Any, resumable: Path, run: Path, l
     log = run / "metrics.jsonl"
     first, *rest = log.read_bytes().split(b"\n")
     log.write_bytes(b"\n".join([first.replace(b"{", b"[", 1), *rest]))
-    said = dragoman("train", resumable / "run.toml", *MORE)
+    result = dragoman("train", resumable / "run.toml", *MORE)
     damaged = f"{log}: damaged: it differs from what was written up to step 8; "
-    assert f"{damaged}1 unreadable line is removed, others may be wrong" in said.err
+    assert f"{damaged}1 unreadable line is removed, others may be wrong" in result.err
     assert weights(resumable) == longer
     log.write_bytes(log.read_bytes()[:100])
-    said = dragoman("train", resumable / "run.toml", "train.max_steps=13", "--resume")
-    assert " bytes written up to step 12, 100 are left" in said.err
+    result = dragoman("train", resumable / "run.toml", "train.max_steps=13", "--resume")
+    assert " bytes written up to step 12, 100 are left" in result.err
 
 
 def test_a_folder_with_a_number_for_a_name_is_no_checkpoint(dragoman: Any, resumable: Path, run: Path) -> None:
     (run / "checkpoints/99").mkdir()
     (run / "checkpoints/00000099").write_text("notes")
-    said = dragoman("train", resumable / "run.toml", *MORE)
-    assert "resumed at step 8" in said.err
-    assert said.code == 0
+    result = dragoman("train", resumable / "run.toml", *MORE)
+    assert "resumed at step 8" in result.err
+    assert result.code == 0
     assert (run / "checkpoints/99").is_dir()
 
 

@@ -42,10 +42,10 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, type[BaseException
     def after(windows: int, error: type[BaseException]) -> None:
         translate, left = Translator.translate, iter(range(windows))
 
-        def fall(self: Translator, text: Any, **wishes: Any) -> Any:
+        def fall(self: Translator, text: Any, **options: Any) -> Any:
             if len(text) > 1 and next(left, None) is None:
                 raise error
-            return translate(self, text, **wishes)
+            return translate(self, text, **options)
 
         monkeypatch.setattr(Translator, "translate", fall)
 
@@ -55,10 +55,10 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, type[BaseException
 def test_the_student_learns_the_teachers_translations_with_its_pieces(
     dragoman: Any, student: Path, model: Path
 ) -> None:
-    said = dragoman("distill", model, student)
-    assert said.code == 0, said.err
-    assert said.out == ""
-    assert f"distilling {model} with its tokenizer" in said.err
+    result = dragoman("distill", model, student)
+    assert result.code == 0, result.err
+    assert result.out == ""
+    assert f"distilling {model} with its tokenizer" in result.err
     folder = student.parent
     sources = list(read_lines(folder / "data/train.en"))
     rows = [line.split("\t") for line in read_lines(folder / DISTILLED)]
@@ -80,9 +80,9 @@ def test_the_student_learns_the_teachers_translations_with_its_pieces(
 def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, student: Path, model: Path) -> None:
     text = student.read_text(encoding="utf-8").replace("d_model = 16", "d_model = 32")
     student.write_text(text, encoding="utf-8")
-    said = dragoman("distill", model, student, "train.learning_rate=1e-9", "train.max_steps=2")
-    assert said.code == 0, said.err
-    assert f"the student is initialised with layers of {model}" in said.err
+    result = dragoman("distill", model, student, "train.learning_rate=1e-9", "train.max_steps=2")
+    assert result.code == 0, result.err
+    assert f"the student is initialised with layers of {model}" in result.err
     teacher, ours = (load_file(where) for where in (model / "model.safetensors", student.parent / WEIGHTS))
     assert all((teacher[name] - ours[name]).abs().max() < 1e-5 for name in teacher), "at a rate of nothing, the same"
 
@@ -91,8 +91,8 @@ def test_a_student_of_the_teachers_widths_begins_with_its_layers(dragoman: Any, 
 def test_peoples_pairs_may_be_kept_and_the_shape_named(dragoman: Any, student: Path, model: Path) -> None:
     text = re.sub(r"\[model\]\n[^\[]*", "", student.read_text(encoding="utf-8"))
     student.write_text(text, encoding="utf-8")
-    said = dragoman("distill", model, student, "--keep-original", "--preset", "tiny", "train.max_steps=1")
-    assert said.code == 0, said.err
+    result = dragoman("distill", model, student, "--keep-original", "--preset", "tiny", "train.max_steps=1")
+    assert result.code == 0, result.err
     config = open_bundle(student.parent / "runs/toy/model").config
     assert [corpus.source.name for corpus in config.data.train] == ["distilled.tsv", "train.en"]
     assert config.model.preset == "tiny"
@@ -108,16 +108,16 @@ def test_every_corpus_has_its_own_file_and_keeps_its_weight(dragoman: Any, stude
     assert len(list(read_lines(student.parent / "runs/toy/distilled-2.tsv"))) == 12
 
 
-def test_a_key_is_said_to_have_no_effect_only_if_it_was_given(dragoman: Any, student: Path, model: Path) -> None:
+def test_a_key_is_reported_to_have_no_effect_only_if_it_was_given(dragoman: Any, student: Path, model: Path) -> None:
     config = student.read_text(encoding="utf-8").replace("batch_tokens = 256", 'batch_tokens = "auto"')
     student.write_text(config, encoding="utf-8")
     small = ["train.update_tokens=256", "train.max_steps=1"]
-    said = dragoman("distill", model, student, *small)
-    assert said.code == 0, said.err
-    assert "train.accumulate" not in said.err
+    result = dragoman("distill", model, student, *small)
+    assert result.code == 0, result.err
+    assert "train.accumulate" not in result.err
     other = f"train.output={student.parent}/runs/other"
-    said = dragoman("distill", model, student, *small, "train.accumulate=1", other)
-    assert "train.accumulate: has no effect" in said.err
+    result = dragoman("distill", model, student, *small, "train.accumulate=1", other)
+    assert "train.accumulate: has no effect" in result.err
 
 
 # --- interrupted --------------------------------------------------------------------------------------------------
@@ -144,16 +144,16 @@ def test_interrupted_and_resumed_equals_uninterrupted(
 
 
 @pytest.mark.slow
-def test_a_student_stopped_in_training_goes_on_without_translating(
+def test_a_student_stopped_in_training_resumes_without_translating(
     dragoman: Any, student: Path, model: Path, tmp_path: Path, killed: Any
 ) -> None:
     other = Path(shutil.copytree(student.parent, tmp_path / "other")) / "run.toml"
     assert dragoman("distill", model, student, "train.translate_lines=0").code == 0
     assert dragoman("distill", model, other, "train.translate_lines=0", "train.max_steps=4").code == 0
     killed(1, AssertionError)  # the test set at the end is all that is translated
-    said = dragoman("distill", model, other, "train.translate_lines=0", "--resume")
-    assert said.code == 0, said.err
-    assert "resumed at step 4" in said.err
+    result = dragoman("distill", model, other, "train.translate_lines=0", "--resume")
+    assert result.code == 0, result.err
+    assert "resumed at step 4" in result.err
     one, two = (load_file(config.parent / WEIGHTS) for config in (student, other))
     assert all(one[name].equal(two[name]) for name in one)
 
@@ -161,12 +161,12 @@ def test_a_student_stopped_in_training_goes_on_without_translating(
 # --- refused ------------------------------------------------------------------------------------------------------
 
 
-def test_a_teacher_that_is_not_there_is_told(dragoman: Any, student: Path) -> None:
+def test_a_missing_teacher_is_reported(dragoman: Any, student: Path) -> None:
     assert "nowhere: no such model folder" in dragoman("distill", "nowhere", student).refused(4)
     assert not (student.parent / "runs").exists()
 
 
-def test_a_teacher_of_other_languages_is_told_with_both(dragoman: Any, student: Path, model: Path) -> None:
+def test_a_teacher_of_other_languages_is_reported_with_both(dragoman: Any, student: Path, model: Path) -> None:
     complaint = dragoman("distill", model, student, "project.target=fr").refused(2)
     assert complaint == (
         f"{student}: translates en → fr, but the teacher {model} en → de; give a teacher of the same languages"
@@ -182,18 +182,20 @@ def test_a_teacher_of_other_languages_is_told_with_both(dragoman: Any, student: 
         ("model.layer=3", "model.layer: unknown key; did you mean model.layers?"),
     ],
 )
-def test_keys_that_contradict_are_told(dragoman: Any, student: Path, model: Path, change: str, complaint: str) -> None:
+def test_keys_that_contradict_are_reported(
+    dragoman: Any, student: Path, model: Path, change: str, complaint: str
+) -> None:
     assert complaint.format(model=model) in dragoman("distill", model, student, change).refused(2)
     assert not (student.parent / "runs").exists()
 
 
 def test_how_pieces_are_sampled_is_the_students_own(dragoman: Any, student: Path, model: Path) -> None:
-    said = dragoman("distill", model, student, "tokenizer.sampling=0.2", "train.max_steps=1")
-    assert said.code == 0, said.err
+    result = dragoman("distill", model, student, "tokenizer.sampling=0.2", "train.max_steps=1")
+    assert result.code == 0, result.err
     assert open_bundle(student.parent / "runs/toy/model").config.tokenizer.sampling == 0.2
 
 
-def test_an_unknown_preset_and_a_missing_text_are_told(dragoman: Any, student: Path, model: Path) -> None:
+def test_an_unknown_preset_and_a_missing_text_are_reported(dragoman: Any, student: Path, model: Path) -> None:
     assert "model.preset" in dragoman("distill", model, student, "--preset", "giant").refused(2)
     (student.parent / "data/train.de").unlink()
     assert "train.de: no such file" in dragoman("distill", model, student).refused(3)
@@ -230,7 +232,9 @@ def test_a_student_never_takes_its_teachers_place(
     assert contents(teacher) == before
 
 
-def test_what_changed_between_is_told(dragoman: Any, student: Path, model: Path, killed: Any, tmp_path: Path) -> None:
+def test_what_changed_between_is_reported(
+    dragoman: Any, student: Path, model: Path, killed: Any, tmp_path: Path
+) -> None:
     teacher = Path(shutil.copytree(model, tmp_path / "teacher"))
     killed(2, KeyboardInterrupt)
     assert dragoman("distill", teacher, student).code == 130
@@ -244,7 +248,7 @@ def test_what_changed_between_is_told(dragoman: Any, student: Path, model: Path,
     assert "the teacher changed since" in dragoman("distill", teacher, student, "--resume").refused(2)
 
 
-def test_a_full_disk_is_told_and_what_is_there_is_gone_on_with(
+def test_a_full_disk_is_reported_and_the_written_part_is_resumed(
     dragoman: Any, student: Path, model: Path, killed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed(2, OSError(28, "No space left on device"))  # type: ignore[arg-type]  # raised as it is
@@ -254,7 +258,7 @@ def test_a_full_disk_is_told_and_what_is_there_is_gone_on_with(
     assert dragoman("distill", model, student, "--resume").code == 0
 
 
-def test_an_altered_translation_is_told(dragoman: Any, student: Path, model: Path) -> None:
+def test_an_altered_translation_is_reported(dragoman: Any, student: Path, model: Path) -> None:
     assert dragoman("distill", model, student, "train.max_steps=1").code == 0
     path = student.parent / DISTILLED
     path.write_text(path.read_text().replace("\t", "\tx ", 1))

@@ -96,12 +96,12 @@ def test_an_output_that_is_a_file_is_refused_before_the_text_is_read(dragoman: A
 
 
 def test_the_first_screen_says_what_the_run_costs_once(dragoman: Any, project: Path) -> None:
-    said = dragoman("train", project / "run.toml", "--json")
-    assert said.code == 0
+    result = dragoman("train", project / "run.toml", "--json")
+    assert result.code == 0
     for line in ("tokens/s, ", " to step 8, ", "first score in about ", "Ctrl-C saves and stops, this continues:"):
-        assert said.err.count(line) == 1 or line == "tokens/s, "
-    assert "1 thread, seed" in said.err
-    estimate = json.loads(said.out)["estimate"]
+        assert result.err.count(line) == 1 or line == "tokens/s, "
+    assert "1 thread, seed" in result.err
+    estimate = json.loads(result.out)["estimate"]
     assert estimate["steps"] == 8
     assert estimate["seconds"] > 0
     resumed = dragoman("train", project / "run.toml", "train.max_steps=9", "--resume")
@@ -119,9 +119,9 @@ def test_the_cost_of_every_preset_follows_from_what_a_step_takes(
     monkeypatch.setattr(presets, "_trial", trial)
     monkeypatch.setattr(presets, "LONGEST", 4.0)
     keys = ["train.max_steps=1000", "train.translate_lines=0", "tokenizer.vocab_size=56"]
-    said = dragoman("data", "check", project / "run.toml", *keys, "--estimate", "--json")
-    assert said.code == 0, said.err
-    found = {row["model"]: row for row in json.loads(said.out)["estimates"]}
+    result = dragoman("data", "check", project / "run.toml", *keys, "--estimate", "--json")
+    assert result.code == 0, result.err
+    found = {row["model"]: row for row in json.loads(result.out)["estimates"]}
     assert set(found) == {"tiny", "small", "base", "big", "this run"}
     assert [name for name, row in found.items() if row["is_own"]] == ["this run"]
     assert found["tiny"]["seconds_per_step"] == 0.5

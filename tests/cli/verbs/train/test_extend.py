@@ -26,9 +26,11 @@ def config(project: Path) -> Path:
 
 def test_new_embeddings_start_from_what_they_replace(dragoman: Any, config: Path, model: Path, tmp_path: Path) -> None:
     keys = [f"train.start_from={model}", "tokenizer.extend=6", "train.learning_rate=1e-12", "train.max_steps=1"]
-    said = dragoman("train", config, *keys, f"train.output={tmp_path / 'run'}")
-    assert said.code == 0, said.err
-    assert re.search(r"[1-6] pieces? added.*; the training text has [\d.]+ % fewer tokens", said.err.replace("%", " %"))
+    result = dragoman("train", config, *keys, f"train.output={tmp_path / 'run'}")
+    assert result.code == 0, result.err
+    assert re.search(
+        r"[1-6] pieces? added.*; the training text has [\d.]+ % fewer tokens", result.err.replace("%", " %")
+    )
     before, after = load_file(model / "model.safetensors"), load_file(tmp_path / "run/model/model.safetensors")
     base, extended = open_bundle(model), open_bundle(tmp_path / "run/model")
     old, new = len(base.tokenizer.source), len(extended.tokenizer.source)
@@ -54,7 +56,7 @@ def test_an_extended_run_resumes_bit_for_bit_without_its_base(
     assert dragoman("train", config, *keys, f"train.output={tmp_path / 'whole'}").code == 0
     assert dragoman("train", config, *keys, f"train.output={tmp_path / 'parts'}", "train.max_steps=4").code == 0
     shutil.rmtree(tmp_path / "base")
-    said = dragoman("train", config, *keys, f"train.output={tmp_path / 'parts'}", "--resume")
-    assert said.code == 0, said.err
+    result = dragoman("train", config, *keys, f"train.output={tmp_path / 'parts'}", "--resume")
+    assert result.code == 0, result.err
     whole, parts = (load_file(tmp_path / name / "model/model.safetensors") for name in ("whole", "parts"))
     assert all(torch.equal(whole[name], parts[name]) for name in whole)

@@ -20,10 +20,10 @@ def bare(project: Path) -> Path:
     return project
 
 
-def test_a_finished_model_goes_on_learning_with_its_own_pieces(dragoman: Any, bare: Path, model: Path) -> None:
-    said = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.learning_rate=1e-9")
-    assert said.code == 0, said.err
-    assert f"fine-tuning {model} with its tokenizer" in said.err
+def test_a_finished_model_continues_training_with_its_own_pieces(dragoman: Any, bare: Path, model: Path) -> None:
+    result = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.learning_rate=1e-9")
+    assert result.code == 0, result.err
+    assert f"fine-tuning {model} with its tokenizer" in result.err
     grown = bare / "runs/toy/model"
     for path in (model / "tokenizer").iterdir():
         assert (grown / "tokenizer" / path.name).read_bytes() == path.read_bytes()
@@ -73,8 +73,8 @@ def test_the_key_that_was_given_is_named(dragoman: Any, bare: Path, model: Path,
 
 def test_dropout_and_the_sampling_of_pieces_are_ones_own(dragoman: Any, bare: Path, model: Path) -> None:
     own = ["model.dropout=0.3", "tokenizer.sampling=0.2"]
-    said = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.max_steps=1", *own)
-    assert said.code == 0, said.err
+    result = dragoman("train", bare / "run.toml", f"train.start_from={model}", "train.max_steps=1", *own)
+    assert result.code == 0, result.err
     before, after = open_bundle(model).config, open_bundle(bare / "runs/toy/model").config
     assert after.model == before.model.model_copy(update={"dropout": 0.3})
     assert after.tokenizer == before.tokenizer.model_copy(update={"sampling": 0.2})
@@ -96,9 +96,9 @@ def test_it_resumes_without_the_model_it_began_with(
         key = other.split("=")[0]
         assert complaint.startswith(f"{bare}/runs/toy: the run started with {key} = {old}, now it is {new}; ")
         assert contents(bare) == before
-    said = dragoman("train", bare / "run.toml", *start, "--resume")
-    assert said.code == 0, said.err
-    assert "resumed at step 4" in said.err
+    result = dragoman("train", bare / "run.toml", *start, "--resume")
+    assert result.code == 0, result.err
+    assert "resumed at step 4" in result.err
 
 
 def test_there_is_nothing_to_resume_before_the_first_checkpoint(dragoman: Any, bare: Path, model: Path) -> None:
@@ -106,7 +106,7 @@ def test_there_is_nothing_to_resume_before_the_first_checkpoint(dragoman: Any, b
     assert complaint == f"{bare}/runs/toy: holds no checkpoint to resume; start without --resume"
 
 
-def test_no_model_there_is_told(dragoman: Any, bare: Path) -> None:
+def test_a_missing_start_model_is_reported(dragoman: Any, bare: Path) -> None:
     complaint = dragoman("train", bare / "run.toml", "train.start_from=nowhere").refused(4)
     assert complaint.startswith(f"train.start_from: {bare}/nowhere: no such model folder; `dragoman train`")
 
@@ -122,10 +122,10 @@ def test_a_file_is_no_model(dragoman: Any, bare: Path) -> None:
 def test_another_pair_of_languages_warns(dragoman: Any, bare: Path, model: Path) -> None:
     config = bare / "run.toml"
     start = [config, f"train.start_from={model}", "train.max_steps=1"]
-    said = dragoman("train", *start, "project.source=fr")
-    assert said.code == 0, said.err
+    result = dragoman("train", *start, "project.source=fr")
+    assert result.code == 0, result.err
     assert (
         "train.start_from: the base model translates en-de, this run is fr-de: little of what it has learned"
-        in said.err
+        in result.err
     )
     assert "the base model translates" not in dragoman("train", *start, f"train.output={bare / 'same'}").err

@@ -26,8 +26,8 @@ def run(dragoman: Any, project: Path, model: Path, tmp_path: Path) -> Any:
     base = [f"train.start_from={shutil.copytree(model, tmp_path / 'base')}", "model.dropout=0.1"]
 
     def train(name: str, *keys: str) -> tuple[Weights, Weights]:
-        said = dragoman("train", config, *base, f"train.output={tmp_path / name}", *keys)
-        assert said.code == 0, said.err
+        result = dragoman("train", config, *base, f"train.output={tmp_path / name}", *keys)
+        assert result.code == 0, result.err
         before, after = model / "model.safetensors", tmp_path / name / "model/model.safetensors"
         return load_file(before), load_file(after)
 

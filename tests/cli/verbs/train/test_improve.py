@@ -58,17 +58,17 @@ def database(path: Path, rows: list[tuple[str, str, str, str]]) -> Path:
 def test_a_new_version_is_next_to_the_old_one_with_a_page(dragoman: Any, run: Path, contents: Any) -> None:
     before = contents(run / "model")
     more = "red dog\t\nthe cat\tthe cat\nopen {name} now\tder kater\nblue dog\n"
-    said = dragoman("improve", run / "model", "--from", corrections(run, more=more), "--json", *FEW)
-    assert said.code == 0, said.err
+    result = dragoman("improve", run / "model", "--from", corrections(run, more=more), "--json", *FEW)
+    assert result.code == 0, result.err
     assert contents(run / "model") == before
-    found = json.loads(said.out)
+    found = json.loads(result.out)
     assert found["schema"] == "dragoman.improve/1"
     assert found["model"] == str(run / "model-2")
     assert (found["corrections"], found["held_out"]) == (10, 0)
     kinds = {one["where"].rpartition(":")[2]: one["kind"] for one in found["left_out"]}
     assert kinds == {"11": "empty", "12": "copies", "13": "placeholders", "14": "empty"}
-    assert "corrections.tsv:13: placeholders" in said.err
-    assert f"replaying the text of the run {run}" in said.err
+    assert "corrections.tsv:13: placeholders" in result.err
+    assert f"replaying the text of the run {run}" in result.err
     assert [(text["on"], text["sentences"]) for text in found["texts"]] == [("test", 10), ("corrections", 10)]
     made = open_bundle(run / "model-2")
     assert [path.name for path in made.exports] == ["ct2-int8"] or [path.name for path in made.exports] == [
@@ -214,9 +214,9 @@ def test_a_model_without_its_run_says_what_to_give(dragoman: Any, model: Path, t
     command += ["--test", *sides]
     assert "give text in en, which it translates itself: --replay FILE" in dragoman(*command).refused(2)
     (tmp_path / "more.en").write_text("".join(f"{one}\n" for one, _ in sentences(40, seed=9)), encoding="utf-8")
-    said = dragoman(*command, "--replay", tmp_path / "more.en")
-    assert said.code == 0, said.err
-    assert "replaying 40 sentences with the model's own translations" in said.err
+    result = dragoman(*command, "--replay", tmp_path / "more.en")
+    assert result.code == 0, result.err
+    assert "replaying 40 sentences with the model's own translations" in result.err
     assert (tmp_path / "alone-2/bundle.json").exists()
 
 

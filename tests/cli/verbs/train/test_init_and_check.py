@@ -20,13 +20,13 @@ from dragoman.config.sections.project import NAME_RULE
 def test_init_writes_a_configuration_that_loads(
     dragoman: Any, tmp_path: Path, pair: str, source: str, target: str
 ) -> None:
-    said = dragoman("init", tmp_path / "mine", "--pair", pair)
-    assert (said.code, said.out) == (0, "")
+    result = dragoman("init", tmp_path / "mine", "--pair", pair)
+    assert (result.code, result.out) == (0, "")
     config = load_config(tmp_path / "mine/run.toml")
     assert (config.project.name, config.project.source, config.project.target) == ("mine", source, target)
     assert config.data.train[0].source == tmp_path / f"mine/data/train.{source}"
     assert (tmp_path / "mine/data").is_dir()
-    assert f"dragoman train {tmp_path}/mine/run.toml" in said.err
+    assert f"dragoman train {tmp_path}/mine/run.toml" in result.err
 
 
 def test_init_never_overwrites(dragoman: Any, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_one_language_twice_is_refused_and_nothing_is_written(dragoman: Any, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_init_that_the_disk_refused_can_be_done_again(
+def test_an_init_whose_writing_failed_can_be_done_again(
     dragoman: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path) -> None:
@@ -100,19 +100,19 @@ def test_one_language_twice_is_refused(dragoman: Any, project: Path) -> None:
     assert complaint == f"{path}: project.target: the same language as the source, 'en'; give two languages"
 
 
-def test_init_below_a_file_is_told(dragoman: Any, tmp_path: Path) -> None:
+def test_init_below_a_file_is_refused(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     complaint = dragoman("init", tmp_path / "file/new").refused(1)
     assert complaint.startswith(f"{tmp_path}/file/new/run.toml: cannot be written: Not a directory; ")
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_init_beside_a_file_called_data_names_that_file(dragoman: Any, tmp_path: Path) -> None:
+def test_init_next_to_a_file_called_data_names_that_file(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/data").write_text("mine")
-    said = dragoman("init", tmp_path / "mine")
-    assert said.code in (1, 2)
-    assert f"{tmp_path}/mine/data" in said.err
+    result = dragoman("init", tmp_path / "mine")
+    assert result.code in (1, 2)
+    assert f"{tmp_path}/mine/data" in result.err
     assert (tmp_path / "mine/data").read_text() == "mine"
 
 
@@ -125,33 +125,33 @@ def test_what_init_wrote_asks_for_the_text_it_lacks(dragoman: Any, tmp_path: Pat
 # --- data check --------------------------------------------------------------------------------------------------
 
 
-def test_a_check_tells_sizes_doubts_and_what_next_and_writes_nothing(
+def test_a_check_reports_sizes_doubts_and_the_next_step_and_writes_nothing(
     dragoman: Any, project: Path, contents: Any
 ) -> None:
     train = project / "data/train.en"
     lines = train.read_text().splitlines()
     train.write_text("\n".join(["page 70", *lines[1:]]) + "\n")
     before = contents(project)
-    said = dragoman("data", "check", project / "run.toml")
-    assert (said.code, said.out) == (0, "")
-    assert "300 pairs" in said.err
-    row = next(line for line in said.err.splitlines() if "numbers that differ" in line)
+    result = dragoman("data", "check", project / "run.toml")
+    assert (result.code, result.out) == (0, "")
+    assert "300 pairs" in result.err
+    row = next(line for line in result.err.splitlines() if "numbers that differ" in line)
     assert row.split()[:2] == ["train[0]", "1"]
     assert row.endswith("train.en:1")
-    assert [line for line in said.err.splitlines() if len(line) > 80 and not line.startswith("Next:")] == []
-    assert said.err.endswith(f"Next: dragoman train {project}/run.toml\n")
+    assert [line for line in result.err.splitlines() if len(line) > 80 and not line.startswith("Next:")] == []
+    assert result.err.endswith(f"Next: dragoman train {project}/run.toml\n")
     assert contents(project) == before
 
 
 def test_a_check_in_json_is_one_object_on_stdout(dragoman: Any, project: Path) -> None:
-    said = dragoman("data", "check", project / "run.toml", "--json")
-    report = json.loads(said.out)
+    result = dragoman("data", "check", project / "run.toml", "--json")
+    report = json.loads(result.out)
     assert report["schema"] == "dragoman.data.check/2"
     assert [corpus["name"] for corpus in report["corpora"]] == ["valid", "test", "train[0]"]
     assert report["corpora"][2]["pairs"] == 300
-    assert said.err == ""
+    assert result.err == ""
 
 
 def test_a_check_takes_overrides(dragoman: Any, project: Path) -> None:
-    said = dragoman("data", "check", project / "run.toml", "data.test=data/none.tsv")
-    assert said.refused(3) == f"{project}/data/none.tsv: no such file; check the path"
+    result = dragoman("data", "check", project / "run.toml", "data.test=data/none.tsv")
+    assert result.refused(3) == f"{project}/data/none.tsv: no such file; check the path"

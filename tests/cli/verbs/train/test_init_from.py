@@ -24,19 +24,19 @@ def text(tmp_path: Path) -> tuple[Path, Path]:
 def test_two_commands_from_two_files_to_a_fine_tuned_model(
     dragoman: Any, tmp_path: Path, model: Path, text: tuple[Path, Path]
 ) -> None:
-    said = dragoman("init", tmp_path / "mine", *text, "--from", model)
-    assert said.code == 0, said.err
-    assert "the text is split into" in said.err
-    assert "10 valid, 10 test, 180 train pairs" in said.err
+    result = dragoman("init", tmp_path / "mine", *text, "--from", model)
+    assert result.code == 0, result.err
+    assert "the text is split into" in result.err
+    assert "10 valid, 10 test, 180 train pairs" in result.err
     path = tmp_path / "mine/run.toml"
     config = load_config(path)
     assert config.train.start_from == model.resolve()
     assert (config.project.source, config.project.target) == ("en", "de")
     assert (config.train.watch, config.train.schedule) == ("chrf", "linear")
     assert config.train.learning_rate == pytest.approx(0.2 / math.sqrt(32 * 4000), rel=0.05)
-    said = dragoman("train", path, "train.card_lines=0", "train.device=cpu", "train.precision=float32")
-    assert said.code == 0, said.err
-    assert "for 180 pairs: max_steps 100, warmup 10, validate_every 10" in said.err
+    result = dragoman("train", path, "train.card_lines=0", "train.device=cpu", "train.precision=float32")
+    assert result.code == 0, result.err
+    assert "for 180 pairs: max_steps 100, warmup 10, validate_every 10" in result.err
     assert (tmp_path / "mine/runs/mine/model/model.safetensors").exists()
 
 

@@ -146,9 +146,9 @@ def test_lines_of_json_ask_for_a_language_each(both: Path, tmp_path: Path, drago
 
 def test_a_line_of_json_with_a_language_that_the_model_lacks(both: Path, dragoman: Any) -> None:
     lines = [{"text": "hello", "to": "ko"}, {"text": "hello", "to": "xx"}]
-    said = dragoman("translate", "-m", both, "--jsonl", stdin="".join(json.dumps(line) + "\n" for line in lines))
-    assert said.code == 3
-    assert said.err.splitlines()[-1] == (
+    result = dragoman("translate", "-m", both, "--jsonl", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    assert result.code == 3
+    assert result.err.splitlines()[-1] == (
         "dragoman: stdin:2: no translation into xx: this model has en-ko, ko-en; choose another target (--to)"
     )
 

@@ -35,8 +35,8 @@ def home(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(dragoman: Any, folder: Path, name: str, *keys: str) -> Path:
     """Train an adapter of the base in `folder`; its folder."""
     start = f"train.start_from={folder / 'base'}"
-    said = dragoman("train", folder / "run.toml", start, f"train.output={folder / name}", *keys)
-    assert said.code == 0, said.err
+    result = dragoman("train", folder / "run.toml", start, f"train.output={folder / name}", *keys)
+    assert result.code == 0, result.err
     return folder / name / "model"
 
 
@@ -76,8 +76,8 @@ def test_an_adapter_is_a_small_folder_that_names_its_base(home: Path, adapter: P
 
 def test_merged_weights_are_those_of_numpy_and_the_rest_is_the_base(dragoman: Any, home: Path, adapter: Path) -> None:
     before = (home / "base/model.safetensors").read_bytes()
-    said = dragoman("model", "merge", adapter, "-o", home / "merged")
-    assert said.code == 0, said.err
+    result = dragoman("model", "merge", adapter, "-o", home / "merged")
+    assert result.code == 0, result.err
     whole, expected = load_file(home / "merged/model.safetensors"), merged_by_hand(home / "base", adapter, 12 / 4)
     base = load_file(home / "base/model.safetensors")
     changed = {name for name in whole if not np.array_equal(whole[name], base[name])}
@@ -95,18 +95,18 @@ def test_merged_weights_are_those_of_numpy_and_the_rest_is_the_base(dragoman: An
 
 
 def test_every_verb_takes_an_adapter(dragoman: Any, home: Path, adapter: Path, tmp_path: Path) -> None:
-    said = dragoman("model", "show", adapter)
-    assert said.code == 0, said.err
-    assert re.search(r"^adapter +LoRA of rank 4, α 12, 4,608 of these parameters$", said.out, re.MULTILINE)
-    assert re.search(r"^base +toy in .*base, weights [0-9a-f]{12}…$", said.out, re.MULTILINE)
+    result = dragoman("model", "show", adapter)
+    assert result.code == 0, result.err
+    assert re.search(r"^adapter +LoRA of rank 4, α 12, 4,608 of these parameters$", result.out, re.MULTILINE)
+    assert re.search(r"^base +toy in .*base, weights [0-9a-f]{12}…$", result.out, re.MULTILINE)
     assert dragoman("look", "-m", adapter, "red dog", "--run", home / "run", "--html", tmp_path / "page.html").code == 0
     assert "left out" not in dragoman("look", "-m", adapter, "red dog", "--html", tmp_path / "page.html").err
     test = [home / "data/test.en", home / "data/test.de"]
     assert "BLEU" in dragoman("evaluate", "-m", adapter, *test).out
     complaint = dragoman("export", "-m", adapter).refused(2)
     assert complaint == f"{adapter}: an adapter, whose export is a whole model; give its folder with -o"
-    said = dragoman("export", "-m", adapter, "-q", "float32", "-o", tmp_path / "fast")
-    assert said.code == 0, said.err
+    result = dragoman("export", "-m", adapter, "-q", "float32", "-o", tmp_path / "fast")
+    assert result.code == 0, result.err
     shutil.move(tmp_path / "fast", tmp_path / "alone")  # it needs no base
     lines = [dragoman("translate", "-m", model, "red dog sees a cat").out for model in (tmp_path / "alone", adapter)]
     assert lines[0] == lines[1]
@@ -139,11 +139,11 @@ def test_a_moved_adapter_needs_its_base(
     monkeypatch.setenv("DRAGOMAN_HOME", str(tmp_path / "home"))
     assert dragoman("translate", "-m", moved, "red").out == with_base.out
     shutil.copytree(moved, tmp_path / "home/models/moved")
-    said = dragoman("model", "remove", "moved", "--yes")
-    assert "is the base of" not in said.err
+    result = dragoman("model", "remove", "moved", "--yes")
+    assert "is the base of" not in result.err
     shutil.copytree(moved, tmp_path / "home/models/legal")
-    said = dragoman("model", "remove", "other", "--yes")
-    assert said.err.startswith("other is the base of legal, which cannot be used without it\n")
+    result = dragoman("model", "remove", "other", "--yes")
+    assert result.err.startswith("other is the base of legal, which cannot be used without it\n")
     shutil.copytree(home / "base", other)
     assert dragoman("translate", "-m", moved, "red", "--base", "other").out == with_base.out
     complaint = dragoman("translate", "-m", other, "red", "--base", home / "base").refused(2)
@@ -162,8 +162,8 @@ def test_an_adapter_is_packed_by_itself_and_installed_where_its_base_is(
         f"{packed}: an adapter of the model toy; install that model first"
     )
     assert dragoman("model", "install", home / "base").code == 0
-    said = dragoman("model", "install", packed, "--name", "mine")
-    assert said.code == 0, said.err
+    result = dragoman("model", "install", packed, "--name", "mine")
+    assert result.code == 0, result.err
     assert dragoman("translate", "-m", "mine", "red dog").out == expected
     assert "installed, adapter of toy" in dragoman("model", "list").out
     [torch] = json.loads(dragoman("model", "verify", "mine", "--json").out)["engines"]
@@ -300,9 +300,9 @@ def test_lora_needs_a_base_that_is_no_adapter(dragoman: Any, home: Path, adapter
         f"train.start_from: {adapter} is an adapter, and an adapter needs a whole model; "
         f"`dragoman model merge {adapter} -o BUNDLE` makes one"
     )
-    said = dragoman("train", home / "run.toml", f"train.start_from={adapter}", f"train.output={home / 'on'}",
+    result = dragoman("train", home / "run.toml", f"train.start_from={adapter}", f"train.output={home / 'on'}",
                     "train.learning_rate=1e-12", "train.max_steps=1")  # fmt: skip
-    assert said.code == 0, said.err  # all weights are trained, from those of the two together
+    assert result.code == 0, result.err  # all weights are trained, from those of the two together
     assert not open_bundle(home / "on/model").base
     for name, weight in merged_by_hand(home / "base", adapter, 3.0).items():
         np.testing.assert_allclose(load_file(home / "on/model/model.safetensors")[name], weight, rtol=1e-5, atol=1e-7)

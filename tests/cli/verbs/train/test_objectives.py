@@ -18,7 +18,7 @@ def weights(run: Path) -> bytes:
 
 
 @pytest.mark.parametrize("form", cases(["expected", "reinforce"], quick=["expected"]))
-def test_risk_goes_on_from_a_trained_model_and_resumes_bit_for_bit(
+def test_risk_continues_from_a_trained_model_and_resumes_bit_for_bit(
     trained: Path, tmp_path: Path, dragoman: Dragoman, form: str
 ) -> None:
     keys = (
@@ -61,8 +61,8 @@ def test_dual_ties_both_directions_of_one_model(trained: Path, tmp_path: Path, d
 
     def run(name: str, steps: int, *more: str) -> Path:
         given = (*keys, f"train.max_steps={steps}", f"train.output={tmp_path / name}", *more)
-        said = dragoman("train", config, *given)
-        assert said.code == 0, said.err
+        result = dragoman("train", config, *given)
+        assert result.code == 0, result.err
         return tmp_path / name
 
     whole = run("whole", 4)
@@ -71,10 +71,10 @@ def test_dual_ties_both_directions_of_one_model(trained: Path, tmp_path: Path, d
     assert len(open_bundle(whole / "model").config.project.pairs) == 2
 
     twice = f"train.dual.language_models={json.dumps(models[:1] * 2)}"
-    said = dragoman("train", config, *keys, twice, f"train.output={tmp_path / 'a'}")
-    assert "of de; give one for each language" in said.refused(2)
+    result = dragoman("train", config, *keys, twice, f"train.output={tmp_path / 'a'}")
+    assert "of de; give one for each language" in result.refused(2)
     wrong = f"train.dual.language_models={json.dumps([models[0], str(folder / 'runs/toy/model')])}"
-    said = dragoman("train", config, *keys, wrong, f"train.output={tmp_path / 'b'}")
-    assert "a translation model; a language model is expected" in said.refused(4)
-    said = dragoman("train", trained / "run.toml", "train.objective=dual", listed, f"train.output={tmp_path / 'c'}")
-    assert '"dual" needs a model of two directions; set project.pairs = ["en-de", "de-en"]' in said.refused(2)
+    result = dragoman("train", config, *keys, wrong, f"train.output={tmp_path / 'b'}")
+    assert "a translation model; a language model is expected" in result.refused(4)
+    result = dragoman("train", trained / "run.toml", "train.objective=dual", listed, f"train.output={tmp_path / 'c'}")
+    assert '"dual" needs a model of two directions; set project.pairs = ["en-de", "de-en"]' in result.refused(2)

@@ -59,10 +59,10 @@ def test_a_run_with_replay_checks_its_text_and_resumes_bit_for_bit(
     general, held_out = written(tmp_path, "general", 80, 7), written(tmp_path, "held", 12, 8)
     keys = [f"train.start_from={model}", f'data.replay=["{general.source}"]', f'data.general_test="{held_out.source}"']
     for name, steps in (("whole", 8), ("parts", 4)):
-        said = dragoman(
+        result = dragoman(
             "train", project / "run.toml", *keys, f"train.output={tmp_path / name}", f"train.max_steps={steps}"
         )
-        assert said.code == 0, said.err
+        assert result.code == 0, result.err
     note = json.loads((tmp_path / "whole/data.json").read_text())
     assert {"replay[0]", "general_test", "train[0]"} <= note.keys()
     general.source.write_text(general.source.read_text() + "a\tein\n")
@@ -87,10 +87,10 @@ def test_the_report_compares_base_and_finished_model(dragoman: Any, project: Pat
     """The scores are those of `evaluate` for either model; a run that changes nothing has p = 1."""
     held_out = written(tmp_path, "held", 12, 8)
     keys = [f"train.start_from={model}", f'data.general_test="{held_out.source}"', "train.learning_rate=0.02"]
-    said = dragoman("train", project / "run.toml", *keys, "--json")
-    assert said.code == 0, said.err
-    report = json.loads(said.out)["fine_tuning"]
-    assert "test, before → after: BLEU" in said.err
+    result = dragoman("train", project / "run.toml", *keys, "--json")
+    assert result.code == 0, result.err
+    report = json.loads(result.out)["fine_tuning"]
+    assert "test, before → after: BLEU" in result.err
     rows = {(row["on"], row["metric"]): row for row in report["scores"]}
     assert rows.keys() == {(on, metric) for on in ("test", "general_test") for metric in ("BLEU", "chrF2", "TER")}
     finished = project / "runs/toy/model"
@@ -112,6 +112,6 @@ def test_a_base_that_is_gone_is_named_and_the_run_ends_without_a_report(
     keys = [project / "run.toml", f"train.start_from={base}"]
     assert dragoman("train", *keys, "train.max_steps=4").code == 0
     shutil.rmtree(base)
-    said = dragoman("train", *keys, "--resume")
-    assert said.code == 0, said.err
-    assert f"not compared with the base model: {base}: no such model folder" in said.err
+    result = dragoman("train", *keys, "--resume")
+    assert result.code == 0, result.err
+    assert f"not compared with the base model: {base}: no such model folder" in result.err

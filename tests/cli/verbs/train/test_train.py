@@ -1,4 +1,4 @@
-"""`train`: from text to a model; refusals before hours are spent; and going on exactly where it stopped."""
+"""`train`: from text to a model; refusals before hours are spent; and resuming exactly where it stopped."""
 
 import errno
 import json
@@ -63,42 +63,42 @@ def test_a_run_leaves_what_it_promises(trained: Path) -> None:
 
 
 def test_talk_goes_to_stderr_and_stdout_stays_empty(dragoman: Any, project: Path) -> None:
-    said = dragoman("train", project / "run.toml")
-    assert (said.code, said.out) == (0, "")
-    assert "step 8" in said.err
-    assert f'dragoman translate -m {project}/runs/toy/model "…"' in said.err
+    result = dragoman("train", project / "run.toml")
+    assert (result.code, result.out) == (0, "")
+    assert "step 8" in result.err
+    assert f'dragoman translate -m {project}/runs/toy/model "…"' in result.err
 
 
 def test_what_is_promised_to_type_next_can_be_typed(dragoman: Any, project: Path) -> None:
-    said = dragoman("train", project / "run.toml", "train.max_steps=1", "train.validate_every=1")
-    typed = next(line for line in said.err.splitlines() if line.strip().startswith("dragoman model show"))
+    result = dragoman("train", project / "run.toml", "train.max_steps=1", "train.validate_every=1")
+    typed = next(line for line in result.err.splitlines() if line.strip().startswith("dragoman model show"))
     assert dragoman(*typed.split()[1:]).code == 0
 
 
 def test_an_update_is_divided_into_what_suits_the_machine(dragoman: Any, project: Path) -> None:
     given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.max_steps=2", "train.validate_every=1"]
-    said = dragoman("train", project / "run.toml", *given)
-    assert said.code == 0
-    assert "an update of 9,000 tokens is 3 × 3,000 of each process" in said.err
+    result = dragoman("train", project / "run.toml", *given)
+    assert result.code == 0
+    assert "an update of 9,000 tokens is 3 × 3,000 of each process" in result.err
     progress = json.loads((project / "runs/toy/checkpoints/00000002/training.json").read_text())
     assert (progress["batch_tokens"], progress["accumulate"]) == (3000, 3)
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=3", "--resume").code == 0
 
 
 @pytest.mark.parametrize("processes", cases([1, 2], quick=[2]))
-def test_an_update_stays_divided_as_it_was_begun(
+def test_an_update_stays_divided_as_at_its_start(
     dragoman: Any, project: Path, monkeypatch: pytest.MonkeyPatch, processes: int
 ) -> None:
-    """On a machine where another division fits, and where another number of processes had begun."""
+    """On a machine where another division fits, with a checkpoint of another number of processes."""
     given = ["train.batch_tokens=auto", "train.update_tokens=9000", "train.validate_every=1"]
     assert dragoman("train", project / "run.toml", *given, "train.max_steps=1").code == 0
-    begun = project / "runs/toy/checkpoints/00000001/training.json"
-    record = {key: value for key, value in json.loads(begun.read_text()).items() if key != "sha256"}
-    begun.write_text(seal(record | {"processes": processes}))
+    training_state = project / "runs/toy/checkpoints/00000001/training.json"
+    record = {key: value for key, value in json.loads(training_state.read_text()).items() if key != "sha256"}
+    training_state.write_text(seal(record | {"processes": processes}))
     monkeypatch.setattr(fitting, "CPU_TOKENS", 1000)
-    said = dragoman("train", project / "run.toml", *given, "train.max_steps=2", "--resume")
-    assert said.code == 0
-    assert "an update" not in said.err
+    result = dragoman("train", project / "run.toml", *given, "train.max_steps=2", "--resume")
+    assert result.code == 0
+    assert "an update" not in result.err
     progress = json.loads((project / "runs/toy/checkpoints/00000002/training.json").read_text())
     assert (progress["batch_tokens"], progress["accumulate"]) == (3000, 3 * processes)
 
@@ -126,8 +126,8 @@ def test_the_models_card_and_manifest_tell_data_scores_and_licence(trained: Path
 
 def test_the_cards_header_is_yaml_whatever_is_in_it(dragoman: Any, project: Path) -> None:
     odd = 'ours: "see" #1 — 비공개'
-    said = dragoman("train", project / "run.toml", "project.source=no", f"project.license={odd}", "train.max_steps=1")
-    assert said.code == 0
+    result = dragoman("train", project / "run.toml", "project.source=no", f"project.license={odd}", "train.max_steps=1")
+    assert result.code == 0
     _, header, _ = (project / "runs/toy/model/README.md").read_text(encoding="utf-8").split("---\n", 2)
     assert yaml.safe_load(header) == {"language": ["no", "de"], "license": odd, "pipeline_tag": "translation"}
 
@@ -148,7 +148,7 @@ def test_runs_of_two_seeds_learn_the_same_pieces_and_translate_together(dragoman
     assert dragoman("translate", "-m", one, "-m", other, "a dog").code == 0
 
 
-def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes_on(
+def test_pairs_over_the_length_limit_are_reported_with_their_location_and_training_continues(
     dragoman: Any, project: Path
 ) -> None:
     for language, word in (("en", "dog"), ("de", "hund")):
@@ -156,12 +156,12 @@ def test_pairs_over_the_length_limit_are_told_with_their_place_and_training_goes
         lines = path.read_text().splitlines()
         lines[6] = " ".join([word] * 90)
         path.write_text("\n".join(lines) + "\n")
-    said = dragoman("train", project / "run.toml", "data.max_length=50", "train.batch_tokens=2048")
-    assert said.code == 0
-    told = [line for line in said.err.splitlines() if f"{project}/data/train.en:7" in line]
-    assert told
-    assert "1 pair" in told[0]
-    assert "data.max_length" in told[0]
+    result = dragoman("train", project / "run.toml", "data.max_length=50", "train.batch_tokens=2048")
+    assert result.code == 0
+    notices = [line for line in result.err.splitlines() if f"{project}/data/train.en:7" in line]
+    assert notices
+    assert "1 pair" in notices[0]
+    assert "data.max_length" in notices[0]
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def test_a_key_without_effect_is_noticed(
 ) -> None:
     for number, (keys, times) in enumerate(((given, 1), (otherwise, 0))):
         once = ["train.max_steps=1", f"train.output={project}/{number}", *keys]
-        said = dragoman("train", project / "run.toml", *once)
-        assert said.code == 0, said.err
-        assert said.err.count(notice) == times
+        result = dragoman("train", project / "run.toml", *once)
+        assert result.code == 0, result.err
+        assert result.err.count(notice) == times
 
 
 # --- refused before training -------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_mistake_is_refused_in_a_line(
 
 
 @pytest.mark.parametrize("kind", cases(["unigram", "bpe"], quick=["unigram"]))
-def test_the_vocabulary_that_fits_is_told_and_does_fit(dragoman: Any, project: Path, kind: str) -> None:
+def test_the_vocabulary_that_fits_is_reported_and_does_fit(dragoman: Any, project: Path, kind: str) -> None:
     smallest = [f"tokenizer.kind={kind}", "train.max_steps=1", "train.output=elsewhere"]
     complaint = dragoman("train", project / "run.toml", *smallest, "tokenizer.vocab_size=5000").refused(2)
     fits = complaint.split("set ")[1].split()[0]
@@ -264,7 +264,7 @@ def test_text_that_cannot_be_trained_on_is_refused_before_anything_is_written(
     assert not (project / "runs").exists()
 
 
-def test_an_output_below_a_file_is_told_and_the_file_is_kept(dragoman: Any, project: Path) -> None:
+def test_an_output_below_a_file_is_refused_and_the_file_is_kept(dragoman: Any, project: Path) -> None:
     (project / "file").write_text("mine")
     complaint = dragoman("train", project / "run.toml", "train.output=file/run").refused(1)
     assert complaint.startswith(f"{project}/file/run: cannot be written: Not a directory; check the path")
@@ -285,7 +285,7 @@ def test_a_finished_run_is_not_trained_over(dragoman: Any, resumable: Path, cont
     assert contents(resumable) == before
 
 
-def test_a_run_that_stopped_before_its_first_checkpoint_begins_anew(dragoman: Any, project: Path) -> None:
+def test_a_run_that_stopped_before_its_first_checkpoint_starts_again(dragoman: Any, project: Path) -> None:
     """Its tokenizer and text may have been other ones."""
     dragoman("train", project / "run.toml", "tokenizer.vocab_size=40")
     for name in ("checkpoints", "model"):
@@ -297,12 +297,12 @@ def test_a_run_that_stopped_before_its_first_checkpoint_begins_anew(dragoman: An
     assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
 
 
-# --- going on ----------------------------------------------------------------------------------------------------
+# --- resuming ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 @pytest.mark.parametrize("update", cases([3, 4, 6], quick=[4]), ids=lambda n: f"in update {n}")
-def test_a_stopped_run_goes_on_to_the_very_same_weights(
+def test_a_stopped_run_resumes_to_the_very_same_weights(
     dragoman: Any,
     trained: Path,
     project: Path,
@@ -316,14 +316,14 @@ def test_a_stopped_run_goes_on_to_the_very_same_weights(
     resume = f"dragoman train {project / 'run.toml'} --resume"
     assert complaint == f"stopped at step {update}, saved; continue with: {resume}"
     monkeypatch.undo()
-    said = dragoman("train", project / "run.toml", "--resume")
-    assert said.code == 0
-    assert f"resumed at step {update}" in said.err
+    result = dragoman("train", project / "run.toml", "--resume")
+    assert result.code == 0
+    assert f"resumed at step {update}" in result.err
     assert weights_of(project) == weights_of(trained)
     assert [event["step"] for event in metrics_of(project)] == [4, 4, 8, 8]
 
 
-def test_a_run_killed_between_checkpoints_goes_on_to_the_very_same_weights(
+def test_a_run_killed_between_checkpoints_resumes_to_the_very_same_weights(
     dragoman: Any, trained: Path, project: Path, at_update: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die() -> None:
@@ -336,9 +336,9 @@ def test_a_run_killed_between_checkpoints_goes_on_to_the_very_same_weights(
     assert weights_of(project) == weights_of(trained)
 
 
-def test_a_finished_run_goes_on_for_longer(dragoman: Any, resumable: Path) -> None:
-    said = dragoman("train", resumable / "run.toml", "train.max_steps=12", "--resume")
-    assert said.code == 0
+def test_a_finished_run_continues_for_longer(dragoman: Any, resumable: Path) -> None:
+    result = dragoman("train", resumable / "run.toml", "train.max_steps=12", "--resume")
+    assert result.code == 0
     assert [event["step"] for event in metrics_of(resumable)] == [4, 4, 8, 8, 12, 12]
 
 
@@ -347,7 +347,7 @@ def test_what_does_not_touch_the_arithmetic_may_change(dragoman: Any, resumable:
     assert dragoman("train", resumable / "run.toml", *given, "--resume").code == 0
 
 
-def test_a_project_may_be_moved_and_go_on(dragoman: Any, resumable: Path) -> None:
+def test_a_project_may_be_moved_and_resumed(dragoman: Any, resumable: Path) -> None:
     moved = resumable.rename(resumable.parent / "moved")
     assert dragoman("train", moved / "run.toml", "train.max_steps=9", "--resume").code == 0
 
@@ -399,7 +399,7 @@ def test_changed_text_is_refused_by_file(dragoman: Any, resumable: Path, content
     assert contents(resumable / "runs") == before
 
 
-def test_nothing_to_resume_is_told(dragoman: Any, project: Path) -> None:
+def test_nothing_to_resume_is_reported(dragoman: Any, project: Path) -> None:
     complaint = dragoman("train", project / "run.toml", "--resume").refused(2)
     assert complaint == f"{project}/runs/toy: holds no checkpoint to resume; start without --resume"
     assert not (project / "runs").exists()
@@ -424,7 +424,7 @@ def full(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_full_disk_at_a_checkpoint_is_told_and_the_run_goes_on_once_there_is_room(
+def test_a_full_disk_at_a_checkpoint_is_reported_and_the_run_resumes_once_there_is_space(
     dragoman: Any, trained: Path, project: Path, at_update: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_update(6, lambda: monkeypatch.setattr(Path, "write_bytes", full))
@@ -451,7 +451,7 @@ def test_a_full_disk_while_a_run_is_resumed_does_not_spoil_it(
     assert dragoman("train", resumable / "run.toml", "train.max_steps=9", "--resume").code == 0
 
 
-def test_text_is_changed_and_cut_anew_when_asked(dragoman: Any, project: Path) -> None:
+def test_text_is_changed_and_cut_again_when_asked(dragoman: Any, project: Path) -> None:
     plain = dragoman("train", project / "run.toml", "train.max_steps=4")
     assert plain.code == 0
     changing = ["tokenizer.sampling=0.5", "data.augment.upper=0.5", f"train.output={project / 'runs/other'}"]
@@ -463,7 +463,7 @@ def test_text_is_changed_and_cut_anew_when_asked(dragoman: Any, project: Path) -
     assert tokens[0] != tokens[1]
 
 
-def test_a_model_larger_than_memory_is_told(dragoman: Any, project: Path) -> None:
+def test_a_model_larger_than_memory_is_refused(dragoman: Any, project: Path) -> None:
     """Before the text is read and anything is allocated."""
     for width in (1_000_000, 1_000_000_000):
         complaint = dragoman("train", project / "run.toml", f"model.d_model={width}").refused(5)

@@ -10,12 +10,12 @@ import pytest
 ENGLISH, KOREAN = "Save the document.", "문서를 저장합니다."
 
 
-def translations(said: Any, answering: str) -> list[str]:
-    assert said.code == 0, said.err
-    first = said.err.splitlines()[0]
+def translations(result: Any, answering: str) -> list[str]:
+    assert result.code == 0, result.err
+    first = result.err.splitlines()[0]
     assert first.startswith(f"Using the bundled model {answering}: ")
     assert first.endswith(" Train your own with `dragoman train`")
-    lines: list[str] = said.out.split("\n")
+    lines: list[str] = result.out.split("\n")
     assert lines.pop() == ""
     return lines
 
@@ -34,23 +34,23 @@ def test_each_line_goes_to_the_model_that_reads_it(dragoman: Any, way: str, tmp_
     text = f"\n  \n{KOREAN}\n{ENGLISH}\nСохраните документ.\n{KOREAN}\n"
     (tmp_path / "in").write_text(text, encoding="utf-8")
     arguments = {"stdin": [], "dash": ["-"], "input": ["-i", tmp_path / "in"]}[way]
-    said = dragoman("translate", *arguments, stdin=text)
-    assert said.code == 0
+    result = dragoman("translate", *arguments, stdin=text)
+    assert result.code == 0
     english, korean = (
         dragoman("translate", "-m", name, line).out for name, line in (("ko-en", KOREAN), ("en-ko", ENGLISH))
     )
-    assert said.out == f"\n\n{english}{korean}Сохраните документ.\n{english}"
-    notices = [line.split(":")[0] for line in said.err.splitlines() if line.startswith("Using")]
+    assert result.out == f"\n\n{english}{korean}Сохраните документ.\n{english}"
+    notices = [line.split(":")[0] for line in result.err.splitlines() if line.startswith("Using")]
     assert sorted(notices) == ["Using the bundled model en-ko", "Using the bundled model ko-en"]
     assert (
         "dragoman: line 5: no bundled model (en-ko, ko-en) reads Cyrillic letters; the line is left as it is"
-        in said.err.splitlines()
+        in result.err.splitlines()
     )
 
 
 def test_no_lines_in_no_lines_out(dragoman: Any) -> None:
-    said = dragoman("translate", stdin="")
-    assert (said.code, said.out, said.err) == (0, "", "")
+    result = dragoman("translate", stdin="")
+    assert (result.code, result.out, result.err) == (0, "", "")
 
 
 def test_the_controls_hold_for_it_too(dragoman: Any, tmp_path: Path) -> None:

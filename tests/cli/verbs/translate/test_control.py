@@ -24,21 +24,21 @@ def terms(tmp_path: Path) -> Path:
 
 
 def test_a_glossary_of_the_request(dragoman: Any, model: Path, terms: Path) -> None:
-    said = dragoman("translate", "-m", model, "--glossary", terms, "the red dog", "the tree", "--json")
-    first, second = map(json.loads, said.out.splitlines())
+    result = dragoman("translate", "-m", model, "--glossary", terms, "the red dog", "the tree", "--json")
+    first, second = map(json.loads, result.out.splitlines())
     [term] = first["terms"]
     assert (term["source"], term["target"]) == ("dog", "kater")
     assert term["satisfied"] == ("kater" in first["translations"][0]["text"])
     assert "terms" not in second
 
 
-def test_a_term_that_cannot_be_said_is_told_by_its_line(dragoman: Any, model: Path, tmp_path: Path) -> None:
+def test_a_term_that_cannot_be_generated_is_reported_by_its_line(dragoman: Any, model: Path, tmp_path: Path) -> None:
     terms = tmp_path / "terms.tsv"
     terms.write_text("dog\tÆØÅ漢字\n", encoding="utf-8")  # characters that this model has no pieces for
-    said = dragoman("translate", "-m", model, "--glossary", terms, "the tree", "the dog")
-    assert said.code == 0
-    assert len(said.out.splitlines()) == 2
-    assert "dragoman: line 2: 'dog' is not translated as 'ÆØÅ漢字'; check it by hand" in said.err
+    result = dragoman("translate", "-m", model, "--glossary", terms, "the tree", "the dog")
+    assert result.code == 0
+    assert len(result.out.splitlines()) == 2
+    assert "dragoman: line 2: 'dog' is not translated as 'ÆØÅ漢字'; check it by hand" in result.err
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_a_model_averaged_with_itself_says_the_same(dragoman: Any, model: Path) 
 
 def test_log_p_of_given_pairs(dragoman: Any, model: Path, trained: Path) -> None:
     text = [trained / "data/test.en", trained / "data/test.de"]
-    said = dragoman("evaluate", "-m", model, *text, "--score")
-    totals = [float(line) for line in said.out.splitlines()]
+    result = dragoman("evaluate", "-m", model, *text, "--score")
+    totals = [float(line) for line in result.out.splitlines()]
     assert len(totals) == 10
-    assert "nats per token over" in said.err
+    assert "nats per token over" in result.err
     rows = [json.loads(line) for line in dragoman("evaluate", "-m", model, *text, "--score", "--json").out.splitlines()]
     assert [row["log_prob"] for row in rows] == pytest.approx(totals, abs=1e-3)
     assert all(sum(row["log_probs"]) == pytest.approx(row["log_prob"]) for row in rows)

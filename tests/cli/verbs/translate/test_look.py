@@ -16,14 +16,14 @@ SENTENCE = "the red dog sees a bird"
 ALIKE = "decode.min_length=2"
 
 
-def test_each_piece_is_told_with_what_could_have_been_said_instead(dragoman: Any, model: Path) -> None:
-    said = dragoman("look", SENTENCE, "-m", model, ALIKE)
-    assert said.code == 0, said.err
-    assert said.out.splitlines()[0] == SENTENCE
+def test_each_piece_is_printed_with_its_alternatives(dragoman: Any, model: Path) -> None:
+    result = dragoman("look", SENTENCE, "-m", model, ALIKE)
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[0] == SENTENCE
     translated = dragoman("translate", SENTENCE, "-m", model, ALIKE).out.strip()
-    assert said.out.splitlines()[1].startswith(f"→ {translated} (log P -")
-    assert said.out.splitlines()[2].split() == ["piece", "P", "instead"]
-    assert "\n</s>" in said.out
+    assert result.out.splitlines()[1].startswith(f"→ {translated} (log P -")
+    assert result.out.splitlines()[2].split() == ["piece", "P", "instead"]
+    assert "\n</s>" in result.out
 
 
 def test_for_a_program_it_agrees_with_translate(dragoman: Any, model: Path) -> None:
@@ -131,11 +131,11 @@ def test_a_translation_that_cannot_be_spelt_is_refused(dragoman: Any, model: Pat
 
 
 def test_nothing_moves_the_cursor_and_no_line_is_broken(dragoman: Any, model: Path) -> None:
-    said = dragoman("look", f"{SENTENCE} \x1b[2J " * 9, "-m", model, "-t", "der kater " * 20)
-    assert said.code == 0
-    assert "\x1b" not in said.out
-    assert said.out.splitlines()[0].count("\\u001b") == 9
-    assert said.out.splitlines()[1].startswith(f"→ {('der kater ' * 20).strip()} (log P")
+    result = dragoman("look", f"{SENTENCE} \x1b[2J " * 9, "-m", model, "-t", "der kater " * 20)
+    assert result.code == 0
+    assert "\x1b" not in result.out
+    assert result.out.splitlines()[0].count("\\u001b") == 9
+    assert result.out.splitlines()[1].startswith(f"→ {('der kater ' * 20).strip()} (log P")
 
 
 def test_inspect_writes_the_page_from_python(model: Path, tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ from dragoman.translator import Translator
 LINES = ["the red dog", "", "two birds see a tree", "   ", "one cat"]
 
 
-def texts(said: Any) -> list[str]:
-    assert said.code == 0, said.err
-    lines: list[str] = said.out.split("\n")
+def texts(result: Any) -> list[str]:
+    assert result.code == 0, result.err
+    lines: list[str] = result.out.split("\n")
     assert lines.pop() == ""
     return lines
 
@@ -31,10 +31,10 @@ def texts(said: Any) -> list[str]:
 
 
 def test_arguments_are_translated_line_by_line(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, *LINES)
-    assert len(texts(said)) == len(LINES)
-    assert (texts(said)[1], texts(said)[3]) == ("", "")
-    assert said.err == ""
+    result = dragoman("translate", "-m", model, *LINES)
+    assert len(texts(result)) == len(LINES)
+    assert (texts(result)[1], texts(result)[3]) == ("", "")
+    assert result.err == ""
 
 
 @pytest.mark.parametrize("slower", [1, 90])
@@ -57,9 +57,9 @@ def test_every_way_in_and_out_gives_the_same(dragoman: Any, model: Path, tmp_pat
     assert texts(dragoman("translate", "-m", model, "-i", "-", stdin=content)) == expected
     assert texts(dragoman("translate", "-m", model, "-i", tmp_path / "in")) == expected
     assert texts(dragoman("translate", "-m", model, content.removesuffix("\n"))) == expected
-    said = dragoman("translate", "-m", model, "-i", tmp_path / "in", "-o", tmp_path / "out")
-    assert (said.code, said.out) == (0, "")
-    assert re.fullmatch(r"5 lines in [\d.]+ s, [\d,]+ lines/s\n", said.err)
+    result = dragoman("translate", "-m", model, "-i", tmp_path / "in", "-o", tmp_path / "out")
+    assert (result.code, result.out) == (0, "")
+    assert re.fullmatch(r"5 lines in [\d.]+ s, [\d,]+ lines/s\n", result.err)
     assert (tmp_path / "out").read_text() == "".join(line + "\n" for line in expected)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
@@ -67,9 +67,9 @@ def test_every_way_in_and_out_gives_the_same(dragoman: Any, model: Path, tmp_pat
 def test_strict_fails_after_every_line_is_written(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("Good morning.\nПривет, как дела?\nPress {key}.\n", encoding="utf-8")
     request = ("translate", "-m", "en-ko", "-i", tmp_path / "in")
-    said = dragoman(*request, "-o", tmp_path / "out", "--strict")
-    assert said.code == 6
-    assert said.err.splitlines()[-1] == "dragoman: 1 line with a warning, see above; all are written (--strict)"
+    result = dragoman(*request, "-o", tmp_path / "out", "--strict")
+    assert result.code == 6
+    assert result.err.splitlines()[-1] == "dragoman: 1 line with a warning, see above; all are written (--strict)"
     assert (tmp_path / "out").read_text() == dragoman(*request).out
     assert len((tmp_path / "out").read_text().splitlines()) == 3
     assert dragoman("translate", "-m", "en-ko", "Good morning.", "--strict").code == 0
@@ -152,11 +152,11 @@ def test_a_missing_input_leaves_the_output_as_it_was(dragoman: Any, model: Path,
 
 
 def test_bytes_that_are_not_utf8_are_named(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, stdin=b"caf\xe9\n")
-    assert said.refused(3).startswith("stdin:1: not UTF-8 at byte 3 of the text (0xe9); ")
+    result = dragoman("translate", "-m", model, stdin=b"caf\xe9\n")
+    assert result.refused(3).startswith("stdin:1: not UTF-8 at byte 3 of the text (0xe9); ")
 
 
-def test_an_argument_that_is_not_utf8_is_told(dragoman: Any, model: Path) -> None:
+def test_an_argument_that_is_not_utf8_is_reported(dragoman: Any, model: Path) -> None:
     assert "UTF-8" in dragoman("translate", "-m", model, "caf\udce9").refused(3)
 
 
@@ -164,7 +164,7 @@ def test_an_argument_that_is_not_utf8_is_told(dragoman: Any, model: Path) -> Non
     ("place", "cause"),
     [("file/out", "Not a directory"), ("none/out", "No such file or directory"), ("folder", "Is a directory")],
 )
-def test_an_output_that_cannot_be_written_is_told(
+def test_an_output_that_cannot_be_written_is_refused(
     dragoman: Any, model: Path, tmp_path: Path, place: str, cause: str
 ) -> None:
     (tmp_path / "file").write_text("mine")
@@ -177,7 +177,7 @@ def test_an_output_that_cannot_be_written_is_told(
 
 @pytest.mark.parametrize("place", ["file/out", "none/out", "folder", "", "..", "n" * 300])
 @pytest.mark.parametrize("verb", ["translate", "evaluate"])
-def test_an_output_that_cannot_be_written_is_told_before_anything_is_translated(
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_translated(
     dragoman: Any, model: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, place: str
 ) -> None:
     def translated(*_: object) -> None:
@@ -193,7 +193,7 @@ def test_an_output_that_cannot_be_written_is_told_before_anything_is_translated(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
-def test_what_stands_beside_an_output_is_let_be(
+def test_what_is_next_to_an_output_is_let_be(
     dragoman: Any, model: Path, tmp_path: Path, contents: Callable[[Path], dict[str, bytes]]
 ) -> None:
     names = ("out.partial.gz", ".out.partial", "x.partial")
@@ -256,9 +256,9 @@ def test_an_output_that_is_no_ordinary_file_is_written_to_and_not_replaced(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    said = dragoman("translate", "-m", model, "dog", "-o", pipe)
+    result = dragoman("translate", "-m", model, "dog", "-o", pipe)
     os.close(reader)
-    assert said.code == 0
+    assert result.code == 0
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -271,7 +271,7 @@ def test_a_model_may_be_used_from_within_its_folder(
 
 
 @pytest.mark.parametrize("device", ["cuda:77", "nonsense", "meta", "hpu"])
-def test_a_device_that_is_not_there_is_told(dragoman: Any, model: Path, device: str) -> None:
+def test_a_missing_device_is_reported(dragoman: Any, model: Path, device: str) -> None:
     complaint = dragoman("translate", "-m", model, "dog", "--device", device).refused(5)
     assert complaint == f'device "{device}" is not on this machine; use "cpu" or "auto"'
 
@@ -294,25 +294,25 @@ def test_every_verb_refuses_a_damaged_model(
 
 
 def test_scores_are_data_with_interval_copying_and_signature(dragoman: Any, model: Path, trained: Path) -> None:
-    said = dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de")
-    rows = texts(said)
+    result = dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de")
+    rows = texts(result)
     assert [row.split()[0] for row in rows] == ["BLEU", "chrF2", "TER"]
     assert all("copying the source" in row and len(row) < 80 for row in rows)
-    assert "nrefs:" not in said.out
+    assert "nrefs:" not in result.out
     verbose = texts(dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de", "-v"))
     assert verbose[::2] == rows
     assert all(row.startswith("      nrefs:1|") for row in verbose[1::2])
-    assert said.err == "BLEU and chrF: higher is better; TER: lower is better\n"
+    assert result.err == "BLEU and chrF: higher is better; TER: lower is better\n"
 
 
 def test_scores_in_json_are_one_object(dragoman: Any, model: Path, trained: Path) -> None:
-    said = dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de", "--json")
-    report = json.loads(said.out)
+    result = dragoman("evaluate", "-m", model, trained / "data/test.en", trained / "data/test.de", "--json")
+    report = json.loads(result.out)
     assert (report["schema"], report["lines"]) == ("dragoman.evaluate/1", 10)
     assert [score["metric"] for score in report["scores"]] == ["BLEU", "chrF2", "TER"]
     assert len(report["scores"][1]["interval"]) == 2
     assert report["scores"][2]["interval"] is None
-    assert said.err == ""
+    assert result.err == ""
 
 
 def test_one_file_of_both_sides_is_evaluated_alike(dragoman: Any, model: Path, trained: Path, tmp_path: Path) -> None:
@@ -341,9 +341,11 @@ def test_scores_are_printed_though_the_translations_cannot_be_kept(
     files = trained / "data/test.en", trained / "data/test.de"
     expected = dragoman("evaluate", "-m", model, *files, *as_json).out
     monkeypatch.setattr(Path, "replace", full)
-    said = dragoman("evaluate", "-m", model, *files, *as_json, "-o", tmp_path / "out")
-    assert (said.code, said.out) == (1, expected)
-    assert said.err.splitlines()[-1].startswith(f"dragoman: {tmp_path}/out: cannot be written: No space left on device")
+    result = dragoman("evaluate", "-m", model, *files, *as_json, "-o", tmp_path / "out")
+    assert (result.code, result.out) == (1, expected)
+    assert result.err.splitlines()[-1].startswith(
+        f"dragoman: {tmp_path}/out: cannot be written: No space left on device"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -354,7 +356,7 @@ def test_a_source_without_its_reference_is_refused(dragoman: Any, model: Path, t
     assert complaint.endswith(("or one .tsv or .jsonl of both", "or one .tsv or .jsonl file of both sides"))
 
 
-def test_a_reference_beside_a_file_of_both_sides_is_refused_for_what_it_is(
+def test_a_reference_next_to_a_file_of_both_sides_is_refused_for_what_it_is(
     dragoman: Any, model: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "t.tsv").write_text("dog\thund\n")
@@ -384,15 +386,15 @@ def test_a_tokeniser_sacrebleu_does_not_know_is_refused_with_those_it_does(
         assert complaint.startswith(f"--tokenize {name}: choose one of 13a, ")
 
 
-def test_a_reference_cut_into_words_is_told_before_it_is_scored(dragoman: Any, model: Path, tmp_path: Path) -> None:
+def test_a_reference_cut_into_words_is_reported_before_it_is_scored(dragoman: Any, model: Path, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("dog .\thund .\n")
     advice = f"{tmp_path}/t.tsv: looks pre-tokenised; sacreBLEU tokenises internally; score raw text, or give"
     assert advice in dragoman("evaluate", "-m", model, tmp_path / "t.tsv").err.replace("\n", " ")
-    told = dragoman("evaluate", "-m", model, tmp_path / "t.tsv", "--tokenize", "none").err
-    assert "tokenised" not in told
+    stderr = dragoman("evaluate", "-m", model, tmp_path / "t.tsv", "--tokenize", "none").err
+    assert "tokenised" not in stderr
 
 
-def test_a_tokeniser_that_cannot_be_downloaded_is_told_before_anything_is_translated(
+def test_a_tokeniser_that_cannot_be_downloaded_is_reported_before_anything_is_translated(
     dragoman: Any, model: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def offline(*_: object, **__: object) -> None:
@@ -413,13 +415,13 @@ def test_a_test_set_of_one_line_is_scored(dragoman: Any, model: Path, tmp_path: 
 
 
 def test_a_model_says_what_it_is(dragoman: Any, model: Path) -> None:
-    said = dragoman("model", "show", model)
-    rows = dict(line.split(maxsplit=1) for line in texts(said))
+    result = dragoman("model", "show", model)
+    rows = dict(line.split(maxsplit=1) for line in texts(result))
     assert rows["languages"] == "en → de"
     assert rows["pieces"] == "56 (unigram)"
     assert rows["widths"] == "d_model 32, d_ff 64, 2 heads of 16"
     assert "BLEU" in rows
-    assert said.err == ""
+    assert result.err == ""
 
 
 def test_a_model_in_json_is_its_manifest(dragoman: Any, model: Path) -> None:

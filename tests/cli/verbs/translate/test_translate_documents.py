@@ -32,10 +32,10 @@ def test_a_file_is_a_document_and_anything_else_is_text(
 ) -> None:
     monkeypatch.chdir(document.parent)
     lines = dragoman("translate", "-m", model, *SENTENCES).out.splitlines()
-    said = dragoman("translate", "-m", model, "a.txt", "-o", "out.txt")
-    assert said.code == 0, said.err
-    assert said.out == ""
-    assert "a.txt → out.txt: 3 texts" in said.err
+    result = dragoman("translate", "-m", model, "a.txt", "-o", "out.txt")
+    assert result.code == 0, result.err
+    assert result.out == ""
+    assert "a.txt → out.txt: 3 texts" in result.err
     written = document.with_name("out.txt").read_bytes().decode()
     assert written == "\r\n\r\n".join(f"  {line}" for line in lines)
     assert dragoman("translate", "-m", model, "the dog.txt").out  # no file of that name
@@ -46,8 +46,8 @@ def test_a_file_is_a_document_and_anything_else_is_text(
 
 
 def test_documents_and_text_are_not_mixed(dragoman: Any, model: Path, document: Path) -> None:
-    said = dragoman("translate", "-m", model, document, "the dog", "-o", document.with_name("out.txt"))
-    assert "the dog: no such file" in said.refused(2)
+    result = dragoman("translate", "-m", model, document, "the dog", "-o", document.with_name("out.txt"))
+    assert "the dog: no such file" in result.refused(2)
 
 
 def test_the_name_of_a_document_that_is_not_there_is_no_sentence(dragoman: Any, model: Path, tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_a_model_that_is_not_there_is_named(dragoman: Any, document: Path) -> No
 def test_a_folder_is_not_written_into_a_file(dragoman: Any, model: Path, document: Path) -> None:
     other = document.with_name("other.txt")
     other.write_text("the dog")
-    said = dragoman("translate", "-m", model, document.parent, "-o", other, "--force")
-    assert "is a file, and several documents go into a folder" in said.refused(2)
+    result = dragoman("translate", "-m", model, document.parent, "-o", other, "--force")
+    assert "is a file, and several documents go into a folder" in result.refused(2)
     assert (names(document.parent), other.read_text()) == (["a.txt", "other.txt"], "the dog")
 
 
@@ -102,8 +102,8 @@ def test_an_output_that_exists_and_the_source_are_refused(dragoman: Any, model: 
 
 def test_nothing_to_translate_is_bad_data(dragoman: Any, model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("12\n\n--\n", encoding="utf-8")
-    said = dragoman("translate", "-m", model, tmp_path / "a.txt", "-o", tmp_path / "b.txt")
-    assert said.refused(3) == f"{tmp_path}/a.txt: there is nothing to translate in it"
+    result = dragoman("translate", "-m", model, tmp_path / "a.txt", "-o", tmp_path / "b.txt")
+    assert result.refused(3) == f"{tmp_path}/a.txt: there is nothing to translate in it"
     assert names(tmp_path) == ["a.txt"]
 
 
@@ -114,11 +114,11 @@ def test_a_folder_with_files_that_cannot_be_translated(dragoman: Any, model: Pat
         (home / name).write_text("the dog\n", encoding="utf-8")
     (home / "c.txt").write_bytes("한국어".encode("cp949"))
     (home / "d.dat").write_bytes(b"?")
-    said = dragoman("translate", "-m", model, home, "-o", tmp_path / "out")
-    assert said.code == 3
-    assert said.err.splitlines()[-1] == "dragoman: 1 of 3 files could not be translated; they are named above"
-    assert f"not translated: {home}/c.txt:1: byte 0 is not UTF-8; save the file as UTF-8" in said.err
-    assert f"left out, not a document: {home}/d.dat" in said.err
+    result = dragoman("translate", "-m", model, home, "-o", tmp_path / "out")
+    assert result.code == 3
+    assert result.err.splitlines()[-1] == "dragoman: 1 of 3 files could not be translated; they are named above"
+    assert f"not translated: {home}/c.txt:1: byte 0 is not UTF-8; save the file as UTF-8" in result.err
+    assert f"left out, not a document: {home}/d.dat" in result.err
     assert [name for name in names(tmp_path / "out") if not name.endswith((".html", ".tsv"))] == ["a.txt", "deep/b.txt"]
 
 
@@ -132,9 +132,9 @@ def test_json_is_one_object(dragoman: Any, model: Path, document: Path) -> None:
 
 def test_a_bundled_model_is_chosen_by_the_text(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("README\n안녕하세요.\n", encoding="utf-8")
-    said = dragoman("translate", tmp_path / "a.txt")
-    assert said.code == 0, said.err
-    assert "Using the bundled model ko-en" in said.err
+    result = dragoman("translate", tmp_path / "a.txt")
+    assert result.code == 0, result.err
+    assert "Using the bundled model ko-en" in result.err
     first, second = (tmp_path / "a.en.txt").read_text(encoding="utf-8").splitlines()
     assert first == "README"
     assert second.isascii()
@@ -144,18 +144,18 @@ def test_a_bundled_model_is_chosen_by_the_text(dragoman: Any, tmp_path: Path) ->
 
 def test_strict_is_a_quality_gate(dragoman: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Привет, как дела, товарищ? 안녕\n안녕하세요.\n", encoding="utf-8")
-    said = dragoman("translate", "-m", "ko-en", tmp_path / "a.txt", "-o", tmp_path / "b.txt", "--strict")
-    assert said.code == 6
-    assert "(--strict); see" in said.err.splitlines()[-1]
+    result = dragoman("translate", "-m", "ko-en", tmp_path / "a.txt", "-o", tmp_path / "b.txt", "--strict")
+    assert result.code == 6
+    assert "(--strict); see" in result.err.splitlines()[-1]
     assert {"b.txt", "b.txt.review.tsv", "b.txt.review.html"} <= set(names(tmp_path))
 
 
 def test_the_formats_are_listed(dragoman: Any) -> None:
-    said = dragoman("documents")
-    assert said.code == 0
+    result = dragoman("documents")
+    assert result.code == 0
     for kind in KINDS:
-        assert kind.name in said.out
-        assert " ".join(kind.suffixes) in said.out
+        assert kind.name in result.out
+        assert " ".join(kind.suffixes) in result.out
     found = json.loads(dragoman("documents", "--json").out)
     assert found["schema"] == "dragoman.documents/1"
     assert [one["name"] for one in found["formats"]] == [kind.name for kind in KINDS]

@@ -133,9 +133,9 @@ def test_damage_and_torn_writes_of_what_is_kept(dragoman: Any, interrupted: list
 def test_a_damaged_partial_file_is_named(dragoman: Any, interrupted: list[object], tmp_path: Path, damage: Any) -> None:
     partial = tmp_path / "out.partial"
     partial.write_bytes(damage(partial.read_bytes()))
-    said = dragoman(*interrupted, "--resume")
+    result = dragoman(*interrupted, "--resume")
     if partial.exists():
-        assert said.refused(3).startswith(f"{partial}: is damaged (its SHA-256 differs from the record)")
+        assert result.refused(3).startswith(f"{partial}: is damaged (its SHA-256 differs from the record)")
     else:  # nothing was left of it: all lines again
         assert len((tmp_path / "out").read_text().splitlines()) == len(LINES)
 
@@ -231,8 +231,8 @@ def test_speed_is_shown_where_the_number_of_lines_is_unknown(
     dragoman: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.cli.shared.progress.LINE_EVERY", 0.0)
-    said = dragoman("translate", "-m", model, "-o", tmp_path / "out", stdin="the dog\n" * 70)
-    *lines, last = said.err.splitlines()
+    result = dragoman("translate", "-m", model, "-o", tmp_path / "out", stdin="the dog\n" * 70)
+    *lines, last = result.err.splitlines()
     assert any(re.fullmatch(r"translating: 48 lines  [\d,]+ lines/s", line) for line in lines)
     assert re.fullmatch(r"70 lines in [\d.]+ s, [\d,]+ lines/s", last)
 
@@ -250,9 +250,9 @@ def test_json_lines_have_options_of_their_own(dragoman: Any, model: Path, tmp_pa
     ]
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps(record) + "\n" for record in records))
-    said = dragoman("translate", "-m", model, "-i", source)
-    assert said.code == 0, said.err
-    found = [json.loads(line) for line in said.out.splitlines()]
+    result = dragoman("translate", "-m", model, "-i", source)
+    assert result.code == 0, result.err
+    found = [json.loads(line) for line in result.out.splitlines()]
     assert [record["line"] for record in found] == [1, 2, 3, 4, 5]
     assert [record.get("id", "none") for record in found] == [7, {"page": 1}, "none", "none", None]
     assert [len(record["translations"]) for record in found] == [1, 3, 1, 1, 1]
@@ -263,7 +263,7 @@ def test_json_lines_have_options_of_their_own(dragoman: Any, model: Path, tmp_pa
     assert best[:4] == [plain, plain, "", prefixed]
     assert found[4]["terms"][0]["source"] == "dog"
     piped = dragoman("translate", "-m", model, "--jsonl", stdin=source.read_bytes())
-    assert piped.out == said.out
+    assert piped.out == result.out
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,8 @@ def test_a_bad_line_of_json_is_named_before_work_begins(
     (tmp_path / "in.jsonl").write_text('{"text": "the dog"}\n' * 30 + line + "\n")
     with monkeypatch.context() as patch:
         patch.setattr(Translator, "translate", lambda *_, **__: pytest.fail("work began"))
-        said = dragoman("translate", "-m", model, "-i", tmp_path / "in.jsonl", "-o", tmp_path / "out").refused(3)
-    assert said.startswith(f"{tmp_path}/in.jsonl:31: {complaint}")
+        refusal = dragoman("translate", "-m", model, "-i", tmp_path / "in.jsonl", "-o", tmp_path / "out").refused(3)
+    assert refusal.startswith(f"{tmp_path}/in.jsonl:31: {complaint}")
     assert names(tmp_path) == ["in.jsonl"]
     assert f"give -i {tmp_path}/in.jsonl" in dragoman("translate", "-m", model, tmp_path / "in.jsonl").refused(2)
     piped = dragoman("translate", "-m", model, "--jsonl", stdin=(tmp_path / "in.jsonl").read_bytes())

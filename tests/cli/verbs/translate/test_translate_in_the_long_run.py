@@ -20,7 +20,7 @@ from dragoman.engine.torch import TorchEngine
 
 @pytest.fixture
 def parrot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that says what it hears, and what is short without end."""
+    """A model that copies its source, and repeats a short one without end."""
 
     def translate(_: TorchEngine, queries: Sequence[Query], options: DecodeConfig) -> list[list[Hypothesis]]:
         sources = [tuple(query.source) for query in queries]
@@ -35,14 +35,14 @@ LINES = ["the red dog sees a small bird", "", "one", "the red dog. " * 40]
 
 
 @pytest.mark.usefixtures("parrot")
-def test_faults_are_told_by_line_on_stderr_and_no_line_is_lost(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, *LINES)
-    assert (said.code, said.out.count("\n")) == (0, 4)
-    copied, looping = said.err.splitlines()[:2]
+def test_faults_are_reported_by_line_on_stderr_and_no_line_is_lost(dragoman: Any, model: Path) -> None:
+    result = dragoman("translate", "-m", model, *LINES)
+    assert (result.code, result.out.count("\n")) == (0, 4)
+    copied, looping = result.err.splitlines()[:2]
     assert copied.startswith("dragoman: line 1: the source was copied, not translated; ")
     assert looping.startswith("dragoman: line 3: the translation repeats itself; ")
-    assert all(line.startswith("dragoman: line ") for line in said.err.splitlines())
-    assert "parts" not in said.err
+    assert all(line.startswith("dragoman: line ") for line in result.err.splitlines())
+    assert "parts" not in result.err
 
 
 @pytest.mark.usefixtures("parrot")
@@ -54,10 +54,10 @@ def test_json_holds_the_warnings_of_each_line(dragoman: Any, model: Path) -> Non
     assert records[3]["warnings"][-1]["text"] == "translated in 40 parts"
 
 
-def test_every_so_many_lines_it_says_how_far_it_is(dragoman: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_few_lines_it_reports_its_progress(dragoman: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.cli.shared.progress.REPORT_EVERY", 5)
-    said = dragoman("translate", "-m", model, stdin="\n" * 12)
-    reports = said.err.splitlines()
+    result = dragoman("translate", "-m", model, stdin="\n" * 12)
+    reports = result.err.splitlines()
     assert [report.split(",")[0] for report in reports] == ["5 lines", "10 lines"]
     assert reports[0].endswith(" MB")
 
@@ -71,11 +71,11 @@ def test_what_is_no_text_is_refused_in_a_line(dragoman: Any, model: Path, binary
 
 
 @pytest.mark.parametrize("text", [b"dog \xed\xb3\xa9\n", b"\xed\xa0\x80"], ids=ascii)
-def test_half_a_character_on_stdin_is_refused_in_a_line(dragoman: Any, model: Path, text: bytes) -> None:
+def test_an_unpaired_surrogate_on_stdin_is_refused_in_a_line(dragoman: Any, model: Path, text: bytes) -> None:
     assert dragoman("translate", "-m", model, stdin=text).refused(3).startswith("stdin:1: not UTF-8 at byte")
 
 
-def test_half_a_character_in_a_long_argument_is_refused_in_a_line(dragoman: Any, model: Path) -> None:
+def test_an_unpaired_surrogate_in_a_long_argument_is_refused_in_a_line(dragoman: Any, model: Path) -> None:
     assert "UTF-8" in dragoman("translate", "-m", model, "the dog. " * 99 + "\udce9").refused(3)
 
 
@@ -89,18 +89,18 @@ def test_nul_bytes_are_left_out(dragoman: Any, model: Path) -> None:
 @pytest.mark.usefixtures("parrot")
 def test_a_megabyte_on_a_line_is_a_line(dragoman: Any, model: Path, unit: str) -> None:
     text = unit * (2**20 // len(unit.encode()))
-    said = dragoman("translate", "-m", model, stdin=f"one\n{text}\none\n")
-    assert (said.code, said.out.count("\n")) == (0, 3)
+    result = dragoman("translate", "-m", model, stdin=f"one\n{text}\none\n")
+    assert (result.code, result.out.count("\n")) == (0, 3)
 
 
 def test_ten_thousand_empty_lines_are_ten_thousand_empty_lines(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, stdin="\n" * 10_000)
-    assert (said.code, said.out, said.err) == (0, "\n" * 10_000, "")
+    result = dragoman("translate", "-m", model, stdin="\n" * 10_000)
+    assert (result.code, result.out, result.err) == (0, "\n" * 10_000, "")
 
 
 def test_emoji_and_marks_are_a_line_each(dragoman: Any, model: Path) -> None:
-    said = dragoman("translate", "-m", model, stdin="👩\u200d👩\u200d👧\ne\u0301\u0323\n\u0301\n🇰🇷\n\u202edog\n")
-    assert (said.code, said.out.count("\n")) == (0, 5)
+    result = dragoman("translate", "-m", model, stdin="👩\u200d👩\u200d👧\ne\u0301\u0323\n\u0301\n🇰🇷\n\u202edog\n")
+    assert (result.code, result.out.count("\n")) == (0, 5)
 
 
 @pytest.mark.parametrize("flag", ["--beam", "--n-best"])

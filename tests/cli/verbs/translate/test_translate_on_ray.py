@@ -1,4 +1,4 @@
-"""`translate --ray`: on a cluster of this machine the bytes are those of one process, whoever is killed meanwhile."""
+"""`translate --ray`: on a cluster of this machine the bytes are those of one process, even if a worker is killed."""
 
 import gzip
 import json
@@ -96,8 +96,8 @@ def test_what_it_cannot_do_is_one_line(
 
 @pytest.mark.parametrize("option", [["--ray-address", "127.0.0.1:1"], ["--shard-lines", "100"]])
 def test_without_ray_its_options_are_refused(dragoman: Any, model: Path, source: Path, option: list[str]) -> None:
-    said = dragoman("translate", "-m", model, "-i", source, *option).refused(2)
-    assert f"{option[0]}: has no effect on one process; add --ray" in said
+    complaint = dragoman("translate", "-m", model, "-i", source, *option).refused(2)
+    assert f"{option[0]}: has no effect on one process; add --ray" in complaint
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_on_a_cluster_a_killed_worker_and_a_killed_driver_change_no_byte(
         assert workers
         os.kill(workers[0], signal.SIGKILL)
         before = shards()
-        wait_for(lambda: shards() > before, driver)  # it goes on without the worker
+        wait_for(lambda: shards() > before, driver)  # it continues without the worker
         cluster = [pid for pid, _ in descendants(driver.pid)]
         driver.send_signal(signal.SIGKILL)
         driver.wait(SECONDS)
