@@ -5,11 +5,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.sections.base import Fraction, Positive, Section
+from dragoman.config.sections.base import Fraction, LayerCount, Positive, Section, with_depths
 from dragoman.config.sections.presets import MODEL_PRESETS
 
-# The deepest published Transformer has 1,000 layers on each side (Wang et al. 2022, DeepNet).
-LayerCount = Annotated[int, Field(gt=0, le=1000)]
 # Without a preset all of these must be set (both depths by `layers`); without any of them the preset is `small`.
 SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
 
@@ -79,12 +77,7 @@ class ModelConfig(Section):
                 raise ValueError(f"{key}: input should be a whole number, not {keys[key]!r}")
         preset = keys.get("preset", None if SHAPE & keys.keys() else "small")
         shape = "small" if preset == "auto" else str(preset)  # until the run knows its text (`dragoman.config.sizes`)
-        filled = _with_depths(MODEL_PRESETS.get(shape, {})) | _with_depths(keys)
-        filled["preset"] = preset
-        if filled.get("encoder_layers") == filled.get("decoder_layers"):
-            filled["layers"] = filled.get("encoder_layers")
-        else:
-            filled.pop("layers", None)
+        filled = with_depths(MODEL_PRESETS.get(shape, {}), keys) | {"preset": preset}
         return _head_widths(filled.get("d_model"), filled.get("heads"), filled) | filled
 
     @model_validator(mode="after")
@@ -97,12 +90,6 @@ class ModelConfig(Section):
         if self.positions != "learned" and self.max_positions != type(self).model_fields["max_positions"].default:
             raise ValueError('max_positions: only learned positions have it; remove it, or set positions = "learned"')
         return self
-
-
-def _with_depths(keys: dict[str, Any]) -> dict[str, Any]:
-    """`keys` with both depths if `layers` is among them; a depth of its own comes before it."""
-    layers = keys.get("layers")
-    return keys if layers is None else {"encoder_layers": layers, "decoder_layers": layers} | keys
 
 
 def _head_widths(d_model: Any, heads: Any, keys: Container[str]) -> dict[str, int]:

@@ -3,15 +3,7 @@
 from typing import Any
 
 # The paper: table 3, rows "base" and "big".
-PAPER_BASE = {
-    "layers": 6,
-    "d_model": 512,
-    "d_ff": 2048,
-    "heads": 8,
-    "dropout": 0.1,
-    "norm_order": "post",
-    "tie": "all",
-}
+PAPER_BASE = {"layers": 6, "d_model": 512, "d_ff": 2048, "heads": 8, "dropout": 0.1, "norm_order": "post", "tie": "all"}
 PAPER_BIG = PAPER_BASE | {"d_model": 1024, "d_ff": 4096, "heads": 16, "dropout": 0.3}
 # Today: Pre-LN trains without a fragile warm-up (Xiong et al. 2020); a deep encoder and a shallow decoder
 # translate as well and decode faster (Kasai et al. 2021); RMSNorm, rotary positions and SwiGLU, whose d_ff is two

@@ -125,12 +125,10 @@ class TrainConfig(Section):
 
     @property
     def warmup_steps(self) -> int:
-        """`warmup`, chosen."""
         return _chosen(self.warmup)
 
     @property
     def validation_interval(self) -> int:
-        """`validate_every`, chosen."""
         return _chosen(self.validate_every)
 
     @property

@@ -26,7 +26,6 @@ class Workload:
 
     @property
     def steps_per_epoch(self) -> float:
-        """Updates of an epoch."""
         return self.pairs / self.sampled * len(self.batches) / self.batches_per_step
 
     @property

@@ -22,6 +22,7 @@ from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusFinding, Corpus
 from dragoman.data.corpus.rules import Context, active_rules, with_usual_ratio
 from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.corpus.side_languages import are_swapped, in_other_language, languages_of
+from dragoman.errors import counted
 from dragoman.text.words.normalise import is_text
 
 # Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
@@ -107,7 +108,8 @@ class _Check:
     def _measure_ratio(self, name: str, blocks: Iterator[PairBlock]) -> Iterator[PairBlock]:
         """The usual ratio of lengths, from the first training corpus of a pair of languages, for all corpora of it."""
         context = self.contexts[name]
-        same = [other for other, another in self.contexts.items() if _pair(another) == _pair(context)]
+        pair = context.source, context.target
+        same = [key for key, other in self.contexts.items() if (other.source, other.target) == pair]
         read = [other for other in same if not other.startswith(HELD_OUT)]
         if min(read, key=lambda other: not other.startswith("train")) != name:
             return blocks
@@ -190,10 +192,6 @@ class _Check:
         return {"leakage": exact, "near_leakage": near & ~exact}
 
 
-def _pair(context: Context) -> tuple[str, str]:
-    return context.source, context.target
-
-
 def _measure(report: CorpusReport, block: PairBlock) -> None:
     """Add the sizes of a block to the report."""
     source, target = block.source.lengths, block.target.lengths
@@ -202,11 +200,7 @@ def _measure(report: CorpusReport, block: PairBlock) -> None:
     report.target_characters += int(target.sum())
     report.longest = max(report.longest, int(source.max(initial=0)), int(target.max(initial=0)))
     ratios = target[source > 0] / source[source > 0] / report.ratio
-    for kind, edges, values in (
-        ("source", _EDGES, source),
-        ("target", _EDGES, target),
-        ("ratio", _RATIO_EDGES, ratios),
-    ):
+    for kind, edges, values in ("source", _EDGES, source), ("target", _EDGES, target), ("ratio", _RATIO_EDGES, ratios):
         counts = np.bincount(np.searchsorted(edges, values, "right"), minlength=len(edges) + 1).tolist()
         known = report.histograms.get(kind, [0] * len(counts))
         report.histograms[kind] = [a + b for a, b in zip(known, counts, strict=True)]
@@ -258,12 +252,11 @@ def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, lines: Misali
     location = f"{corpus.files[0]}:{lines.first}–{lines.last}"
     count = lines.last - lines.first + 1
     if lines.shift is None:
-        detail = "the targets are not translations of these lines, nor are those near them"
-        report.add("shuffled", count, location, [FaultExample(location, "", "", detail)])
+        kind, detail = "shuffled", "the targets are not translations of these lines, nor are those near them"
     else:
-        by = f"{abs(lines.shift)} line{'s' * (abs(lines.shift) > 1)} {'later' if lines.shift > 0 else 'earlier'}"
-        detail = f"the translations are {by} in {corpus.files[-1].name}"
-        report.add("shift", count, location, [FaultExample(location, "", "", detail)])
+        by = f"{counted(abs(lines.shift), 'line')} {'later' if lines.shift > 0 else 'earlier'}"
+        kind, detail = "shift", f"the translations are {by} in {corpus.files[-1].name}"
+    report.add(kind, count, location, [FaultExample(location, "", "", detail)])
 
 
 def _report_leakage(part: _HeldOutReport) -> None:

@@ -47,8 +47,6 @@ class Reading:
 
 
 class _CountingDigest:
-    """Adds bytes to a digest, and counts them."""
-
     def __init__(self, digest: Any, reading: Reading) -> None:
         self.digest, self.reading = digest, reading
 

@@ -56,7 +56,7 @@ Rule = Callable[[PairBlock, Context], Lines]
 
 def bad_bytes(block: PairBlock, context: Context) -> Lines:
     """Bytes that are not UTF-8, or a line that holds no pair."""
-    bad = block.source.has(BAD_BYTE) | block.target.has(BAD_BYTE)
+    bad = _have(block, BAD_BYTE)
     bad[list(block.malformed)] = True
     return bad
 
@@ -101,7 +101,7 @@ def numbers(block: PairBlock, context: Context) -> Lines:
 
 def urls(block: PairBlock, context: Context) -> Lines:
     """Addresses that the other side lacks."""
-    chosen = block.source.has(ADDRESS) | block.target.has(ADDRESS) | _has_www(block.source) | _has_www(block.target)
+    chosen = _have(block, ADDRESS) | _has_www(block.source) | _has_www(block.target)
     return _try_on(block, chosen, addresses_differ)
 
 
@@ -126,29 +126,17 @@ def mojibake(block: PairBlock, context: Context) -> Lines:
 
 def control(block: PairBlock, context: Context) -> Lines:
     """Control characters or line breaks on a side."""
-    return block.source.has(CONTROL) | block.target.has(CONTROL)
+    return _have(block, CONTROL)
 
 
 def zero_width(block: PairBlock, context: Context) -> Lines:
     """Invisible characters without width on a side."""
-    return block.source.has(ZERO_WIDTH) | block.target.has(ZERO_WIDTH)
+    return _have(block, ZERO_WIDTH)
 
 
-RULES: dict[str, Rule] = {
-    "bad_bytes": bad_bytes,
-    "empty": empty,
-    "script": script,
-    "copies": copies,
-    "length_ratio": length_ratio,
-    "too_long": too_long,
-    "numbers": numbers,
-    "urls": urls,
-    "placeholders": placeholders,
-    "entities": entities,
-    "mojibake": mojibake,
-    "control": control,
-    "zero_width": zero_width,
-}
+_TEXT: tuple[Rule, ...] = (bad_bytes, empty, script, copies, length_ratio, too_long, numbers, urls, placeholders)
+_SIGNS: tuple[Rule, ...] = (entities, mojibake, control, zero_width)
+RULES = {rule.__name__: rule for rule in (*_TEXT, *_SIGNS)}  # by the keys of [data.clean]
 
 
 def active_rules(context: Context) -> dict[str, Rule]:

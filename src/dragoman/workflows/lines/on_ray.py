@@ -41,7 +41,6 @@ class RayCluster:
     threads: int | None = None
     """CPU threads of a worker, which decide its batches and so are those of the translators; None: all of a machine."""
     on_gpu: bool = False
-    """Whether each worker needs a GPU."""
 
 
 class ShardCoordinator:
@@ -51,7 +50,6 @@ class ShardCoordinator:
         self._work, self._started = work, Counter[int]()
 
     def work(self) -> list[Any]:
-        """The reference to the work."""
         return self._work
 
     def start(self, first: int) -> int:

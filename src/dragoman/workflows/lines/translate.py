@@ -240,7 +240,6 @@ def _identity(work: LineWork) -> dict[str, Any]:
 
 
 def _models(translators: Translator | BundledTranslators) -> list[str]:
-    """What identifies the models."""
     if isinstance(translators, BundledTranslators):
         return [sha256(model.folder / "bundle.json") for model in bundled_models()]
     manifest = translators.bundle.manifest if translators.bundle else {}

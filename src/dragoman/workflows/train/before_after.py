@@ -39,7 +39,6 @@ class FineTuningReport:
     """The scores of a base model and of the model that was fine-tuned from it."""
 
     base: str
-    """The name of the base model."""
     scores: tuple[ChangedScore, ...]
 
 

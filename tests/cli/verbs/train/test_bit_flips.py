@@ -68,7 +68,7 @@ def state_of(project: Path, reports: list[CorpusReport]) -> tuple[int, str, list
         digest.update(name.encode() + tensor.numpy().tobytes())
     for name, tensor in trainer.model.state_dict().items():
         digest.update(name.encode() + tensor.numpy().tobytes())
-    values = [asdict(trainer.position), trainer.tracker.state_dict(), trainer.validated, trainer.target_tokens]
+    values = [asdict(trainer.position), asdict(trainer.tracker), trainer.validated, trainer.target_tokens]
     values += [trainer.gradient.precision, trainer.accumulate, trainer.stream.batch_tokens, tokenizer.sha256]
     digest.update(json.dumps(values, sort_keys=True, default=str).encode())
     return step, digest.hexdigest(), heard.texts + ([f"{log.path}: {log.fault}"] if log.fault else [])

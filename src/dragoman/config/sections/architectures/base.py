@@ -1,13 +1,12 @@
 """What the sections [model] of the architectures other than the Transformer share: depths, widths, presets."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from dragoman.config.sections.base import Fraction, Positive, Section
+from dragoman.config.sections.base import Fraction, LayerCount, Positive, Section, with_depths
 
-LayerCount = Annotated[int, Field(gt=0, le=1000)]
 PresetName = Literal["tiny", "small", "base", "big", "auto"]
 
 
@@ -42,20 +41,10 @@ class OtherModel(Section):
             return keys
         preset = keys.get("preset", "small")
         shape = cls.presets.get("small" if preset == "auto" else str(preset), {})
-        filled = _with_depths(shape) | _with_depths(keys)
-        if filled.get("encoder_layers") == filled.get("decoder_layers"):
-            filled["layers"] = filled.get("encoder_layers")
-        else:
-            filled.pop("layers", None)
+        filled = with_depths(shape, keys)
         return cls.derived(filled) | filled
 
     @classmethod
     def derived(cls, keys: Mapping[str, Any]) -> dict[str, Any]:
         """Further keys, whose values follow from `keys` unless they are set."""
         return {}
-
-
-def _with_depths(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """`keys` with both depths if `layers` is among them; a depth of its own comes before it."""
-    layers = keys.get("layers")
-    return dict(keys) if layers is None else {"encoder_layers": layers, "decoder_layers": layers, **keys}
