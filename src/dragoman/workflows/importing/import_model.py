@@ -285,14 +285,10 @@ def _measured(
     """BLEU and chrF of the translations and of the sources."""
     references = [target for _, target in text.pairs]
     translations = translate_all(translator, sources, listener)
-    scores, copying = (_scores(lines, references) for lines in (translations, sources))
+    scores, copying = ((bleu(lines, references), chrf(lines, references)) for lines in (translations, sources))
     for score, copied in zip(scores, copying, strict=True):
         listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
     return scores, copying
-
-
-def _scores(lines: Sequence[str], references: Sequence[str]) -> tuple[Score, ...]:
-    return bleu(lines, references), chrf(lines, references)
 
 
 def _export(bundle: Path, quantization: str, text: TrialText, target: Path, listener: Listeners) -> ExportResult:

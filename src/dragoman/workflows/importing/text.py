@@ -1,14 +1,12 @@
 """The pairs that an imported model is tried on: the user's own, or the embedded ones if the languages are theirs."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 
-from dragoman.config import CorpusConfig
 from dragoman.config.sections.project import ProjectConfig
-from dragoman.data.corpus.corpus import read_pairs
+from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import DataError
 from dragoman.text.words.language import primary_language
 from dragoman.workflows.data.check import corpus_of
@@ -42,9 +40,7 @@ def embedded_text(project: ProjectConfig) -> TrialText:
     if sorted(pair) != sorted(EMBEDDED):
         remedy = f"give SOURCE REFERENCE, some pairs of {project.source} and {project.target}, to try it"
         return TrialText("no text", remedy=f"To know, import it again: {remedy}")
-    corpus = CorpusConfig(source=Path(str(files("dragoman.data") / "embedded" / "valid.tsv.gz")))
-    short = ((one.source, one.target) for one in read_pairs(corpus) if len(one.source.split()) in WORDS)
-    some = tuple(islice(short, LINES))
-    return TrialText(
-        "the embedded text (LibreOffice's help)", some if pair == EMBEDDED else tuple((b, a) for a, b in some)
-    )
+    short = ((line.source, line.target) for line in embedded_pairs("valid") if len(line.source.split()) in WORDS)
+    lines = tuple(islice(short, LINES))
+    pairs = lines if pair == EMBEDDED else tuple(line[::-1] for line in lines)
+    return TrialText("the embedded text (LibreOffice's help)", pairs)

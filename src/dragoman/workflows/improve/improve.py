@@ -22,8 +22,8 @@ from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.data.check_page import kind_name, refuse_other_file
-from dragoman.workflows.improve.check import ChangedText, compare_versions, require_kept
-from dragoman.workflows.improve.corrections import Corrections, Fault, read_corrections
+from dragoman.workflows.improve.check import ImproveResult, compare_versions, require_kept
+from dragoman.workflows.improve.corrections import Corrections, read_corrections
 from dragoman.workflows.improve.page import card_section, write_page
 from dragoman.workflows.improve.run import hold_out, refuse_own_keys, run_config
 from dragoman.workflows.improve.text import NamedTexts, TextWriter, prepare_texts
@@ -35,24 +35,6 @@ from dragoman.workflows.models.versions import NewVersion, next_version
 EXPORTS = ("int8", "float32")
 # Lines that the export is verified with.
 VERIFIED = 200
-
-
-@dataclass(frozen=True)
-class ImproveResult:
-    """A new version of a model, written."""
-
-    model_path: Path
-    """Its folder."""
-    page: Path
-    """The page that shows what changed."""
-    corrections: int
-    """Corrections that it learned from."""
-    held_out: int
-    """Corrections that were kept to test whether others improve too."""
-    left_out: tuple[Fault, ...]
-    """Corrections that could not be learned from."""
-    texts: tuple[ChangedText, ...]
-    """The test set, and the corrections, before and after."""
 
 
 def improve(

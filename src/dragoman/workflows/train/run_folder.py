@@ -187,17 +187,13 @@ def _check_inputs(
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise ResumeError(f"{note}: cannot be read: {cause}; {INCOMPARABLE}") from None
-    _check_text(learned, before)
+    for report, known in zip(learned, before, strict=True):
+        for name, now, then in zip(report.files, report.sha256, known, strict=False):
+            _check_hash(name, now, then)
     for name, now in tokenizer.sha256.items():
         _check_hash(str(folder / "tokenizer" / name), now, str(pieces.get(name)))
     if base:
         _check_hash(*base, weights)
-
-
-def _check_text(reports: Sequence[CorpusReport], hashes: Sequence[Sequence[str]]) -> None:
-    for report, known in zip(reports, hashes, strict=True):
-        for name, now, before in zip(report.files, report.sha256, known, strict=False):
-            _check_hash(name, now, before)
 
 
 def _check_hash(name: str, now: str, before: str) -> None:
