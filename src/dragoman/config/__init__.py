@@ -15,11 +15,10 @@ from dragoman.config.sections.base import Section
 from dragoman.config.sections.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.sections.decode import DecodeConfig
 from dragoman.config.sections.model import ModelConfig
-from dragoman.config.sections.objectives import DualConfig, RiskConfig
 from dragoman.config.sections.project import PairConfig, ProjectConfig
 from dragoman.config.sections.run import RunConfig
 from dragoman.config.sections.tokenizer import TokenizerConfig
-from dragoman.config.sections.train import TrainConfig
+from dragoman.config.sections.train import DualConfig, RiskConfig, TrainConfig
 
 __all__ = [
     "AnyModel",

@@ -3,10 +3,12 @@
 Input: a model and corrections. They are checked; the model is fine-tuned on them with a replay of other text, exported
 and compared with the version before on its old test set. Output: a new folder and a page that shows what changed. A
 version that translates the test set worse than the interval of the version before is discarded. Nothing is written
-before the end but a working folder, which is removed.
+before the end but a working folder, which is removed. The versions of `news` are `news`, `news-2`, `news-3`, … in one
+folder; those of a bundled model are installed models.
 """
 
 import importlib.util
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -14,8 +16,11 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.bundle import Bundle, open_bundle, update_bundle
+from dragoman.bundled import bundled_folder
 from dragoman.config import CorpusConfig
+from dragoman.config.sections.project import is_name
 from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, checked_path, counted
+from dragoman.installed import models_folder
 from dragoman.installed.opening import open_model
 from dragoman.system.files import folder_next_to, locked, refuse_unwritable_folder, storage_error
 from dragoman.text.words.normalise import normalise
@@ -30,7 +35,36 @@ from dragoman.workflows.improve.text import NamedTexts, TextWriter, prepare_text
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.dequantise import write_dequantised
 from dragoman.workflows.models.export import export
-from dragoman.workflows.models.versions import NewVersion, next_version
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """Where a version is written, and what it is called."""
+
+    folder: Path
+    name: str
+
+
+def next_version(bundle: Bundle, output: Path | None = None) -> NewVersion:
+    """The first version after that of `bundle` that does not exist, or `output`. Raises ConfigError if that exists."""
+    own = str(bundle.config.project.name)
+    if output is not None:
+        if output.exists():
+            raise ConfigError(f"{output}: already exists; choose another folder with -o")
+        return NewVersion(output, output.name if is_name(output.name) else own)
+    folder = bundle.folder.absolute()
+    parent = models_folder() if folder == bundled_folder(folder.name) else folder.parent
+    stem, number = _parsed(folder.name)
+    while (found := parent / f"{stem}-{number + 1}").exists():
+        number += 1
+    return NewVersion(found, f"{_parsed(own)[0]}-{number + 1}")
+
+
+def _parsed(name: str) -> tuple[str, int]:
+    """`news-3` as `news` and 3; a name without a number is the first version."""
+    match = re.fullmatch(r"(.+)-([1-9]\d{0,5})", name)
+    return (match[1], int(match[2])) if match else (name, 1)
+
 
 EXPORTS = ("int8", "float32")
 # Lines that the export is verified with.

@@ -28,8 +28,7 @@ from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.optimizer import state_tensors
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.listener import Listeners
-from dragoman.workflows.train.restoring import recorded_log, restore_run
-from dragoman.workflows.train.run_folder import check_resumable, record_inputs
+from dragoman.workflows.train.run_folder import check_resumable, record_inputs, recorded_log, restore_run
 from dragoman.workflows.train.trainer import Run, build_trainer
 from suites import cases
 
