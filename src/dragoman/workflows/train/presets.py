@@ -12,7 +12,7 @@ import torch
 from dragoman.config import AnyModel, RunConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sizes import chosen_model, chosen_train
-from dragoman.data.batches.workload import Workload
+from dragoman.data.batches.batching import Workload
 from dragoman.data.corpus.directions import directions, sample_directions
 from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import ConfigError, DataError
