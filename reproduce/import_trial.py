@@ -24,7 +24,7 @@ from dragoman.engine import Engine, Query
 from dragoman.engine.load import load_engine
 from dragoman.importing.trial import try_pairs
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer
-from dragoman.workflows.importing.text import embedded_text
+from dragoman.workflows.importing.import_model import embedded_text
 
 DRAWS, PAIRS = 5, 32
 Pairs = Sequence[tuple[str, str]]

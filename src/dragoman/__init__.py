@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from dragoman.workflows.evaluate.evaluate import Evaluation, evaluate
     from dragoman.workflows.evaluate.robustness import Robustness, evaluate_robustness
     from dragoman.workflows.importing.import_model import ImportResult, import_model
-    from dragoman.workflows.improve.improve import ImproveResult, improve
+    from dragoman.workflows.improve.check import ImproveResult
+    from dragoman.workflows.improve.improve import improve
     from dragoman.workflows.lines.translate import LinesResult, translate_file
     from dragoman.workflows.listener import Listener
     from dragoman.workflows.models.export import ExportResult, export
@@ -99,7 +100,8 @@ _MODULES = {
     "workflows.evaluate.evaluate": ("Evaluation", "evaluate"),
     "workflows.models.export": ("ExportResult", "export"),
     "inspection.inspect": ("inspect",),
-    "workflows.improve.improve": ("ImproveResult", "improve"),
+    "workflows.improve.check": ("ImproveResult",),
+    "workflows.improve.improve": ("improve",),
     "workflows.importing.import_model": ("ImportResult", "import_model"),
     "workflows.lines.translate": ("LinesResult", "translate_file"),
     "workflows.listener": ("Listener",),

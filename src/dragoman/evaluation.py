@@ -5,7 +5,7 @@ Input: raw references and detokenised translations; sacreBLEU tokenises them its
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # Resamples of the bootstrap, and trials of approximate randomisation: sacreBLEU's own defaults.
@@ -101,38 +101,27 @@ def compare(
     """
     by_bootstrap, bootstrap_signatures = _paired_test(systems, references, tokenize, "bs", resamples)
     by_randomisation, randomisation_signatures = _paired_test(systems, references, tokenize, "ar", trials)
-    return Comparison(
-        {
-            name: tuple(
-                ComparedScore(
-                    metric,
-                    float(by_bootstrap[metric][index].score),
-                    float(by_bootstrap[metric][index].mean),
-                    float(by_bootstrap[metric][index].ci),
-                    _p_value(by_bootstrap[metric][index], by_bootstrap[metric][0]),
-                    _p_value(by_randomisation[metric][index], by_randomisation[metric][0]),
-                )
-                for metric in bootstrap_signatures
+    scores = {
+        name: tuple(
+            replace(
+                _compared(metric, by_bootstrap[metric][index], by_bootstrap[metric][0]),
+                p_randomisation=_p_value(by_randomisation[metric][index], by_randomisation[metric][0]),
             )
-            for index, name in enumerate(systems)
-        },
-        {metric: (signature, randomisation_signatures[metric]) for metric, signature in bootstrap_signatures.items()},
-    )
+            for metric in bootstrap_signatures
+        )
+        for index, name in enumerate(systems)
+    }
+    signatures = {metric: (one, randomisation_signatures[metric]) for metric, one in bootstrap_signatures.items()}
+    return Comparison(scores, signatures)
 
 
 def paired_bootstrap(
     before: Sequence[str], after: Sequence[str], references: Sequence[str], resamples: int = RESAMPLES
 ) -> list[tuple[ComparedScore, ComparedScore]]:
     """BLEU, chrF and TER of two systems; the second score of a metric has the p-value of the paired bootstrap test."""
-    names = ("before", "after")
-    results, signatures = _paired_test(
-        dict(zip(names, (before, after), strict=True)), references, None, "bs", resamples
-    )
-    return [
-        (_compared(metric, old, old), _compared(metric, new, old))
-        for metric in signatures
-        for old, new in [results[metric]]
-    ]
+    results, metrics = _paired_test({"before": before, "after": after}, references, None, "bs", resamples)
+    pairs = ((metric, *results[metric]) for metric in metrics)
+    return [(_compared(metric, old, old), _compared(metric, new, old)) for metric, old, new in pairs]
 
 
 def _compared(metric: str, result: Any, baseline: Any) -> ComparedScore:

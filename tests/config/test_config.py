@@ -17,7 +17,7 @@ from dragoman.config.file import (
     read_config,
     read_run_config,
 )
-from dragoman.config.sections.presets import MODEL_PRESETS
+from dragoman.config.sections.model import MODEL_PRESETS
 from dragoman.errors import ConfigError
 
 SMALLEST = """\

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dragoman.config import DecodeConfig, ModelConfig, TokenizerConfig
-from dragoman.config.sections.presets import MODEL_PRESETS
+from dragoman.config.sections.model import MODEL_PRESETS
 from dragoman.decode.hypothesis import FORBIDDEN_IDS
 from dragoman.engine.ctranslate2 import CTranslate2Engine
 from dragoman.engine.torch import TorchEngine

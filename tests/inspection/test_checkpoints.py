@@ -14,8 +14,8 @@ from dragoman.decode.constraints import Constraints
 from dragoman.decode.ensemble import Ensemble
 from dragoman.decode.search import beam_search
 from dragoman.errors import DataError, ModelError
-from dragoman.inspection.analyses import analyse
 from dragoman.inspection.checkpoints import across_checkpoints
+from dragoman.inspection.page import analyse
 from dragoman.model.transformer import Transformer
 from dragoman.model.weights import load_weights
 from dragoman.text.tokens.tokenizer import EOS, Tokenizer

@@ -8,7 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from dragoman.config import ModelConfig
-from dragoman.config.sections.presets import MODEL_PRESETS
+from dragoman.config.sections.model import MODEL_PRESETS
 from dragoman.model.layers import FeedForward, GatedFeedForward
 from dragoman.model.parts.attention import MultiHeadAttention, attention_weights, rotate
 from dragoman.model.parts.embedding import Embedding, positional_encoding

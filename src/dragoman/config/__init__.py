@@ -5,21 +5,18 @@ an unknown key is an error and never ignored. The names of [model] are those of 
 al. 2017), section 3 and table 3.
 """
 
-from dragoman.config.sections.architectures.bytenet import ByteNetConfig
-from dragoman.config.sections.architectures.convs2s import ConvS2SConfig
 from dragoman.config.sections.architectures.known import AnyModel
 from dragoman.config.sections.architectures.language_model import LanguageModelConfig
 from dragoman.config.sections.architectures.moe import MoeConfig
-from dragoman.config.sections.architectures.rnn import RnnConfig
+from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, RnnConfig
 from dragoman.config.sections.base import Section
 from dragoman.config.sections.data import AugmentConfig, CleanConfig, CorpusConfig, DataConfig, MixConfig, MixedCorpus
 from dragoman.config.sections.decode import DecodeConfig
 from dragoman.config.sections.model import ModelConfig
-from dragoman.config.sections.objectives import DualConfig, RiskConfig
 from dragoman.config.sections.project import PairConfig, ProjectConfig
 from dragoman.config.sections.run import RunConfig
 from dragoman.config.sections.tokenizer import TokenizerConfig
-from dragoman.config.sections.train import TrainConfig
+from dragoman.config.sections.train import DualConfig, RiskConfig, TrainConfig
 
 __all__ = [
     "AnyModel",

@@ -22,7 +22,6 @@ from dragoman.system.parsing import Malformed, parse_toml, plain_cause
 # Where pydantic says that a number or "auto" was neither, the key ends in this.
 CHOICE = "constrained-int"
 Section = TypeVar("Section", bound=BaseModel)
-Corpus = TypeVar("Corpus", bound=CorpusConfig)
 
 
 def load_config(path: str | PathLike[str], overrides: Sequence[str] = ()) -> RunConfig:
@@ -94,7 +93,8 @@ def build_config(tree: Mapping[str, Any], where: str, folder: Path) -> RunConfig
         config = RunConfig.model_validate(tree)
     except ValidationError as error:
         raise ConfigError(f"{where}: {_explain(error)}") from None
-    return _rooted(config, folder.absolute())
+    root, output = folder.absolute(), config.train.output or Path("runs") / config.project.name
+    return _with_paths(config, lambda path: root / path.expanduser(), output=root / output.expanduser())
 
 
 def build_section(section: Section, changes: Mapping[str, Any], where: str) -> Section:
@@ -164,31 +164,22 @@ def _apply(tree: dict[str, Any], override: str) -> None:
     tree[sections[-1]] = value
 
 
-def _rooted(config: RunConfig, folder: Path) -> RunConfig:
-    output = config.train.output or Path("runs") / config.project.name
-    return _with_paths(config, lambda path: folder / path.expanduser(), output=folder / output.expanduser())
-
-
 def _with_paths(config: RunConfig, change: Callable[[Path], Path], output: Path | None) -> RunConfig:
     """`config` with every path that it reads changed, and another output folder."""
 
-    def moved(corpus: Corpus) -> Corpus:
+    def moved(corpus: CorpusConfig) -> CorpusConfig:
         target = None if corpus.target is None else change(corpus.target)
         return corpus.model_copy(update={"source": change(corpus.source), "target": target})
 
-    def held_out(corpora: CorpusConfig | tuple[CorpusConfig, ...] | None) -> Any:
+    def all_moved(corpora: CorpusConfig | tuple[CorpusConfig, ...] | None) -> Any:
         return tuple(map(moved, corpora)) if isinstance(corpora, tuple) else corpora and moved(corpora)
 
     data, start, language_model = config.data, config.train.start_from, config.decode.language_model
     dual = config.train.dual
     dual = dual.model_copy(update={"language_models": tuple(map(change, dual.language_models))})
     corpora = {
-        "train": tuple(moved(corpus) for corpus in data.train),
-        "valid": held_out(data.valid),
-        "test": held_out(data.test),
-        "general_test": None if data.general_test is None else moved(data.general_test),
-        "replay": tuple(moved(corpus) for corpus in data.replay),
-        "mix": data.mix.model_copy(update={"corpora": tuple(moved(corpus) for corpus in data.mix.corpora)}),
+        **{name: all_moved(getattr(data, name)) for name in ("train", "valid", "test", "general_test", "replay")},
+        "mix": data.mix.model_copy(update={"corpora": all_moved(data.mix.corpora)}),
     }
     return config.model_copy(
         update={

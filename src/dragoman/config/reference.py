@@ -17,8 +17,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dragoman.config import CorpusConfig, MixedCorpus, ModelConfig, PairConfig, RunConfig, Section
-from dragoman.config.sections.architectures.base import OtherModel
 from dragoman.config.sections.architectures.known import ARCHITECTURES, owners_of
+from dragoman.config.sections.architectures.others import OtherModel
 from dragoman.config.sections.base import INT32_MAX, REQUIRED
 from dragoman.errors import ConfigError
 

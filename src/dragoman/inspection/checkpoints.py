@@ -64,10 +64,7 @@ def across_checkpoints(
     if the folder holds no run, DataError if the sentence is empty.
     """
     folder = Path(folder)
-    steps = checkpoint_steps(folder / "checkpoints")
-    if not steps:
-        raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
-    config = _config(folder)
+    steps, config = _steps(folder), _config(folder)
     tokenizer = Tokenizer.load(folder / "tokenizer", config.tokenizer.shared)
     network = build_network(config.model, len(tokenizer.source), len(tokenizer.target)).eval()
     model = require_transformer(network, "look")
@@ -96,10 +93,15 @@ def across_checkpoints(
 def check_run(folder: str | os.PathLike[str], tokenizer: Tokenizer) -> None:
     """Raise ModelError if `folder` holds no run, or one with another tokenizer than `tokenizer`."""
     folder = Path(folder)
-    if not checkpoint_steps(folder / "checkpoints"):
-        raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
+    _steps(folder)
     if Tokenizer.load(folder / "tokenizer").sha256 != tokenizer.sha256:
         raise ModelError(f"{folder}: its tokenizer is not that of the model; give the run that the model is from")
+
+
+def _steps(folder: Path) -> list[int]:
+    if steps := checkpoint_steps(folder / "checkpoints"):
+        return steps
+    raise ModelError(f"{folder}: holds no checkpoint; give the folder of a run, which contains `checkpoints`")
 
 
 def _config(folder: Path) -> RunConfig:

@@ -40,36 +40,20 @@ from dragoman.text.tokens.marks import NO_MARKS, Marks
 from dragoman.text.tokens.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 
 # The arrays of each kind of activation and their axes. "position" is the position of the query, "key" of the key.
+_STREAM = ("position", "d_model")
 FIELDS: dict[type, dict[str, tuple[str, ...]]] = {
-    EmbeddingRecord: {
-        "scaled": ("position", "d_model"),
-        "positions": ("position", "d_model"),
-        "output": ("position", "d_model"),
-    },
+    EmbeddingRecord: dict.fromkeys(("scaled", "positions", "output"), _STREAM),
     AttentionRecord: {
         "q": ("head", "position", "d_k"),
         "k": ("head", "key", "d_k"),
         "v": ("head", "key", "d_v"),
-        "products": ("head", "position", "key"),
-        "scaled": ("head", "position", "key"),
-        "masked": ("head", "position", "key"),
-        "weights": ("head", "position", "key"),
+        **dict.fromkeys(("products", "scaled", "masked", "weights"), ("head", "position", "key")),
         "heads": ("head", "position", "d_v"),
         "concat": ("position", "h·d_v"),
-        "output": ("position", "d_model"),
+        "output": _STREAM,
     },
-    FeedForwardRecord: {
-        "inner": ("position", "d_ff"),
-        "active": ("position", "d_ff"),
-        "output": ("position", "d_model"),
-    },
-    AddNormRecord: {
-        "x": ("position", "d_model"),
-        "added": ("position", "d_model"),
-        "unnormed": ("position", "d_model"),
-        "normed": ("position", "d_model"),
-        "output": ("position", "d_model"),
-    },
+    FeedForwardRecord: {**dict.fromkeys(("inner", "active"), ("position", "d_ff")), "output": _STREAM},
+    AddNormRecord: dict.fromkeys(("x", "added", "unnormed", "normed", "output"), _STREAM),
 }
 
 

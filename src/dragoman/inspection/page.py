@@ -1,20 +1,29 @@
 """An inspection → one HTML file, without network or build step; `web/` holds its template, styles and scripts.
 
 The scripts are plain JavaScript and share one scope, in the order of `SCRIPTS`. Text from a sentence or a vocabulary is
-put into the page as JSON in which "<" is escaped, and into the document as text nodes only.
+put into the page as JSON in which "<" is escaped, and into the document as text nodes only. Beside the recorded arrays
+the page shows head roles, attribution, the logit lens, norms and checkpoints (`analyse`).
 """
 
 import base64
 import html
+import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+from torch import Tensor
 
 from dragoman.config import DecodeConfig
-from dragoman.inspection.analyses import analyse
+from dragoman.inspection.attribution import attribute
 from dragoman.inspection.checkpoints import CheckpointView
-from dragoman.inspection.inspection import Inspection
-from dragoman.inspection.payload import Payload, gather
+from dragoman.inspection.heads import roles
+from dragoman.inspection.inspection import Array, Inspection
+from dragoman.inspection.lens import logit_lens, norm_statistics
+from dragoman.inspection.payload import Facts, Payload, gather, rounded
 from dragoman.system.files import write_text_atomically
 from dragoman.system.pages import fill, labels, script_json, static
 
@@ -98,3 +107,51 @@ def _static() -> dict[str, str]:
 
 def _texts() -> dict[str, dict[str, str]]:
     return {code: labels(PACKAGE, code, "web/") for code in LANGUAGES}
+
+
+# --- the facts and maps of the views --------------------------------------------------------------------------------
+
+
+def analyse(
+    inspection: Inspection, checkpoints: Sequence[CheckpointView] | None = None
+) -> tuple[Facts, dict[str, Array]]:
+    """The facts and maps of every view of the page."""
+    attribution = attribute(inspection)
+    source, output = inspection.pieces["source"], inspection.pieces["output"]
+    maps = {
+        f"attribution.{name}": _map(values, ("position", "key"), output, source)
+        for name, values in (("erasure", attribution.erasure), ("gradient", attribution.gradient))
+        if values is not None
+    }
+    for index, view in enumerate(checkpoints or ()):
+        if view.attention is not None:
+            attention = _map(view.attention, ("layer", "position", "key"), view.pieces, view.source)
+            maps[f"checkpoints.{index}.attention"] = attention
+    facts: Facts = {
+        "heads": [asdict(role) for role in roles(inspection, attribution.erasure)],
+        "attribution": {
+            "attention": {"where": attribution.where, "head": attribution.head, "links": attribution.links},
+            "agreement": {pair: asdict(agreement) for pair, agreement in attribution.agreement.items()},
+        },
+        "lens": logit_lens(inspection),
+        "norms": [asdict(norm) for norm in norm_statistics(inspection)],
+        "initial_gradients": _initial_gradients(),
+        "checkpoints": None if checkpoints is None else [_view(index, view) for index, view in enumerate(checkpoints)],
+    }
+    return rounded(facts), maps
+
+
+def _map(values: Tensor, axes: tuple[str, ...], output: tuple[str, ...], source: tuple[str, ...]) -> Array:
+    return Array(values.float().numpy(), axes, {"position": output, "key": source})
+
+
+def _view(index: int, view: CheckpointView) -> Facts:
+    facts = {"step": view.step, "translation": view.translation, "pieces": view.pieces}
+    name = None if view.attention is None else f"checkpoints.{index}.attention"
+    return facts | {"log_prob": view.log_prob, "attention": name, "problem": view.problem}
+
+
+def _initial_gradients() -> Any:
+    """The result of `reproduce/gradient_norms.py`."""
+    file = files("dragoman.inspection").joinpath("initial_gradients.json")
+    return json.loads(file.read_text(encoding="utf-8"))

@@ -72,7 +72,7 @@ def gather(
         "predictions": [{"candidates": pieces, "chosen": chosen} for pieces, chosen in top],
         "beam": _beam(inspection, options or DecodeConfig()),
         "padding": PADDING,
-        "padded_layer": _first(layers, inspection.model.config.encoder_layers, default=0),
+        "padded_layer": _order(layers, inspection.model.config.encoder_layers, default=0)[0],
         **(analyses or {}),
     }
     parts = {"logits": logits, "logsumexp": logsumexp, "padding.scaled": _padded(inspection, layers)}
@@ -152,15 +152,10 @@ def _padded(inspection: Inspection, layers: Sequence[int]) -> Array:
     source = torch.tensor([[*tokens, *[PAD] * PADDING]])
     with record(inspection.model) as recording:
         inspection.model.encode(source, padding_mask(source, PAD))
-    layer = _first(layers, inspection.model.config.encoder_layers, default=0)
+    layer = _order(layers, inspection.model.config.encoder_layers, default=0)[0]
     values = recording[f"encoder.{layer}.self_attention"].scaled[0].float().numpy()
     pieces = tuple(inspection.tokenizer.pieces(source[0].tolist(), "source"))
     return Array(values, ("head", "position", "key"), {"position": pieces, "key": pieces})
-
-
-def _first(layers: Sequence[int], depth: int, default: int) -> int:
-    """The first of `layers` (from 1) that a stack of this depth has, from 0."""
-    return next((layer - 1 for layer in layers if 1 <= layer <= depth), default)
 
 
 def _pack(
@@ -237,6 +232,7 @@ def _by_priority(inspection: Inspection, layers: Sequence[int]) -> Iterator[str]
 
 
 def _order(layers: Sequence[int], depth: int, default: int) -> list[int]:
+    """All layers of a stack of this depth, from 0: those of `layers` (from 1) that it has, or `default`, first."""
     first = [layer - 1 for layer in layers if 1 <= layer <= depth] or [default]
     return list(dict.fromkeys([*first, *range(depth)]))
 

@@ -131,7 +131,6 @@ class Recording(Mapping[str, Any]):
         return tuple(self._activations[name])
 
     def append(self, name: str, activation: Activation) -> None:
-        """Add the latest activation of a module."""
         self._activations.setdefault(name, []).append(activation)
 
 

@@ -16,7 +16,7 @@ from dragoman.model.layers import DecoderLayer, EncoderLayer, Memory
 from dragoman.model.parts.attention import MultiHeadAttention
 from dragoman.model.parts.cache import Lineage, Past, extend_lineage, step_mask
 from dragoman.model.parts.embedding import Embedding, LearnedPositions
-from dragoman.model.parts.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder, initialise_linear
 from dragoman.model.parts.norm import norm
 
 
@@ -65,11 +65,8 @@ class Transformer(EncoderDecoder):
         self.encoder_norm = norm(config) if pre else nn.Identity()
         self.decoder_norm = norm(config) if pre else nn.Identity()
         self.tie_projection(config, target_vocab)
-        for module in [*self.encoder.modules(), *self.decoder.modules()]:
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        initialise_linear(self.encoder)
+        initialise_linear(self.decoder)
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> DecoderState:
         """The state before the first target token: the memory, projected once for every decoder layer."""
@@ -83,7 +80,6 @@ class Transformer(EncoderDecoder):
     def decode_features(
         self, tokens: Int[Tensor, "R T"], state: DecoderState
     ) -> tuple[Float[Tensor, "R T D"], DecoderState]:
-        """`decode` before the projection onto the vocabulary."""
         length, width = tokens.size(1), tokens.size(0) // state.memory_mask.size(0)
         x = self.target_embedding(tokens, state.position)
         past_length = state.past[0].length if state.past else 0
@@ -98,11 +94,9 @@ class Transformer(EncoderDecoder):
         return self.decoder_norm(x), DecoderState(state.memory, state.memory_mask, tuple(past), lineage, position)
 
     def layers(self) -> Sequence[nn.Module]:
-        """The encoder's layers, then the decoder's."""
         return [*self.encoder, *self.decoder]
 
     def cross_attentions(self) -> Sequence[MultiHeadAttention]:
-        """The encoder-decoder attention of each decoder layer."""
         return [layer.cross_attention for layer in cast("Iterable[DecoderLayer]", self.decoder)]
 
 

@@ -23,7 +23,13 @@ from dragoman.model.parts.device import emulation_notice
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.system.processes import stop_on_signals
 from dragoman.training.report.meter import Meter
-from dragoman.training.report.reports import Outcome, TrainingListener, TranslationScores, ValidationReport
+from dragoman.training.report.reports import (
+    Outcome,
+    StepReport,
+    TrainingListener,
+    TranslationScores,
+    ValidationReport,
+)
 from dragoman.training.resume.averaging import best_average, unusable_weights
 from dragoman.training.resume.checkpoint import (
     RunProgress,
@@ -219,14 +225,14 @@ class Trainer:
                 self._notice(f"step {self.step + 1:,}: {doubled}")
 
     def _report(self, rate: float, norm: float) -> None:
-        report = self.meter.report(
+        report = StepReport(
             step=self.step,
             epoch=self.position.epoch,
             learning_rate=rate,
             gradient_norm=norm,
             target_tokens=self.target_tokens,
-            seconds=self.seconds,
             uneven_load=self.gradient.balance.uneven,
+            **self.meter.read(self.seconds),
         )
         for listener in self.listeners:
             listener.on_step(report)
@@ -282,7 +288,7 @@ class Trainer:
         progress = RunProgress(
             self.step,
             asdict(self.position),
-            self.tracker.state_dict(),
+            asdict(self.tracker),
             self.seconds,
             self.target_tokens,
             self.gradient.precision,

@@ -6,12 +6,10 @@ It writes an ordinary project (text, `run.toml`, run), so that each step can be 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
-from dragoman.config import CorpusConfig
 from dragoman.config.file import load_config
-from dragoman.data.corpus.corpus import read_pairs
+from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import ConfigError
 from dragoman.system.files import storage_error, write_text_atomically
 from dragoman.training.resume.checkpoint import checkpoint_steps
@@ -122,7 +120,5 @@ def _refuse_foreign(path: Path, ours: Callable[[bytes], object]) -> None:
 
 
 def _short_pairs(split: str) -> str:
-    corpus = CorpusConfig(source=Path(str(files("dragoman.data") / "embedded" / f"{split}.tsv.gz")))
-    return "".join(
-        f"{pair.source}\t{pair.target}\n" for pair in read_pairs(corpus) if len(pair.source.split()) <= WORDS
-    )
+    short = (pair for pair in embedded_pairs(split) if len(pair.source.split()) <= WORDS)
+    return "".join(f"{pair.source}\t{pair.target}\n" for pair in short)

@@ -4,7 +4,7 @@ A journal is next to the output: what the work was started with, and a record of
 follows its part to the disk, so a process that is killed at any instant leaves records that are true, and at most one
 that is torn, which is dropped. Work is continued only with what it was started with; an error says what is saved and
 how to continue. The journals: `lines.partial_output` (text and a record of lines), `documents.journal` (a database of
-translations) and `train.distilled_text` (text and a note of hashes).
+translations) and `train.distil` (text and a note of hashes).
 """
 
 import json
@@ -41,7 +41,7 @@ class ResumableWork:
 
     def refuse_difference(self, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         """Raise ConfigError with the names of what the work was started with `then` and is different `now`."""
-        if names := differences(then, now):
+        if names := different_names(then, now):
             raise ConfigError(
                 f"{self.partial}: was started with another {' and another '.join(names)}; give the same, or start "
                 "again with --force"
@@ -62,7 +62,7 @@ def as_stored(started_with: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(started_with)))
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def different_names(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The names of the values that differ, or that only one side has, in order."""
     return sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dragoman.data.corpus.report import CorpusReport
 from dragoman.training.estimate.estimate import Estimate
-from dragoman.training.report.reports import StepReport, TrainingListener, ValidationReport
+from dragoman.training.report.reports import TrainingListener
 
 Item = TypeVar("Item")
 
@@ -44,43 +44,25 @@ class Listener(TrainingListener, Protocol):
         return
 
 
+def _to_all(name: str) -> Callable[..., None]:
+    """A method that calls the method of this name of every listener."""
+
+    def tell(self: "Listeners", *report: Any) -> None:
+        for listener in self.listeners:
+            getattr(listener, name)(*report)
+
+    return tell
+
+
 class Listeners(Listener):
     """Several listeners as one."""
 
     def __init__(self, listeners: Iterable[Listener] = ()) -> None:
         self.listeners = tuple(listeners)
 
-    def on_data(self, reports: Sequence[CorpusReport]) -> None:
-        for listener in self.listeners:
-            listener.on_data(reports)
-
-    def on_estimate(self, estimate: Estimate) -> None:
-        for listener in self.listeners:
-            listener.on_estimate(estimate)
-
-    def on_update(self, step: int) -> None:
-        for listener in self.listeners:
-            listener.on_update(step)
-
-    def on_step(self, report: StepReport) -> None:
-        for listener in self.listeners:
-            listener.on_step(report)
-
-    def on_validation(self, report: ValidationReport) -> None:
-        for listener in self.listeners:
-            listener.on_validation(report)
-
-    def on_notice(self, step: int, text: str) -> None:
-        for listener in self.listeners:
-            listener.on_notice(step, text)
-
-    def on_warning(self, text: str) -> None:
-        for listener in self.listeners:
-            listener.on_warning(text)
-
-    def on_progress(self, progress: Progress) -> None:
-        for listener in self.listeners:
-            listener.on_progress(progress)
+    on_data, on_estimate = _to_all("on_data"), _to_all("on_estimate")
+    on_update, on_step, on_validation = _to_all("on_update"), _to_all("on_step"), _to_all("on_validation")
+    on_notice, on_warning, on_progress = _to_all("on_notice"), _to_all("on_warning"), _to_all("on_progress")
 
     def notice(self, text: str) -> None:
         """Report a message outside the training steps."""

@@ -108,11 +108,12 @@ def test_lines_that_are_no_objects_are_counted_with_the_reason(tmp_path: Path) -
     data = data.model_copy(update={"train": (CorpusConfig(source=tmp_path / "train.jsonl"),)})
     finding = check_data(data)[-1].findings["bad_bytes"]
     assert (finding.count, finding.first) == (5, f"{tmp_path}/train.jsonl:2")
+    both = 'each line has one under "source" and "target", the `fields` of a corpus'
     assert [example.detail for example in finding.examples][1:] == [
-        "not an object",
-        "not JSON: expecting property name enclosed in double quotes",
-        'no text under "target"',
-        'no text under "source"',
+        f'no text under "source"; {both}',
+        "not JSON: expecting property name enclosed in double quotes; write one object per line",
+        f'no text under "target"; {both}',
+        f'no text under "source"; {both}',
     ]
 
 

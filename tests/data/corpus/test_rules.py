@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from dragoman.config import CleanConfig
 from dragoman.data.corpus.pair_block import PairBlock
-from dragoman.data.corpus.rules import RULES, Context, active_rules, usual_ratio
-from dragoman.data.corpus.side_differences import addresses_differ, has_mojibake, placeholders_differ
+from dragoman.data.corpus.rules import (
+    RULES,
+    Context,
+    active_rules,
+    addresses_differ,
+    has_mojibake,
+    placeholders_differ,
+    usual_ratio,
+)
 from dragoman.text.words.numbers import numbers_differ
 from dragoman.text.words.script import script_of, scripts_of_language
 

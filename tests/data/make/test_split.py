@@ -14,8 +14,9 @@ import dragoman
 from dragoman.config import CorpusConfig
 from dragoman.data.corpus.corpus import Pair, read_pairs
 from dragoman.data.corpus.hashing import letter_hashes
+from dragoman.data.corpus.output import refuse_pipes
 from dragoman.data.make import split as split_module
-from dragoman.data.make.split import SplitOptions, corpus_name, usable_pairs, whole_pairs
+from dragoman.data.make.split import SplitOptions, usable_pairs, whole_pairs
 from dragoman.data.make.split import split_corpus as split_blocks
 from dragoman.errors import ConfigError, DataError, DragomanError
 from similar_texts import jaccard
@@ -188,9 +189,9 @@ def test_one_pair_is_named_in_the_singular(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ConfigError, match="pipe: is read twice, which a pipe does not allow; write the text to a file"):
-        corpus_name(CorpusConfig(source=tmp_path / "pipe", target=tmp_path / "other"))
+        refuse_pipes(CorpusConfig(source=tmp_path / "pipe", target=tmp_path / "other").files)
     with pytest.raises(ConfigError, match="standard input: is read twice"):
-        corpus_name(CorpusConfig(source=Path("-"), target=tmp_path / "other"))
+        refuse_pipes(CorpusConfig(source=Path("-"), target=tmp_path / "other").files)
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dragoman.config import RunConfig
-from dragoman.data.batches.workload import Workload, workload_of
+from dragoman.data.batches.batching import Workload, workload_of
 from dragoman.training.estimate import trial
 from dragoman.training.estimate.estimate import Estimate
 from dragoman.training.estimate.trial import MOMENTS, time_updates

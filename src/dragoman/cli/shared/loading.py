@@ -19,7 +19,7 @@ from dragoman.system.processes import retain_freed_memory
 from dragoman.text.terms.glossary import Glossary
 from dragoman.text.terms.tbx import TermBase
 from dragoman.translator import Translator
-from dragoman.workflows.lines.bundled import BundledTranslators
+from dragoman.workflows.lines.work import BundledTranslators
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dragoman.cli.shared.arguments import Json, OptionalModel, app, model_first,
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.workflows.improve.improve import ImproveResult
+    from dragoman.workflows.improve.check import ImproveResult
 
 
 @app.command()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dragoman.cli.shared.loading import EngineChoice
     from dragoman.translator import Translator
     from dragoman.workflows.documents.documents import DocumentsResult
-    from dragoman.workflows.lines.bundled import BundledTranslators
+    from dragoman.workflows.lines.work import BundledTranslators
 
 # The file that stdin may be: `translate < FILE -o FILE` would replace it.
 STDIN = Path("/dev/stdin")

@@ -43,7 +43,6 @@ class CorpusConfig(Section):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The one or two files of this corpus."""
         return (self.source,) if self.target is None else (self.source, self.target)
 
     @model_validator(mode="after")
@@ -223,7 +222,6 @@ class DataConfig(Section):
 
     @property
     def test_corpora(self) -> tuple[CorpusConfig, ...]:
-        """The corpora of `test`."""
         return _as_tuple(self.test)
 
     @property

@@ -5,11 +5,40 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dragoman.config.sections.base import Fraction, Positive, Section
-from dragoman.config.sections.presets import MODEL_PRESETS
+from dragoman.config.sections.base import Fraction, LayerCount, Positive, Section, with_depths
 
-# The deepest published Transformer has 1,000 layers on each side (Wang et al. 2022, DeepNet).
-LayerCount = Annotated[int, Field(gt=0, le=1000)]
+# The paper: table 3, rows "base" and "big".
+PAPER_BASE = {"layers": 6, "d_model": 512, "d_ff": 2048, "heads": 8, "dropout": 0.1, "norm_order": "post", "tie": "all"}
+PAPER_BIG = PAPER_BASE | {"d_model": 1024, "d_ff": 4096, "heads": 16, "dropout": 0.3}
+# Today: Pre-LN trains without a fragile warm-up (Xiong et al. 2020); a deep encoder and a shallow decoder
+# translate as well and decode faster (Kasai et al. 2021); RMSNorm, rotary positions and SwiGLU, whose d_ff is two
+# thirds of four times the width for the same number of weights, are common to the large models of today.
+TODAY = {
+    "dropout": 0.1,
+    "norm_order": "pre",
+    "norm": "rms",
+    "positions": "rotary",
+    "feed_forward": "swiglu",
+    "bias": False,
+    "tie": "all",
+}
+
+
+def _today(encoder: int, decoder: int, d_model: int, d_ff: int, heads: int) -> dict[str, Any]:
+    depths = {"encoder_layers": encoder, "decoder_layers": decoder}
+    return TODAY | depths | {"d_model": d_model, "d_ff": d_ff, "heads": heads}
+
+
+MODEL_PRESETS: dict[str, dict[str, Any]] = {
+    "paper-base": PAPER_BASE,
+    "paper-big": PAPER_BIG,
+    "tiny": _today(4, 2, 192, 512, 4),
+    "small": _today(6, 3, 256, 704, 4),
+    "base": _today(8, 4, 512, 1408, 8),
+    "big": _today(12, 4, 1024, 2752, 16),
+}
+
+
 # Without a preset all of these must be set (both depths by `layers`); without any of them the preset is `small`.
 SHAPE = {"layers", "encoder_layers", "decoder_layers", "d_model", "d_ff", "heads"}
 
@@ -79,12 +108,7 @@ class ModelConfig(Section):
                 raise ValueError(f"{key}: input should be a whole number, not {keys[key]!r}")
         preset = keys.get("preset", None if SHAPE & keys.keys() else "small")
         shape = "small" if preset == "auto" else str(preset)  # until the run knows its text (`dragoman.config.sizes`)
-        filled = _with_depths(MODEL_PRESETS.get(shape, {})) | _with_depths(keys)
-        filled["preset"] = preset
-        if filled.get("encoder_layers") == filled.get("decoder_layers"):
-            filled["layers"] = filled.get("encoder_layers")
-        else:
-            filled.pop("layers", None)
+        filled = with_depths(MODEL_PRESETS.get(shape, {}), keys) | {"preset": preset}
         return _head_widths(filled.get("d_model"), filled.get("heads"), filled) | filled
 
     @model_validator(mode="after")
@@ -97,12 +121,6 @@ class ModelConfig(Section):
         if self.positions != "learned" and self.max_positions != type(self).model_fields["max_positions"].default:
             raise ValueError('max_positions: only learned positions have it; remove it, or set positions = "learned"')
         return self
-
-
-def _with_depths(keys: dict[str, Any]) -> dict[str, Any]:
-    """`keys` with both depths if `layers` is among them; a depth of its own comes before it."""
-    layers = keys.get("layers")
-    return keys if layers is None else {"encoder_layers": layers, "decoder_layers": layers} | keys
 
 
 def _head_widths(d_model: Any, heads: Any, keys: Container[str]) -> dict[str, int]:

@@ -35,18 +35,19 @@ class RunConfig(Section):
 
     @model_validator(mode="after")
     def _tied_vocabularies(self) -> Self:
-        if self.train.start_from:  # the base model has both
-            return self
-        if self.model.tie == "all" and not (self.tokenizer.joint or self.tokenizer.shared):
+        single = self.tokenizer.joint or self.tokenizer.shared or self.train.start_from  # the base model has both
+        if self.model.tie == "all" and not single:
             raise ValueError('model.tie: "all" needs one vocabulary; set tokenizer.joint = true or tie = "target"')
         return self
 
     @model_validator(mode="after")
-    def _layers_alone(self) -> Self:
+    def _of_this_architecture(self) -> Self:
+        kind = self.model.architecture
         for key in ("compile", "recompute"):
-            kind = self.model.architecture
             if getattr(self.train, key) and kind != "transformer":
                 raise ValueError(f"train.{key}: works with Transformers alone, not with {kind}; leave it out")
+        if isinstance(self.model, MoeConfig) and self.train.objective != "likelihood":
+            raise ValueError(f'train.objective: "{self.train.objective}" does not balance experts; use "likelihood"')
         return self
 
     @model_validator(mode="after")
@@ -59,16 +60,9 @@ class RunConfig(Section):
         return self
 
     @model_validator(mode="after")
-    def _without_experts(self) -> Self:
-        if isinstance(self.model, MoeConfig) and self.train.objective != "likelihood":
-            raise ValueError(f'train.objective: "{self.train.objective}" does not balance experts; use "likelihood"')
-        return self
-
-    @model_validator(mode="after")
     def _both_directions(self) -> Self:
-        if self.train.objective != "dual" or self.train.start_from:  # the pairs may come with the base model
-            return self
-        self.require_dual()
+        if self.train.objective == "dual" and not self.train.start_from:  # the pairs may come with the base model
+            self.require_dual()
         return self
 
     def require_dual(self) -> None:

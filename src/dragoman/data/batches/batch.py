@@ -5,8 +5,9 @@ language tokens of a pair come before the source and between BOS and y; what the
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Self
 
 import torch
@@ -60,15 +61,17 @@ class Batch:
         """Number of positions of `tgt_out` that count in the loss."""
         return int((self.tgt_out != PAD).sum())
 
+    def changed(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """The batch with every tensor changed."""
+        src, tgt_in, tgt_out, *more = map(change, self.tensors)
+        return replace(self, src=src, tgt_in=tgt_in, tgt_out=tgt_out, more=tuple(more))
+
     def to(self, device: torch.device) -> Self:
-        """The batch on `device`."""
-        src, tgt_in, tgt_out, *more = (x.to(device, non_blocking=True) for x in self.tensors)
-        return type(self)(src, tgt_in, tgt_out, self.locations, tuple(more))
+        return self.changed(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> Self:
         """The batch in pinned memory, from which copies to a GPU are asynchronous."""
-        src, tgt_in, tgt_out, *more = (x.pin_memory() for x in self.tensors)
-        return type(self)(src, tgt_in, tgt_out, self.locations, tuple(more))
+        return self.changed(Tensor.pin_memory)
 
 
 def collate(examples: Sequence[Example], rows: int = 0, width: int = 0) -> Batch:
@@ -93,13 +96,8 @@ def _not_in_loss(example: Example) -> list[int]:
 def split(batch: Batch, splits: int) -> list[Batch]:
     """The rows of a batch in up to `splits` batches of about equal size, each of at least one row."""
     rows = math.ceil(batch.src.size(0) / splits)
-    starts = range(0, batch.src.size(0), rows)
-    cuts = [slice(start, start + rows) for start in starts]
-    more = [tuple(tensor[cut] for tensor in batch.more) for cut in cuts]
-    return [
-        Batch(batch.src[cut], batch.tgt_in[cut], batch.tgt_out[cut], batch.locations[cut], rest)
-        for cut, rest in zip(cuts, more, strict=True)
-    ]
+    cuts = [slice(start, start + rows) for start in range(0, batch.src.size(0), rows)]
+    return [replace(batch.changed(itemgetter(cut)), locations=batch.locations[cut]) for cut in cuts]
 
 
 def pad(rows: Sequence[Sequence[int]], width: int = 0) -> Tensor:

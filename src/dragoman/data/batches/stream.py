@@ -48,13 +48,11 @@ class Update:
     """Target tokens with EOS in the batches of all processes."""
     position: Position
     skipped: "Skipped"
-    """The pairs skipped so far."""
     terms: int | None = None
     """What the summed loss is divided by, in all processes, if not the target tokens."""
 
     @property
     def divisor(self) -> int:
-        """`terms`, or else the target tokens."""
         return self.target_tokens if self.terms is None else self.terms
 
 
@@ -133,7 +131,6 @@ class BatchStream:
         return asdict(self.position)
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continue from `state`."""
         self.position = Position(**state)
         self._batches = self._run()
 

@@ -2,26 +2,28 @@
 
 Nothing stops the check but a file that cannot be read: empty sides, bytes that are not UTF-8 and unequal numbers of
 lines are counted as well, and `require_usable` refuses them. The rules for one pair are those of
-`dragoman.data.corpus.rules`; here is what needs the corpus: repeats, leakage, alignment, swapped sides, vocabulary.
+`dragoman.data.corpus.rules`; here is what needs the corpus: repeats, leakage, alignment, swapped sides, vocabulary. Of
+the held-out text alone the characters and words are kept, so that memory does not grow with the training text.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.config import CorpusConfig, DataConfig
 from dragoman.data.check.alignment import Alignment, Misaligned
 from dragoman.data.corpus.block_reader import BlockReader, Reading
 from dragoman.data.corpus.corpus import describe_unequal
-from dragoman.data.corpus.coverage import VocabularyCoverage
 from dragoman.data.corpus.hashing import Hashes, letter_hashes, pair_hashes, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
-from dragoman.data.corpus.pair_block import Lines, PairBlock
+from dragoman.data.corpus.pair_block import SPACE, Lines, PairBlock, TextSide
 from dragoman.data.corpus.report import EXAMPLES, EXCERPT, CorpusFinding, CorpusReport, FaultExample
 from dragoman.data.corpus.rules import Context, active_rules, with_usual_ratio
 from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.corpus.side_languages import are_swapped, in_other_language, languages_of
+from dragoman.errors import counted
 from dragoman.text.words.normalise import is_text
 
 # Reported only if more than a third of the lines show it: a few spaces before full stops are typing errors.
@@ -107,7 +109,8 @@ class _Check:
     def _measure_ratio(self, name: str, blocks: Iterator[PairBlock]) -> Iterator[PairBlock]:
         """The usual ratio of lengths, from the first training corpus of a pair of languages, for all corpora of it."""
         context = self.contexts[name]
-        same = [other for other, another in self.contexts.items() if _pair(another) == _pair(context)]
+        pair = context.source, context.target
+        same = [key for key, other in self.contexts.items() if (other.source, other.target) == pair]
         read = [other for other in same if not other.startswith(HELD_OUT)]
         if min(read, key=lambda other: not other.startswith("train")) != name:
             return blocks
@@ -190,10 +193,6 @@ class _Check:
         return {"leakage": exact, "near_leakage": near & ~exact}
 
 
-def _pair(context: Context) -> tuple[str, str]:
-    return context.source, context.target
-
-
 def _measure(report: CorpusReport, block: PairBlock) -> None:
     """Add the sizes of a block to the report."""
     source, target = block.source.lengths, block.target.lengths
@@ -202,11 +201,7 @@ def _measure(report: CorpusReport, block: PairBlock) -> None:
     report.target_characters += int(target.sum())
     report.longest = max(report.longest, int(source.max(initial=0)), int(target.max(initial=0)))
     ratios = target[source > 0] / source[source > 0] / report.ratio
-    for kind, edges, values in (
-        ("source", _EDGES, source),
-        ("target", _EDGES, target),
-        ("ratio", _RATIO_EDGES, ratios),
-    ):
+    for kind, edges, values in ("source", _EDGES, source), ("target", _EDGES, target), ("ratio", _RATIO_EDGES, ratios):
         counts = np.bincount(np.searchsorted(edges, values, "right"), minlength=len(edges) + 1).tolist()
         known = report.histograms.get(kind, [0] * len(counts))
         report.histograms[kind] = [a + b for a, b in zip(known, counts, strict=True)]
@@ -258,12 +253,11 @@ def _report_misaligned(report: CorpusReport, corpus: CorpusConfig, lines: Misali
     location = f"{corpus.files[0]}:{lines.first}–{lines.last}"
     count = lines.last - lines.first + 1
     if lines.shift is None:
-        detail = "the targets are not translations of these lines, nor are those near them"
-        report.add("shuffled", count, location, [FaultExample(location, "", "", detail)])
+        kind, detail = "shuffled", "the targets are not translations of these lines, nor are those near them"
     else:
-        by = f"{abs(lines.shift)} line{'s' * (abs(lines.shift) > 1)} {'later' if lines.shift > 0 else 'earlier'}"
-        detail = f"the translations are {by} in {corpus.files[-1].name}"
-        report.add("shift", count, location, [FaultExample(location, "", "", detail)])
+        by = f"{counted(abs(lines.shift), 'line')} {'later' if lines.shift > 0 else 'earlier'}"
+        kind, detail = "shift", f"the translations are {by} in {corpus.files[-1].name}"
+    report.add(kind, count, location, [FaultExample(location, "", "", detail)])
 
 
 def _report_leakage(part: _HeldOutReport) -> None:
@@ -272,3 +266,71 @@ def _report_leakage(part: _HeldOutReport) -> None:
         examples = [part.examples[number] for number in part.examples if number in part.leaked]
         part.report.add("leakage", len(part.leaked), examples[0].location, examples[:EXAMPLES])
         part.report.findings["leakage"].share = len(part.leaked) / len(part.texts)
+
+
+# --- which characters and words of held-out text the training text lacks --------------------------------------------
+
+
+_UNSPACED = frozenset({"Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"})
+SIDES = ("source", "target")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The characters and words of training text on one side."""
+
+    characters: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0x110000, bool))
+    wanted: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    occurs: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+
+
+class VocabularyCoverage:
+    """Collects held-out text first, training text then."""
+
+    def __init__(self) -> None:
+        self._held_out: dict[str, list[tuple[list[NDArray[np.uint32]], list[NDArray[np.uint64]]]]] = {}
+        self._seen = (_Seen(), _Seen())
+
+    def add_held_out(self, name: str, block: PairBlock) -> None:
+        """Keep the characters and words of a block of a held-out corpus."""
+        sides = self._held_out.setdefault(name, [([], []) for _ in SIDES])
+        for side, (characters, words) in zip((block.source, block.target), sides, strict=True):
+            characters.append(_characters(side))
+            words.append(_words(side))
+
+    def add_training(self, block: PairBlock) -> None:
+        """Note which of them occur in a block of training text."""
+        for number, side in enumerate((block.source, block.target)):
+            seen = self._seen[number]
+            seen.characters[side.codes] = True
+            if not len(seen.wanted):
+                wanted = [words for held_out in self._held_out.values() for words in held_out[number][1]]
+                seen.wanted = np.unique(np.concatenate([np.zeros(1, np.uint64), *wanted]))
+                seen.occurs = np.zeros(len(seen.wanted), bool)
+            words = _words(side)
+            at = np.minimum(np.searchsorted(seen.wanted, words), len(seen.wanted) - 1)
+            seen.occurs[at[seen.wanted[at] == words]] = True
+
+    def unseen(self, name: str) -> dict[str, float]:
+        """The share of characters and words of a held-out corpus that no training text has, for each side."""
+        shares = {}
+        for side, seen, (characters, words) in zip(SIDES, self._seen, self._held_out.get(name, ()), strict=False):
+            letters, tokens = np.concatenate(characters), np.concatenate(words)
+            if len(letters):
+                shares[f"{side}_characters"] = round(float(1 - seen.characters[letters].mean()), 6)
+            if len(tokens) and len(seen.wanted):
+                shares[f"{side}_words"] = round(float(1 - seen.occurs[np.searchsorted(seen.wanted, tokens)].mean()), 6)
+        return shares
+
+
+def _characters(side: TextSide) -> NDArray[np.uint32]:
+    classes = side.classes
+    return side.codes[(classes != 0) & (classes & SPACE == 0)]
+
+
+def _words(side: TextSide) -> NDArray[np.uint64]:
+    return np.zeros(0, np.uint64) if 4 * _unspaced(side) > max(int(side.letters.sum()), 1) else side.words[0]
+
+
+def _unspaced(side: TextSide) -> int:
+    return int(side.letters_in(_UNSPACED).sum())

@@ -7,24 +7,14 @@ raises a DataError. The files are hashed while they are read.
 
 import hashlib
 import io
-import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, cast
 
 from dragoman.config import CorpusConfig
-from dragoman.data.corpus.corpus import decompressed
+from dragoman.data.corpus.corpus import decompressed, file_errors, sides_of
 from dragoman.data.corpus.pair_block import BLOCK_LINES, PairBlock
-from dragoman.errors import DataError
-from dragoman.system.parsing import parse_json
-from dragoman.text.words.normalise import is_text
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 CHUNK = 1 << 20
 # A block ends early if its lines are long, so that its arrays stay small.
@@ -47,8 +37,6 @@ class Reading:
 
 
 class _CountingDigest:
-    """Adds bytes to a digest, and counts them."""
-
     def __init__(self, digest: Any, reading: Reading) -> None:
         self.digest, self.reading = digest, reading
 
@@ -101,11 +89,10 @@ def block_of(corpus: CorpusConfig, taken: list[list[str]], first: int) -> PairBl
     """The block of these lines of each file of `corpus`, of which the first is line `first`."""
     if len(taken) == 2:
         return PairBlock(taken[0], taken[1], first)
-    read = _from_tsv if corpus.single_file == "tsv" else _from_json
     source, target, malformed = [], [], {}
     for index, line in enumerate(taken[0]):
         try:
-            pair = read(line, corpus.fields)
+            pair = sides_of(line, corpus)
         except ValueError as error:
             pair, malformed[index] = ("", ""), str(error)
         source.append(pair[0])
@@ -135,7 +122,7 @@ class _FileLines:
 
     def _read(self, digest: _CountingDigest, stack: ExitStack) -> Iterator[list[str]]:
         started = False
-        try:
+        with file_errors(self.path):
             raw = stack.enter_context(io.BufferedReader(_Hashed(self.path, digest), CHUNK))
             file = stack.enter_context(decompressed(self.path, cast("IO[bytes]", raw)))
             parts: list[bytes] = []
@@ -150,11 +137,6 @@ class _FileLines:
                 yield decode(b"".join([*parts, b"\n"]), not started)[:-1]
             while raw.read(CHUNK):  # what a decompressor left
                 pass
-        except FileNotFoundError:
-            raise DataError(f"{self.path}: no such file; check the path") from None
-        except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
-            cause = getattr(error, "strerror", None) or str(error)
-            raise DataError(f"{self.path}: cannot be read: {cause}") from None
 
 
 class _Hashed(io.FileIO):
@@ -182,25 +164,3 @@ def decode(text: bytes, beginning: bool) -> list[str]:
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
     return text.decode("utf-8", "surrogateescape").split("\n")
-
-
-def _from_tsv(line: str, fields: tuple[str, str]) -> tuple[str, str]:
-    columns = line.split("\t")
-    if len(columns) != 2:
-        raise ValueError(f"{len(columns)} column{'s' * (len(columns) != 1)}; a line is source, one tab, target")
-    return columns[0], columns[1]
-
-
-def _from_json(line: str, fields: tuple[str, str]) -> tuple[str, str]:
-    record = parse_json(line, finite=False)
-    if not isinstance(record, dict):
-        raise ValueError("not an object")
-    for field in fields:
-        text = record.get(field)
-        if not isinstance(text, str):
-            raise ValueError(f'no text under "{field}"')
-        if not is_text(text):
-            raise ValueError(f'an unpaired surrogate (invalid Unicode) under "{field}"')
-        if "".join(text.splitlines()) != text:
-            raise ValueError(f'a line break under "{field}"')
-    return record[fields[0]], record[fields[1]]

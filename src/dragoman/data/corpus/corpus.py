@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import accumulate, zip_longest
 from math import log, sqrt
 from pathlib import Path
@@ -47,15 +48,14 @@ def read_pairs(corpus: CorpusConfig) -> Iterator[Pair]:
 
     Raises DataError if a file is missing, is not UTF-8 or has fewer lines than the other, or if a side is empty.
     """
-    if corpus.single_file == "tsv":
-        pairs = _read_tsv(corpus.source)
-    elif corpus.single_file == "jsonl":
-        pairs = _read_jsonl(corpus.source, corpus.fields)
-    else:
-        pairs = _read_two(corpus)
-    for pair in pairs:
+    for pair in _read_single(corpus) if corpus.single_file else _read_two(corpus):
         _refuse_empty(pair, corpus)
         yield pair
+
+
+def embedded_pairs(part: str) -> Iterator[Pair]:
+    """The pairs of the embedded text, English and Korean: those of its part `train`, `valid` or `test`."""
+    return read_pairs(CorpusConfig(source=Path(str(files("dragoman.data") / "embedded" / f"{part}.tsv.gz"))))
 
 
 def sample_pairs(corpora: Iterable[CorpusConfig], size: int, seed: int) -> list[tuple[str, str]]:
@@ -136,34 +136,40 @@ def _read_two(corpus: CorpusConfig) -> Iterator[Pair]:
             yield Pair(source, target, line)
 
 
-def _read_tsv(path: Path) -> Iterator[Pair]:
-    for line, text in enumerate(read_lines(path), 1):
-        columns = text.split("\t")
-        if len(columns) != 2:
-            raise DataError(f"{path}:{line}: {counted(len(columns), 'column')}; a line is source, one tab, target")
-        yield Pair(columns[0], columns[1], line)
-
-
-def _read_jsonl(path: Path, fields: tuple[str, str]) -> Iterator[Pair]:
-    for line, text in enumerate(read_lines(path), 1):
+def _read_single(corpus: CorpusConfig) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(corpus.source), 1):
         try:
-            record = parse_json(text, finite=False)  # other fields may hold anything
+            source, target = sides_of(line, corpus)
         except ValueError as error:
-            raise DataError(f"{path}:{line}: {error}; write one object per line") from None
-        sides = [record.get(field) if isinstance(record, dict) else None for field in fields]
-        for field, side in zip(fields, sides, strict=True):
-            if not isinstance(side, str):
-                raise DataError(
-                    f'{path}:{line}: no text under "{field}"; each line has one under "{fields[0]}" '
-                    f'and "{fields[1]}", the `fields` of a corpus'
-                )
-            if not is_text(side):
-                raise DataError(
-                    f'{path}:{line}: an unpaired surrogate (invalid Unicode) under "{field}"; fix the encoding'
-                )
-            if "".join(side.splitlines()) != side:  # it would become two lines in a text file, as `data split` writes
-                raise DataError(f'{path}:{line}: a line break under "{field}"; put a space there, or make two pairs')
-        yield Pair(cast("str", sides[0]), cast("str", sides[1]), line)
+            raise DataError(f"{corpus.source}:{number}: {error}") from None
+        yield Pair(source, target, number)
+
+
+def sides_of(line: str, corpus: CorpusConfig) -> tuple[str, str]:
+    """Source and target of a line of a `.tsv` or `.jsonl` file. Raises ValueError: what is wrong, and what to do."""
+    if corpus.single_file == "tsv":
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise ValueError(f"{counted(len(columns), 'column')}; a line is source, one tab, target")
+        return columns[0], columns[1]
+    try:
+        record = parse_json(line, finite=False)  # other fields may hold anything
+    except ValueError as error:
+        raise ValueError(f"{error}; write one object per line") from None
+    source, target = (_side_of(record, field, corpus.fields) for field in corpus.fields)
+    return source, target
+
+
+def _side_of(record: object, field: str, fields: tuple[str, str]) -> str:
+    side = record.get(field) if isinstance(record, dict) else None
+    if not isinstance(side, str):
+        both = f'"{fields[0]}" and "{fields[1]}", the `fields` of a corpus'
+        raise ValueError(f'no text under "{field}"; each line has one under {both}')
+    if not is_text(side):
+        raise ValueError(f'an unpaired surrogate (invalid Unicode) under "{field}"; fix the encoding')
+    if "".join(side.splitlines()) != side:  # it would become two lines in a text file, as `data split` writes
+        raise ValueError(f'a line break under "{field}"; put a space there, or make two pairs')
+    return side
 
 
 def _refuse_empty(pair: Pair, corpus: CorpusConfig) -> None:

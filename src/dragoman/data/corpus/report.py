@@ -47,12 +47,6 @@ class CorpusFinding:
     share: float = 0.0
     examples: list[FaultExample] = field(default_factory=list)
 
-    def add(self, count: int, first: str, examples: Iterable[FaultExample] = ()) -> None:
-        """Count occurrences, the first of which is at `first`."""
-        self.count += count
-        self.first = self.first or first
-        self.examples += examples
-
 
 @dataclass(slots=True)
 class CorpusReport:
@@ -67,7 +61,6 @@ class CorpusReport:
     longest: int = 0
     """Characters of the longest side."""
     lines: tuple[int, ...] = ()
-    """Lines of each file."""
     ratio: float = 1.0
     """Usual number of target characters per source character: the median of the training text."""
     findings: dict[str, CorpusFinding] = field(default_factory=dict)
@@ -79,9 +72,10 @@ class CorpusReport:
     """What is known about files of unequal numbers of lines; empty if they are equal."""
 
     def add(self, kind: str, count: int, first: str, examples: Iterable[FaultExample] = ()) -> None:
-        """Count occurrences of this kind."""
-        if count:
-            self.findings.setdefault(kind, CorpusFinding()).add(count, first, examples)
+        finding = self.findings.setdefault(kind, CorpusFinding())
+        finding.count += count
+        finding.first = finding.first or first
+        finding.examples += examples
 
     @property
     def usable(self) -> bool:
@@ -95,12 +89,8 @@ def problems(reports: Iterable[CorpusReport]) -> Iterator[tuple[CorpusReport, st
 
         def order(item: tuple[str, CorpusFinding]) -> tuple[bool, int, int]:
             kind, finding = item
-            alarms = list(ALARMING)
-            return (
-                kind not in UNUSABLE,
-                alarms.index(kind) if is_alarming(kind, finding) else len(alarms),
-                -finding.count,
-            )
+            alarm = list(ALARMING).index(kind) if is_alarming(kind, finding) else len(ALARMING)
+            return kind not in UNUSABLE, alarm, -finding.count
 
         for kind, finding in sorted(report.findings.items(), key=order):
             yield report, kind, finding

@@ -1,9 +1,11 @@
 """Faults of a pair that one look at it shows: one function per kind, `PairBlock` → [L] whether each pair has the fault.
 
 `data check` counts what `data clean` removes: both go through `RULES`. Arrays find the few lines on which a regular
-expression has to be tried; `dragoman.data.corpus.side_differences` says what differs on those.
+expression has to be tried.
 """
 
+import html
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -27,7 +29,6 @@ from dragoman.data.corpus.pair_block import (
     PairBlock,
     TextSide,
 )
-from dragoman.data.corpus.side_differences import addresses_differ, has_entity, has_mojibake, placeholders_differ
 from dragoman.text.words.numbers import numbers_differ
 from dragoman.text.words.script import scripts_of_language
 
@@ -56,7 +57,7 @@ Rule = Callable[[PairBlock, Context], Lines]
 
 def bad_bytes(block: PairBlock, context: Context) -> Lines:
     """Bytes that are not UTF-8, or a line that holds no pair."""
-    bad = block.source.has(BAD_BYTE) | block.target.has(BAD_BYTE)
+    bad = _have(block, BAD_BYTE)
     bad[list(block.malformed)] = True
     return bad
 
@@ -101,7 +102,7 @@ def numbers(block: PairBlock, context: Context) -> Lines:
 
 def urls(block: PairBlock, context: Context) -> Lines:
     """Addresses that the other side lacks."""
-    chosen = block.source.has(ADDRESS) | block.target.has(ADDRESS) | _has_www(block.source) | _has_www(block.target)
+    chosen = _have(block, ADDRESS) | _has_www(block.source) | _has_www(block.target)
     return _try_on(block, chosen, addresses_differ)
 
 
@@ -126,29 +127,17 @@ def mojibake(block: PairBlock, context: Context) -> Lines:
 
 def control(block: PairBlock, context: Context) -> Lines:
     """Control characters or line breaks on a side."""
-    return block.source.has(CONTROL) | block.target.has(CONTROL)
+    return _have(block, CONTROL)
 
 
 def zero_width(block: PairBlock, context: Context) -> Lines:
     """Invisible characters without width on a side."""
-    return block.source.has(ZERO_WIDTH) | block.target.has(ZERO_WIDTH)
+    return _have(block, ZERO_WIDTH)
 
 
-RULES: dict[str, Rule] = {
-    "bad_bytes": bad_bytes,
-    "empty": empty,
-    "script": script,
-    "copies": copies,
-    "length_ratio": length_ratio,
-    "too_long": too_long,
-    "numbers": numbers,
-    "urls": urls,
-    "placeholders": placeholders,
-    "entities": entities,
-    "mojibake": mojibake,
-    "control": control,
-    "zero_width": zero_width,
-}
+_TEXT: tuple[Rule, ...] = (bad_bytes, empty, script, copies, length_ratio, too_long, numbers, urls, placeholders)
+_SIGNS: tuple[Rule, ...] = (entities, mojibake, control, zero_width)
+RULES = {rule.__name__: rule for rule in (*_TEXT, *_SIGNS)}  # by the keys of [data.clean]
 
 
 def active_rules(context: Context) -> dict[str, Rule]:
@@ -222,3 +211,53 @@ def _try_on(block: PairBlock, chosen: Lines, differ: Callable[[str, str], bool])
     for index in np.flatnonzero(chosen).tolist():
         faults[index] = differ(source[index], target[index])
     return faults
+
+
+# --- what one side has and the other lacks --------------------------------------------------------------------------
+
+
+_ADDRESS = re.compile(
+    r"(?:(?:https?|ftp)://|www\.)[!#-&*-;=?-Z_a-z~]+|[A-Za-z0-9_.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+", re.IGNORECASE
+)
+_PLACEHOLDER = re.compile(
+    r"\$?\{[\w.:-]*\}"
+    r"|(?<![\d%])%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t|L)?[sdiufFgGeExXcCaApn@](?![A-Za-z])"
+    r"|%\(\w+\)[sdifr]|%\{\w+\}|%[A-Z_]{2,}%|%\d+(?![\dA-Za-z])"
+    r"|</?[A-Za-z][\w-]*(?:\s+[\w:-]+=(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s<>]+))*\s*/?>"
+)
+_ORDER = re.compile(r"(?<=%)\d+\$")  # "%1$s" is "%s" that may move
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+# Hangul read as Latin-1 or Windows-1252; the replacement character, also read as EUC-KR.
+_DAMAGE = re.compile("\ufffd|Ã[\x80-\xbf]|â€|[ìíëê][\x80-\xbf\u2018-\u201d]|占쏙옙")
+
+
+def addresses_differ(source: str, target: str) -> bool:
+    """Whether web and mail addresses differ; a full stop or comma after one does not count."""
+    return _addresses(source) != _addresses(target)
+
+
+def placeholders_differ(source: str, target: str) -> bool:
+    """Whether placeholders of programs and tags differ, in any order."""
+    return _placeholders(source) != _placeholders(target)
+
+
+def has_entity(text: str) -> bool:
+    """Whether an HTML entity was left in the text."""
+    return any(html.unescape(entity) != entity for entity in _ENTITY.findall(text))
+
+
+def has_mojibake(text: str) -> bool:
+    """Whether the text looks as if it had been decoded with a wrong encoding."""
+    if _DAMAGE.search(text):
+        return True
+    from ftfy.badness import is_bad
+
+    return is_bad(text)
+
+
+def _addresses(text: str) -> list[str]:
+    return sorted(address.rstrip(".,;:!?*") for address in _ADDRESS.findall(text))
+
+
+def _placeholders(text: str) -> list[str]:
+    return sorted(_ORDER.sub("", placeholder) for placeholder in _PLACEHOLDER.findall(text))

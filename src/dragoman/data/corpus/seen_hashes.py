@@ -38,7 +38,6 @@ class SeenHashes:
         return repeated
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Whether each of these hashes was added before."""
         seen = np.zeros(len(hashes), bool)
         for run in (*self._stored, *self._runs):
             at = np.searchsorted(run, hashes)

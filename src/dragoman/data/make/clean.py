@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.data.corpus.hashing import Hashes, letter_hashes, pair_hashes, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
-from dragoman.data.corpus.pair_block import PairBlock
+from dragoman.data.corpus.pair_block import Lines, PairBlock
 from dragoman.data.corpus.rules import RULES, Context, active_rules
 from dragoman.data.corpus.seen_hashes import SeenHashes
 from dragoman.data.corpus.side_languages import in_other_language, languages_of
@@ -22,8 +21,6 @@ DUPLICATE, NEAR_DUPLICATE, LANGUAGE = "duplicate", "near_duplicate", "language"
 LEAKAGE, NEAR_LEAKAGE = "leakage", "near_leakage"
 # What cannot be written as lines of UTF-8 is removed whatever the configuration says.
 UNWRITABLE = "bad_bytes"
-
-Lines = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,6 @@ class Judge:
     held_out: HeldOutSources | None = None
 
     def __call__(self, block: PairBlock) -> Judgement:
-        """The faults of every pair of `block`."""
         rules = {UNWRITABLE: RULES[UNWRITABLE], **active_rules(self.context)}
         faults = {name: rule(block, self.context) for name, rule in rules.items()}
         clean = self.context.clean
@@ -123,6 +119,5 @@ class Cleaner:
         return CleanedBlock(block, stays, dict(sorted(reasons.items())))
 
     def close(self) -> None:
-        """Remove temporary files."""
         for seen in self.seen.values():
             seen.close()

@@ -153,10 +153,7 @@ class _Suite:
 
     def _number(self, kind: str) -> RobustnessCases:
         rng = self._rng(kind)
-        cases = []
-        for index in self._chosen():
-            sides = self.sources[index], self.references[index]
-            cases.append((index, *_renumbered(sides, rng)))
+        cases = [(index, *_renumbered((self.sources[index], self.references[index]), rng)) for index in self._chosen()]
         return self._variant(kind, cases, "no lines with text on both sides")
 
     def _script(self, kind: str) -> RobustnessCases:

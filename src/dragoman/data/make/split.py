@@ -19,9 +19,9 @@ from dragoman.data.corpus.block_reader import BlockReader
 from dragoman.data.corpus.corpus import describe_unequal, read_pairs
 from dragoman.data.corpus.hashing import Hashes, letter_hashes, mixed, text_hashes
 from dragoman.data.corpus.near_duplicates import NearIndex, signatures
-from dragoman.data.corpus.output import new_text_files, refuse_existing, refuse_pipes, refuse_same, reject_line
+from dragoman.data.corpus.output import new_text_files, refuse_existing, refuse_same, reject_line
 from dragoman.data.corpus.rules import RULES, Context
-from dragoman.errors import ConfigError, DataError
+from dragoman.errors import ConfigError, DataError, counted
 
 # The default size of a held-out part: enough to compare systems, and at most a twentieth of the text.
 HELD_OUT = 1000
@@ -71,19 +71,13 @@ def split_corpus(
     size = min(HELD_OUT, drawn.total // SMALLEST_SHARE) if options.held_out is None else options.held_out
     if size < 1 or size * len(parts) > drawn.total:
         raise DataError(
-            f"{name}: {_pairs(drawn.total)} {'is' if drawn.total == 1 else 'are'} too few to hold out {max(size, 1):,} "
-            "for each part; give more text, or ask for fewer with --held-out"
+            f"{name}: {counted(drawn.total, 'pair')} {'is' if drawn.total == 1 else 'are'} too few to hold out "
+            f"{max(size, 1):,} for each part; give more text, or ask for fewer with --held-out"
         )
     chosen = _choose(blocks, drawn, dict.fromkeys(wanted, size), options)
     if missing := next((part for part, groups in chosen.items() if sum(groups.values()) < size), None):
         raise DataError(_impossible(name, missing, sum(chosen[missing].values()), size, options))
     return _write(blocks, files, {key: part for part, groups in chosen.items() for key in groups}, paths, options)
-
-
-def corpus_name(corpus: CorpusConfig) -> str:
-    """How messages name a corpus, which must not be a pipe. Raises ConfigError."""
-    refuse_pipes(corpus.files)
-    return str(corpus.source)
 
 
 def whole_pairs(corpus: CorpusConfig) -> Iterator[Sides]:
@@ -111,15 +105,12 @@ def usable_pairs(corpus: CorpusConfig) -> Iterator[Sides]:
         raise DataError(describe_unequal(corpus))
 
 
-def _pairs(count: int) -> str:
-    return f"{count:,} pair{'' if count == 1 else 's'}"
-
-
 def _impossible(name: str, part: str, possible: int, size: int, options: SplitOptions) -> str:
     why = "repeats and near-duplicates of a sentence stay together" if options.near else "repeats stay together"
     remedy = f"ask for {possible:,} with --held-out" if possible else "give more text"
     relax = ", or keep only repeats together with --no-near" if options.near else ""
-    return f"{name}: only {_pairs(possible)} of {size:,} can be held out for {part}, because {why}; {remedy}{relax}"
+    pairs = counted(possible, "pair")
+    return f"{name}: only {pairs} of {size:,} can be held out for {part}, because {why}; {remedy}{relax}"
 
 
 def _two_files(part: CorpusConfig) -> tuple[Path, Path]:

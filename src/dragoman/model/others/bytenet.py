@@ -22,7 +22,7 @@ from dragoman.config import ByteNetConfig
 from dragoman.model.others.convolution import windows
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.embedding import Embedding
-from dragoman.model.parts.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder, initialise_linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,7 @@ class ByteNet(EncoderDecoder):
         self.decoder = nn.ModuleList(ResidualBlock(config, number) for number in range(config.decoder_layers))
         self.decoder_out = nn.Linear(config.d_model, config.d_model)
         self.decoder_dropout = Dropout(config.dropout)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+        initialise_linear(self)
         self.tie_projection(config, target_vocab)
 
     def encode(self, src: Int[Tensor, "B S"], src_mask: Bool[Tensor, "B 1 1 S"]) -> ByteNetState:
@@ -95,7 +92,6 @@ class ByteNet(EncoderDecoder):
     def decode_features(
         self, tokens: Int[Tensor, "R T"], state: ByteNetState
     ) -> tuple[Float[Tensor, "R T D"], ByteNetState]:
-        """`decode` before the projection onto the vocabulary."""
         rows, start, end = tokens.size(0), state.position, state.position + tokens.size(1)
         under = state.source[:, start:end]
         under = F.pad(under, (0, 0, 0, tokens.size(1) - under.size(1)))

@@ -149,7 +149,6 @@ class ConvS2S(EncoderDecoder):
         return ConvState(Annotations(z[:, None], values[:, None], src_mask), weights)
 
     def decode_features(self, tokens: Int[Tensor, "R T"], state: ConvState) -> tuple[Float[Tensor, "R T D"], ConvState]:
-        """`decode` before the projection onto the vocabulary."""
         g = self.target_embedding(tokens, state.position)
         x, inputs = self.decoder_in(g, self.decoder_in.fold()), []
         for number, layer in enumerate(self._layers()):
@@ -163,7 +162,6 @@ class ConvS2S(EncoderDecoder):
         return x, ConvState(state.memory, state.weights, tuple(inputs), state.position + tokens.size(1))
 
     def cross_attentions(self) -> list[ConvAttention]:
-        """The attention of every decoder layer."""
         return [layer.cross_attention for layer in self._layers()]
 
     def _layers(self) -> list[ConvDecoderLayer]:

@@ -23,7 +23,7 @@ from dragoman.model.others.recurrent_encoder import FIRST_RESIDUAL
 from dragoman.model.parts.cache import Past, extend_lineage, step_mask
 from dragoman.model.parts.dropout import Dropout
 from dragoman.model.parts.embedding import Embedding
-from dragoman.model.parts.network import EncoderDecoder
+from dragoman.model.parts.network import EncoderDecoder, initialise_linear
 from dragoman.model.transformer import DecoderState
 
 
@@ -77,10 +77,7 @@ class LanguageModel(EncoderDecoder):
         if config.layer == "transformer":
             self.decoder = nn.ModuleList(CausalLayer(_shape(config)) for _ in range(config.layers))
             self.decoder_norm = nn.LayerNorm(config.d_model)
-            for module in self.decoder.modules():
-                if isinstance(module, nn.Linear):
-                    nn.init.xavier_uniform_(module.weight)
-                    nn.init.zeros_(module.bias)
+            initialise_linear(self.decoder)
         else:
             cell = config.layer
             self.decoder = nn.ModuleList(Recurrence(config.d_model, config.d_model, cell) for _ in range(config.layers))
@@ -97,7 +94,6 @@ class LanguageModel(EncoderDecoder):
     def decode_features(
         self, tokens: Int[Tensor, "R T"], state: DecoderState | CarriedState
     ) -> tuple[Float[Tensor, "R T D"], DecoderState | CarriedState]:
-        """`decode` before the projection onto the vocabulary."""
         return self._attend(tokens, state) if isinstance(state, DecoderState) else self._recur(tokens, state)
 
     def _attend(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:

@@ -225,7 +225,6 @@ class Recurrent(EncoderDecoder):
     def decode_features(
         self, tokens: Int[Tensor, "R T"], state: RecurrentState
     ) -> tuple[Float[Tensor, "R T D"], RecurrentState]:
-        """`decode` before the projection onto the vocabulary."""
         with torch.autocast(tokens.device.type, enabled=False):
             return self.decoder(self.target_embedding(tokens), state.of_rows(tokens.size(0)))
 

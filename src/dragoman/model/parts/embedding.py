@@ -80,6 +80,5 @@ class LearnedPositions(Embedding):
         return self.positions[places.clamp(max=self.positions.size(0) - 1)]
 
     def forward(self, ids: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T D"]:
-        """Embed `ids`, the first of which is at position `start` of its sentence."""
         x = nn.functional.embedding(ids, self.weight) * self.scale + self.vectors(start, ids.size(1))
         return self.dropout(x.to(compute_dtype(ids.device, x.dtype)))

@@ -36,6 +36,15 @@ class Attending(nn.Module):
     attend: nn.Module
 
 
+def initialise_linear(module: nn.Module) -> None:
+    """Draw the matrices of the linear maps in `module` as Glorot and Bengio (2010); biases start at 0."""
+    for linear in module.modules():
+        if isinstance(linear, nn.Linear):
+            nn.init.xavier_uniform_(linear.weight)
+            if linear.bias is not None:
+                nn.init.zeros_(linear.bias)
+
+
 class EncoderDecoder(nn.Module):
     """A network of any architecture, for vocabularies of two sizes."""
 

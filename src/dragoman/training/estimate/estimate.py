@@ -14,12 +14,10 @@ class Estimate:
 
     parameters: int
     step_seconds: float
-    """Seconds of an update."""
     tokens_per_step: float
     """Target tokens of an update, padding not counted."""
     steps_per_epoch: float
     validation_seconds: float
-    """Seconds of a validation."""
     max_steps: int
     validate_every: int
     max_minutes: float | None
@@ -36,12 +34,10 @@ class Estimate:
 
     @property
     def tokens_per_second(self) -> float:
-        """Target tokens per second."""
         return self.tokens_per_step / self.step_seconds
 
     @property
     def steps(self) -> int:
-        """The step that the run ends at: `max_steps`, or what `max_minutes` gives."""
         return self.max_steps if self.max_minutes is None else self.steps_within(self.max_minutes)
 
     @property

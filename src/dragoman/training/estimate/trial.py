@@ -13,7 +13,7 @@ from torch import nn
 
 from dragoman.config import AnyModel, TrainConfig
 from dragoman.data.batches.batch import Batch, Example, collate, split
-from dragoman.data.batches.workload import Workload, shape_of
+from dragoman.data.batches.batching import Workload, shape_of
 from dragoman.errors import ResourceError
 from dragoman.model.parts.network import EncoderDecoder
 from dragoman.system.machine import resident_memory

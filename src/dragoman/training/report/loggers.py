@@ -64,7 +64,6 @@ class TensorBoardLog(TrainingListener):
         """Write nothing: `train.log_every` decides."""
 
     def on_step(self, report: StepReport) -> None:
-        """Add a step's scalars."""
         for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
             self.writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
         if report.utilisation is not None:
@@ -73,7 +72,6 @@ class TensorBoardLog(TrainingListener):
             self.writer.add_scalar("train/uneven_load", report.uneven_load, report.step)
 
     def on_validation(self, report: ValidationReport) -> None:
-        """Add a validation's scalars and its sample."""
         self.writer.add_scalar("valid/loss", report.loss, report.step)
         if scores := report.translations:
             self.writer.add_scalar("valid/bleu", scores.bleu, report.step)

@@ -1,13 +1,13 @@
 """Loss, speed and utilisation of the device, over the updates since the last report."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from dragoman.config import AnyModel
 from dragoman.data.batches.batch import Batch
 from dragoman.training.cost.flops import peak_flops, training_flops
-from dragoman.training.report.reports import StepReport
 
 
 class Meter:
@@ -41,31 +41,15 @@ class Meter:
             (rows, source), target = batch.src.shape, batch.tgt_in.size(1)
             self.flops += training_flops(self.model, self.vocab, self.passes * rows, source, target)
 
-    def report(
-        self,
-        *,
-        step: int,
-        epoch: int,
-        learning_rate: float,
-        gradient_norm: float,
-        target_tokens: int,
-        seconds: float,
-        uneven_load: float | None = None,
-    ) -> StepReport:
-        """The steps since the last report."""
+    def read(self, seconds: float) -> dict[str, Any]:
+        """What is measured of the steps since the last call, at this time: fields of a `StepReport`."""
         taken = seconds - self.since
-        report = StepReport(
-            step=step,
-            epoch=epoch,
-            loss=self.loss / self.terms,
-            learning_rate=learning_rate,
-            gradient_norm=gradient_norm,
-            tokens_per_second=self.tokens / taken,
-            target_tokens=target_tokens,
-            seconds=seconds,
-            flops_per_second=self.flops / taken,
-            utilisation=self.flops / taken / self.peak if self.peak else None,
-            uneven_load=uneven_load,
-        )
+        measured = {
+            "loss": self.loss / self.terms,
+            "tokens_per_second": self.tokens / taken,
+            "flops_per_second": self.flops / taken,
+            "utilisation": self.flops / taken / self.peak if self.peak else None,
+            "seconds": seconds,
+        }
         self.start(seconds)
-        return report
+        return measured

@@ -74,7 +74,6 @@ class Outcome:
     averaged: tuple[int, ...]
     """Steps of the checkpoints whose mean is the final model."""
     precision: str
-    """Precision of training."""
 
 
 class TrainingListener(Protocol):

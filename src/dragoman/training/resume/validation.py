@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import torch
@@ -23,7 +23,6 @@ class BestTracker:
     bad_validations: int = 0
 
     def improves(self, value: float) -> bool:
-        """Whether `value` is better than the best so far."""
         if self.best is None:
             return not math.isnan(value)
         return value < self.best if self.metric == "loss" else value > self.best
@@ -41,10 +40,6 @@ class BestTracker:
             sign = 1 if self.metric == "loss" else -1
             steps.sort(key=lambda step: -sign * validated[step])
         return sorted(steps[-1 if train.average == "ema" else -train.average_count :])
-
-    def state_dict(self) -> dict[str, object]:
-        """The fields, for a checkpoint."""
-        return asdict(self)
 
 
 @torch.inference_mode()

@@ -66,7 +66,6 @@ class ProcessGroup:
         return values[0]
 
     def barrier(self) -> None:
-        """Wait until every process is here."""
         if self.size > 1:
             dist.barrier()
 

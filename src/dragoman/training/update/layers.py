@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import torch
-from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from dragoman.model.parts.network import EncoderDecoder
@@ -14,14 +13,9 @@ from dragoman.model.parts.network import EncoderDecoder
 COMPILED_SHAPES = 64
 
 
-def layers_of(model: EncoderDecoder) -> list[nn.Module]:
-    """The layers that can be run so: for a Transformer the encoder's, then the decoder's."""
-    return [*model.layers()]
-
-
 def recompute_layers(model: EncoderDecoder) -> None:
     """Keep only each layer's input for the backward pass, which computes the rest again (Chen et al. 2016)."""
-    for layer in layers_of(model):
+    for layer in model.layers():
         layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
 
 
@@ -30,7 +24,7 @@ def compile_layers(model: EncoderDecoder) -> None:
 
     The caller raises torch._dynamo's `recompile_limit` to COMPILED_SHAPES around forward passes.
     """
-    for layer in layers_of(model):
+    for layer in model.layers():
         layer.forward = torch.compile(layer.forward, dynamic=False)
 
 
@@ -44,5 +38,5 @@ def recomputed(model: EncoderDecoder, enabled: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        for layer in layers_of(model):
+        for layer in model.layers():
             del layer.forward  # uncovers the method of the class

@@ -23,14 +23,9 @@ from dragoman.workflows.compare.budget import (
     with_budget,
 )
 from dragoman.workflows.compare.inputs import System, read_systems, require_training_text, shared_test_set
-from dragoman.workflows.compare.measures import (
-    attention_of,
-    chains_of,
-    score_by_length,
-    training_cost,
-)
+from dragoman.workflows.compare.measures import attention_of, chains_of, score_by_length, training_cost
 from dragoman.workflows.compare.page import write_page
-from dragoman.workflows.compare.result import ComparedRun, CurvePoint, RunComparison
+from dragoman.workflows.compare.result import ComparedRun, RunComparison
 from dragoman.workflows.evaluate.evaluate import TestSet, score_systems, translate_all
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.train.train import train
@@ -110,7 +105,7 @@ def _measured(system: System, test_set: TestSet, example: int, listener: Listene
         scores=(),
         lines_per_second=len(lines) / seconds,
         target_tokens_per_second=tokens / seconds,
-        curve=tuple(CurvePoint(*point) for point in cost.curve),
+        curve=cost.curve,
         by_length=score_by_length(lines, test_set),
         chains=chains_of(model),
         attention=attention_of(translator, test_set.sources[example], lines[example]),

@@ -39,10 +39,21 @@ FEWEST = 5
 
 
 @dataclass(frozen=True)
+class CurvePoint:
+    """A validation of a run."""
+
+    step: int
+    seconds: float
+    flops: float
+    loss: float
+    """Mean negative log-likelihood of a target token, in nats."""
+    bleu: float | None
+
+
+@dataclass(frozen=True)
 class TrainingCost:
     """What the training of a run took."""
 
-    parameters: int
     steps: int
     seconds: float
     target_tokens: int
@@ -52,8 +63,8 @@ class TrainingCost:
     """Operations computed from the equations (`training/cost/flops.py`)."""
     peak_bytes: int = 0
     """The most that the tensors of an update occupy at a time, weights and optimizer not counted."""
-    curve: tuple[tuple[int, float, float, float, float | None], ...] = ()
-    """At each validation: step, seconds, operations, loss, BLEU."""
+    curve: tuple[CurvePoint, ...] = ()
+    """The validations."""
 
     @property
     def tokens_per_second(self) -> float:
@@ -104,7 +115,7 @@ def training_cost(bundle: Bundle, model: EncoderDecoder, config: RunConfig, fold
     events = list(_events(folder / LOG))
     tokens = int(outcome["target_tokens"])
     curve = [
-        (
+        CurvePoint(
             int(event["step"]),
             float(event["seconds"]),
             per_token * tokens * event["step"] / max(int(outcome["step"]), 1),
@@ -115,7 +126,6 @@ def training_cost(bundle: Bundle, model: EncoderDecoder, config: RunConfig, fold
         if event["event"] == "validation"
     ]
     return TrainingCost(
-        parameters=model.parameter_count,
         steps=int(outcome["step"]),
         seconds=float(outcome["seconds"]),
         target_tokens=tokens,

@@ -5,20 +5,8 @@ from pathlib import Path
 
 from dragoman.evaluation import Comparison, Score
 from dragoman.workflows.compare.budget import Equal
-from dragoman.workflows.compare.measures import AttentionMap, Chain, LengthScore, TrainingCost
+from dragoman.workflows.compare.measures import AttentionMap, Chain, CurvePoint, LengthScore, TrainingCost
 from dragoman.workflows.evaluate.evaluate import TestSet
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """A validation of a run."""
-
-    step: int
-    seconds: float
-    flops: float
-    loss: float
-    """Mean negative log-likelihood of a target token, in nats."""
-    bleu: float | None
 
 
 @dataclass(frozen=True)

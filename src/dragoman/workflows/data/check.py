@@ -8,7 +8,7 @@ from dragoman.config.file import load_config, require_text
 from dragoman.data.check.check import check_data as check_corpora
 from dragoman.data.corpus.output import refuse_pipes
 from dragoman.data.corpus.report import CorpusReport
-from dragoman.data.make.split import SplitOptions, corpus_name, split_corpus, usable_pairs, whole_pairs
+from dragoman.data.make.split import SplitOptions, split_corpus, usable_pairs, whole_pairs
 from dragoman.errors import ConfigError, check_count, checked_path
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
@@ -71,8 +71,8 @@ def split_data(
     require_text(config)
     parts = split_parts(config)
     corpus = corpus_of(source, target)
-    options = SplitOptions(held_out, seed, near)
-    name = corpus_name(corpus)
+    refuse_pipes(corpus.files)
+    options, name = SplitOptions(held_out, seed, near), str(corpus.source)
     if drop:
         rejects = parts["train"].source.with_name(REJECTS)
         return split_corpus(lambda: usable_pairs(corpus), name, parts, options, rejects)

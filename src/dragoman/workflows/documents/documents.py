@@ -193,7 +193,8 @@ def run_documents(
         renewed = {job.target for job in jobs if task.update and job.source.kind.keyed}
         refuse_targets(sources, targets, None if task.force else journal.written() | renewed)
         alone = len(jobs) == 1 and not left_out
-        work = DocumentWork(translator, request, journal, listener, task.max_chars, _options(task), alone)
+        options = {"glossary": task.glossary, "options": task.options}
+        work = DocumentWork(translator, request, journal, listener, task.max_chars, options, alone)
         files = work.run(jobs, admit)
         review = write_review(output, journal, request)
     return DocumentsResult(
@@ -253,8 +254,3 @@ def _identity(task: DocumentTask, translator: Translator) -> dict[str, Any]:
         **{f"decode.{key}": value for key, value in options.model_dump(mode="json").items()},
         **task.identity,
     }
-
-
-def _options(task: DocumentTask) -> dict[str, Any]:
-    """What each call of the translator is asked for."""
-    return {"glossary": task.glossary, "options": task.options}

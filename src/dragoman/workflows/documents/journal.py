@@ -64,12 +64,10 @@ class Journal:
         """Whether it is kept: yes if a file could not be written, no if one would have been wrong."""
 
     def get(self, key: bytes) -> Finished | None:
-        """The translation with this key, if it is finished."""
         row = self._database.execute("select value from translations where key = ?", (key,)).fetchone()
         return _decoded(row[0]) if row else None
 
     def has(self, key: bytes) -> bool:
-        """Whether the translation with this key is finished."""
         return self._database.execute("select 1 from translations where key = ?", (key,)).fetchone() is not None
 
     def add(self, finished: Iterable[tuple[bytes, Finished]]) -> None:
@@ -84,7 +82,6 @@ class Journal:
         return int(self._database.execute("select count(*) from translations").fetchone()[0])
 
     def written(self) -> frozenset[Path]:
-        """The files that this work has written."""
         return frozenset(Path(path) for (path,) in self._database.execute("select path from files"))
 
     def add_file(self, path: Path, rows: Iterable[FlaggedUnit]) -> None:
@@ -109,7 +106,6 @@ class Journal:
 
     @property
     def review_count(self) -> int:
-        """How many rows are to be looked at."""
         return int(self._database.execute("select count(*) from review").fetchone()[0])
 
 

@@ -185,7 +185,6 @@ class DocumentWork:
             self._translate()
 
     def _translate(self) -> None:
-        """Translate the window into the journal."""
         if self._window:
             units = list(self._window.values())
             if self._size == FIRST_WINDOW:

@@ -1,5 +1,6 @@
 """The confidence of a model: learned from pairs that it was not trained on, and written into its bundle and card."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -10,7 +11,8 @@ from typing import Any
 
 from dragoman.bundle import add_files, open_bundle
 from dragoman.config import DecodeConfig
-from dragoman.control.confidence.confidence import ACCEPT, NAME, Confidence, draw, learn_confidence
+from dragoman.control.confidence.calibration import BINS, FOLDS
+from dragoman.control.confidence.confidence import ACCEPT, NAME, Confidence, Fitted, draw, learn_confidence
 from dragoman.data.corpus.corpus import read_pairs
 from dragoman.errors import ConfigError
 from dragoman.installed import changeable_model
@@ -18,7 +20,6 @@ from dragoman.text.words.lines import WINDOW, chunks_of
 from dragoman.translation import Translation
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
-from dragoman.workflows.evaluate.card_sections import confidence_section, with_section
 from dragoman.workflows.listener import Listener, Listeners
 
 
@@ -55,7 +56,7 @@ def learn_model_confidence(
     learned = calibrate(Translator.of_bundle(bundle), pairs, accept=accept, samples=samples, listener=listener)
     files = {NAME: learned.text()}
     if (card := bundle.folder / "README.md").name in bundle.manifest["files"]:
-        files[card.name] = with_section(card.read_text(encoding="utf-8"), "Confidence", confidence_section(learned))
+        files[card.name] = with_section(card.read_text(encoding="utf-8"), confidence_section(learned))
     add_files(bundle, files, {"confidence": confidence_facts(learned)})
     return ConfidenceResult(bundle.folder / NAME, learned)
 
@@ -94,3 +95,37 @@ def confidence_facts(learned: Confidence) -> dict[str, Any]:
     if learned.sampled:
         measured["sampled"] = asdict(learned.sampled.calibration)
     return {"accept": learned.accept, "lines": learned.lines, "accepted": learned.accepted, "measured": measured}
+
+
+def with_section(card: str, body: str) -> str:
+    """The card with a section on confidence: in the place of the old one, otherwise before the limits."""
+    section = f"## Confidence\n\n{body.strip()}\n\n"
+    old = re.compile(r"^## Confidence\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    if old.search(card):
+        return old.sub(lambda _: section, card, count=1)
+    before, found, after = card.partition("## Limits\n")
+    return before + section + found + after if found else f"{card.rstrip()}\n\n{section}"
+
+
+def confidence_section(learned: Confidence) -> str:
+    """How well the confidence of the model is calibrated."""
+    rows = [("log P and lengths", learned.plain)]
+    if learned.sampled:
+        rows.append((f"with the agreement of {learned.samples} samples", learned.sampled))
+    share = 100 * learned.accepted
+    return f"""\
+With `translate --confidence` each translation has a confidence: the probability that a person would accept it.
+No person judged the lines that it was learned from. "Accepted" is a proxy: sentence-level chrF of at least
+{learned.accept:g} against the reference. Lines: {learned.lines:,} of the validation text, {share:.1f} % accepted;
+measured by {FOLDS}-fold cross-validation, with {BINS} bins.
+
+| features | expected calibration error | Brier score | area under the ROC curve |
+| --- | --- | --- | --- |
+{"".join(_confidence_row(name, fitted) for name, fitted in rows)}
+It holds for text like the validation text.
+"""
+
+
+def _confidence_row(name: str, fitted: Fitted) -> str:
+    calibration = fitted.calibration
+    return f"| {name} | {calibration.ece:.3f} | {calibration.brier:.3f} | {calibration.auc:.3f} |\n"

@@ -8,11 +8,10 @@ from dragoman.config import RunConfig
 from dragoman.control.confidence.confidence import NAME
 from dragoman.errors import DataError
 from dragoman.translator import Translator
-from dragoman.workflows.evaluate.card_sections import confidence_section, robustness_section
-from dragoman.workflows.evaluate.confidence import calibrate, confidence_facts
+from dragoman.workflows.evaluate.confidence import calibrate, confidence_facts, confidence_section
 from dragoman.workflows.evaluate.evaluate import TestSet
 from dragoman.workflows.evaluate.held_out import held_out_by_pair
-from dragoman.workflows.evaluate.robustness import LINES, measure_robustness
+from dragoman.workflows.evaluate.robustness import LINES, measure_robustness, robustness_section
 from dragoman.workflows.listener import Listeners
 
 # The suite translates every line about nine times. With a line of TEST_SHARE lines it takes less than half of the time

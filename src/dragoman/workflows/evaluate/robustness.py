@@ -121,3 +121,20 @@ def _score(variant: RobustnessCases, translations: Sequence[str], references: Se
     metric = CHRF(beta=0 if variant.precision_only else CHRF.BETA)
     compared = [variant.comparable(text) for text in translations]
     return float(metric.corpus_score(compared, [[variant.comparable(text) for text in references]]).score)
+
+
+def robustness_section(robustness: Robustness) -> str:
+    """The table of the suite and its one number."""
+    rows = "".join(
+        f"| {row.kind} | {row.lines:,} | {row.plain:.1f} | {row.changed:.1f} | {row.share_kept:.2f} | "
+        f"{row.warnings:,} |\n"
+        for row in robustness.rows
+    )
+    skipped = "".join(f"\nNot measured: {kind}: {why}." for kind, why in robustness.skipped.items())
+    return f"""\
+**Robustness {robustness.score:.2f}**: {DEFINITION}
+
+| change of the source | lines | chrF plain | chrF changed | share kept | warnings |
+| --- | --- | --- | --- | --- | --- |
+{rows}{skipped}
+"""

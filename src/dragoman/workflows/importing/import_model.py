@@ -6,12 +6,14 @@ only then: whatever fails, an output that existed is unchanged and one that did 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import add_files, open_bundle, write_bundle
-from dragoman.config.sections.project import parse_pair
+from dragoman.config.sections.project import ProjectConfig, parse_pair
+from dragoman.data.corpus.corpus import embedded_pairs, read_pairs
 from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, QualityError, checked_path
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
@@ -23,13 +25,49 @@ from dragoman.importing.files.origin import UNKNOWN, Origin
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.system.files import atomic_folder, folder_next_to, refuse_unwritable_folder
 from dragoman.system.parsing import parse_json
+from dragoman.text.words.language import primary_language
 from dragoman.translator import Translator
+from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.evaluate.evaluate import translate_all
 from dragoman.workflows.importing.card import import_card
-from dragoman.workflows.importing.text import TrialText, embedded_text, text_of_files
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.export import QUANTIZATIONS, ExportResult, export
 from dragoman.workflows.models.origin import KEY, is_non_commercial
+
+# Lines that are translated and scored, for the card.
+LINES = 200
+# The languages of the embedded text, and the words of its English sentences that are used.
+EMBEDDED, WORDS = ("en", "ko"), range(4, 16)
+
+
+@dataclass(frozen=True)
+class TrialText:
+    """Pairs, and what they are called; `remedy` says what to do if there are none."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...] = ()
+    remedy: str = ""
+
+
+def text_of_files(source: str | PathLike[str], reference: str | PathLike[str] | None) -> TrialText:
+    """The first pairs of two files, or of one .tsv or .jsonl file. Raises ConfigError and DataError."""
+    pairs = tuple((pair.source, pair.target) for pair in islice(read_pairs(corpus_of(source, reference)), LINES))
+    if not pairs:
+        raise DataError(f"{fspath(source)}: no lines to try the model on; give some pairs")
+    return TrialText(Path(source).name, pairs)
+
+
+def embedded_text(project: ProjectConfig) -> TrialText:
+    """Pairs of the embedded text in the direction of the model; none if it has another language."""
+    pair = tuple(primary_language(tag) for tag in (project.source, project.target))
+    if sorted(pair) != sorted(EMBEDDED):
+        remedy = f"give SOURCE REFERENCE, some pairs of {project.source} and {project.target}, to try it"
+        return TrialText("no text", remedy=f"To know, import it again: {remedy}")
+    short = ((line.source, line.target) for line in embedded_pairs("valid") if len(line.source.split()) in WORDS)
+    lines = tuple(islice(short, LINES))
+    pairs = lines if pair == EMBEDDED else tuple(line[::-1] for line in lines)
+    return TrialText("the embedded text (LibreOffice's help)", pairs)
+
 
 NOT_TRIED = "It was not tried whether the model translates."
 
@@ -285,14 +323,10 @@ def _measured(
     """BLEU and chrF of the translations and of the sources."""
     references = [target for _, target in text.pairs]
     translations = translate_all(translator, sources, listener)
-    scores, copying = (_scores(lines, references) for lines in (translations, sources))
+    scores, copying = ((bleu(lines, references), chrf(lines, references)) for lines in (translations, sources))
     for score, copied in zip(scores, copying, strict=True):
         listener.notice(f"  {score.name} {score.value:.1f} (copying the source: {copied.value:.1f})")
     return scores, copying
-
-
-def _scores(lines: Sequence[str], references: Sequence[str]) -> tuple[Score, ...]:
-    return bleu(lines, references), chrf(lines, references)
 
 
 def _export(bundle: Path, quantization: str, text: TrialText, target: Path, listener: Listeners) -> ExportResult:

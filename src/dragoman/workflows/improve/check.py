@@ -16,7 +16,7 @@ from dragoman.evaluation import RESAMPLES, Score, paired_bootstrap, score_all
 from dragoman.translator import Translator
 from dragoman.workflows.evaluate.evaluate import translate_all
 from dragoman.workflows.evaluate.held_out import HeldOutText, held_out_by_pair
-from dragoman.workflows.improve.corrections import Correction
+from dragoman.workflows.improve.corrections import Correction, Fault
 from dragoman.workflows.listener import Listeners
 
 TEST, LEARNED, HELD_OUT = "test", "corrections", "held_out"
@@ -67,6 +67,24 @@ class ChangedText:
             sum(one == reference for one, reference in zip(found, self.references, strict=True))
             for found in (self.before, self.after)
         )
+
+
+@dataclass(frozen=True)
+class ImproveResult:
+    """A new version of a model, written."""
+
+    model_path: Path
+    """Its folder."""
+    page: Path
+    """The page that shows what changed."""
+    corrections: int
+    """Corrections that it learned from."""
+    held_out: int
+    """Corrections that were kept to test whether others improve too."""
+    left_out: tuple[Fault, ...]
+    """Corrections that could not be learned from."""
+    texts: tuple[ChangedText, ...]
+    """The test set, and the corrections, before and after."""
 
 
 def compare_versions(

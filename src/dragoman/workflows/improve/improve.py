@@ -3,10 +3,12 @@
 Input: a model and corrections. They are checked; the model is fine-tuned on them with a replay of other text, exported
 and compared with the version before on its old test set. Output: a new folder and a page that shows what changed. A
 version that translates the test set worse than the interval of the version before is discarded. Nothing is written
-before the end but a working folder, which is removed.
+before the end but a working folder, which is removed. The versions of `news` are `news`, `news-2`, `news-3`, … in one
+folder; those of a bundled model are installed models.
 """
 
 import importlib.util
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -14,45 +16,59 @@ from os import PathLike
 from pathlib import Path
 
 from dragoman.bundle import Bundle, open_bundle, update_bundle
+from dragoman.bundled import bundled_folder
 from dragoman.config import CorpusConfig
+from dragoman.config.sections.project import is_name
 from dragoman.errors import ConfigError, Interrupted, ModelError, QualityError, checked_path, counted
+from dragoman.installed import models_folder
 from dragoman.installed.opening import open_model
 from dragoman.system.files import folder_next_to, locked, refuse_unwritable_folder, storage_error
 from dragoman.text.words.normalise import normalise
 from dragoman.translator import Translator
 from dragoman.workflows.data.check import corpus_of
 from dragoman.workflows.data.check_page import kind_name, refuse_other_file
-from dragoman.workflows.improve.check import ChangedText, compare_versions, require_kept
-from dragoman.workflows.improve.corrections import Corrections, Fault, read_corrections
+from dragoman.workflows.improve.check import ImproveResult, compare_versions, require_kept
+from dragoman.workflows.improve.corrections import Corrections, read_corrections
 from dragoman.workflows.improve.page import card_section, write_page
 from dragoman.workflows.improve.run import hold_out, refuse_own_keys, run_config
 from dragoman.workflows.improve.text import NamedTexts, TextWriter, prepare_texts
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.dequantise import write_dequantised
 from dragoman.workflows.models.export import export
-from dragoman.workflows.models.versions import NewVersion, next_version
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """Where a version is written, and what it is called."""
+
+    folder: Path
+    name: str
+
+
+def next_version(bundle: Bundle, output: Path | None = None) -> NewVersion:
+    """The first version after that of `bundle` that does not exist, or `output`. Raises ConfigError if that exists."""
+    own = str(bundle.config.project.name)
+    if output is not None:
+        if output.exists():
+            raise ConfigError(f"{output}: already exists; choose another folder with -o")
+        return NewVersion(output, output.name if is_name(output.name) else own)
+    folder = bundle.folder.absolute()
+    parent = models_folder() if folder == bundled_folder(folder.name) else folder.parent
+    stem, number = _parsed(folder.name)
+    while (found := parent / f"{stem}-{number + 1}").exists():
+        number += 1
+    return NewVersion(found, f"{_parsed(own)[0]}-{number + 1}")
+
+
+def _parsed(name: str) -> tuple[str, int]:
+    """`news-3` as `news` and 3; a name without a number is the first version."""
+    match = re.fullmatch(r"(.+)-([1-9]\d{0,5})", name)
+    return (match[1], int(match[2])) if match else (name, 1)
+
 
 EXPORTS = ("int8", "float32")
 # Lines that the export is verified with.
 VERIFIED = 200
-
-
-@dataclass(frozen=True)
-class ImproveResult:
-    """A new version of a model, written."""
-
-    model_path: Path
-    """Its folder."""
-    page: Path
-    """The page that shows what changed."""
-    corrections: int
-    """Corrections that it learned from."""
-    held_out: int
-    """Corrections that were kept to test whether others improve too."""
-    left_out: tuple[Fault, ...]
-    """Corrections that could not be learned from."""
-    texts: tuple[ChangedText, ...]
-    """The test set, and the corrections, before and after."""
 
 
 def improve(

@@ -7,14 +7,13 @@ embedded text, whose held-out parts then are the validation and test text too.
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 
 from dragoman.bundle import Bundle
 from dragoman.config import CorpusConfig, PairConfig, RunConfig
 from dragoman.config.file import read_run_config
-from dragoman.data.corpus.corpus import Pair, read_lines, read_pairs, sample_evenly
+from dragoman.data.corpus.corpus import Pair, embedded_pairs, read_lines, read_pairs, sample_evenly
 from dragoman.data.corpus.directions import Direction, directions
 from dragoman.errors import ConfigError, DataError, counted
 from dragoman.system.files import storage_error
@@ -153,10 +152,9 @@ def _is_embedded(pair: PairConfig) -> bool:
 
 def _embedded(part: str, pair: PairConfig) -> Iterator[tuple[str, str]]:
     """The embedded text in the direction of this pair."""
-    path = Path(str(files("dragoman.data") / "embedded" / f"{part}.tsv.gz"))
     forward = primary_language(pair.source) == EMBEDDED[0]
-    for one in read_pairs(CorpusConfig(source=path)):
-        yield (one.source, one.target) if forward else (one.target, one.source)
+    for line in embedded_pairs(part):
+        yield (line.source, line.target) if forward else (line.target, line.source)
 
 
 def _original(run: RunConfig, pairs: Sequence[PairConfig], writer: TextWriter) -> Iterator[CorpusConfig]:

@@ -19,10 +19,8 @@ from dragoman.errors import ConfigError, DataError, DistributedError, DragomanEr
 from dragoman.system.cluster import ordered_data, processors_of
 from dragoman.system.machine import usable_processors
 from dragoman.version import __version__
-from dragoman.workflows.lines.bundled import BundledTranslators
-from dragoman.workflows.lines.rendering import TranslatedLines
 from dragoman.workflows.lines.shards import Shard, ShardReader, windows
-from dragoman.workflows.lines.work import LineWork
+from dragoman.workflows.lines.work import BundledTranslators, LineWork, TranslatedLines
 
 # A shard on which workers end this often is given up: it needs more memory than there is.
 ATTEMPTS = 3
@@ -41,7 +39,6 @@ class RayCluster:
     threads: int | None = None
     """CPU threads of a worker, which decide its batches and so are those of the translators; None: all of a machine."""
     on_gpu: bool = False
-    """Whether each worker needs a GPU."""
 
 
 class ShardCoordinator:
@@ -51,7 +48,6 @@ class ShardCoordinator:
         self._work, self._started = work, Counter[int]()
 
     def work(self) -> list[Any]:
-        """The reference to the work."""
         return self._work
 
     def start(self, first: int) -> int:

@@ -108,7 +108,6 @@ class ShardReader:
         return lines[len(before) :], hashlib.sha256(text).hexdigest()
 
     def close(self) -> None:
-        """Close the file."""
         self._stack.close()
 
 

@@ -30,11 +30,10 @@ from dragoman.text.terms.tbx import TermBase
 from dragoman.translator import Translator
 from dragoman.version import __version__
 from dragoman.workflows.documents.memory import existing_memory
-from dragoman.workflows.lines.bundled import BundledTranslators
 from dragoman.workflows.lines.on_ray import RayCluster, Translate, translated_on_ray
 from dragoman.workflows.lines.partial_output import partial_output, refuse_existing, saved_lines
 from dragoman.workflows.lines.shards import cut, windows
-from dragoman.workflows.lines.work import LineWork
+from dragoman.workflows.lines.work import BundledTranslators, LineWork
 from dragoman.workflows.listener import Listener, Listeners, Progress
 
 
@@ -240,7 +239,6 @@ def _identity(work: LineWork) -> dict[str, Any]:
 
 
 def _models(translators: Translator | BundledTranslators) -> list[str]:
-    """What identifies the models."""
     if isinstance(translators, BundledTranslators):
         return [sha256(model.folder / "bundle.json") for model in bundled_models()]
     manifest = translators.bundle.manifest if translators.bundle else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Bundle, open_bundle, update_bundle
-from dragoman.config import CorpusConfig, DecodeConfig, PairConfig
+from dragoman.config import CorpusConfig, DecodeConfig
 from dragoman.config.file import build_section, read_run_config
 from dragoman.control.placeholders.symbols import mask_texts
 from dragoman.engine import Engine, Ids, queries
@@ -24,7 +24,7 @@ from dragoman.text.terms.symbols import Symbols, restore
 from dragoman.text.tokens.marks import Marks
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.data.check import corpus_of
-from dragoman.workflows.evaluate.held_out import held_out_by_pair
+from dragoman.workflows.evaluate.held_out import HeldOutText, held_out_by_pair
 from dragoman.workflows.listener import Listener, Listeners
 from dragoman.workflows.models.merge import write_merged
 
@@ -142,16 +142,8 @@ def _refuse_existing(bundle: Bundle, target: Path, name: str, separate: bool, fo
         raise ConfigError(f"{taken}: already exists; --force replaces it{elsewhere}")
 
 
-@dataclass(frozen=True)
-class _VerificationText:
-    """Text of one pair of languages to verify with; no source is blank."""
-
-    pair: PairConfig
-    lines: Sequence[tuple[str, str]]
-
-
-def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[_VerificationText]:
-    """The corpus, or the validation text of the run that the bundle came from, by pair of languages."""
+def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) -> list[HeldOutText]:
+    """The corpus, or the validation text of the bundle's run, by pair of languages; no source is blank."""
     config = bundle.config
     corpora = (corpus,) if corpus else _validation_corpora(bundle)
     if not all(map(config.pairs_of, corpora)):
@@ -160,7 +152,7 @@ def _verification_text(bundle: Bundle, corpus: CorpusConfig | None, lines: int) 
     texts = []
     for text in held_out_by_pair(config, corpora, lines):
         pairs = [pair for pair in zip(text.sources, text.references, strict=True) if pair[0].strip()]
-        texts += [_VerificationText(text.pair, pairs)] if pairs else []
+        texts += [HeldOutText(text.pair, *zip(*pairs, strict=True))] if pairs else []
     if not texts:
         raise ConfigError(f"{corpora[0].source}: no lines to verify the export with; name a file with text")
     return texts
@@ -184,7 +176,7 @@ def _verify_pairs(
     options: DecodeConfig,
     reference: Engine,
     folders: Mapping[str, Path],
-    texts: Sequence[_VerificationText],
+    texts: Sequence[HeldOutText],
     candidates: Callable[[Ids], Ids] | None,
     listener: Listeners,
 ) -> dict[str, Verdict]:
@@ -198,11 +190,11 @@ def _verify_pairs(
     for text in texts:
         marks, name = Marks.of(text.pair, tokenizer), text.pair.name if several else ""
         own = [sentence for sentence in golden if sentence.pair == name]
-        masked, _ = mask_texts([source for source, _ in text.lines], symbols)
+        masked, _ = mask_texts(text.sources, symbols)
         own = own or golden_sentences(tokenizer, reference, options, masked, name, marks=marks)
         if several:
             listener.notice(f"{name}:")
-        found.append(_verify(tokenizer, options, reference, engines, text.lines, own, marks, symbols, listener))
+        found.append(_verify(tokenizer, options, reference, engines, text, own, marks, symbols, listener))
     return {kind: Verdict.worst([verdicts[kind] for verdicts in found]) for kind in folders}
 
 
@@ -211,14 +203,14 @@ def _verify(
     options: DecodeConfig,
     reference: Engine,
     engines: Mapping[str, Engine],
-    pairs: Sequence[tuple[str, str]],
+    text: HeldOutText,
     golden: Sequence[Golden],
     marks: Marks,
     symbols: Symbols,
     listener: Listeners,
 ) -> dict[str, Verdict]:
     """The verdict on each engine with a converted network, float32 first. Raises QualityError."""
-    masked, tables = mask_texts([source for source, _ in pairs], symbols)
+    masked, tables = mask_texts(text.sources, symbols)
     sources = queries(tokenizer.encode(masked, "source"), marks)
     progress = listener.counter("verifying", "sentences", 2 * len(sources) * (len(BEAMS) + len(engines) - 1))
     verdict = verify_float32(reference, engines["float32"], options, sources, golden, marks, progress)
@@ -229,11 +221,10 @@ def _verify(
         + (", the others near-ties" if min(verdict.identical.values()) < verdict.sentences else "")
     )
     verdicts = {"float32": verdict}
-    references = [target for _, target in pairs]
 
     def score(translations: Sequence[Ids]) -> float:
-        texts = tokenizer.decode(translations, "target")
-        return bleu([restore(text, table) for text, table in zip(texts, tables, strict=True)], references).value
+        lines = zip(tokenizer.decode(translations, "target"), tables, strict=True)
+        return bleu([restore(line, table) for line, table in lines], text.references).value
 
     for kind in [kind for kind in engines if kind != "float32"]:
         found = verify_quantised(engines["float32"], engines[kind], options, sources, golden, score, marks, progress)

@@ -12,7 +12,7 @@ from dragoman.bundle import Bundle
 from dragoman.config import RunConfig
 from dragoman.engine import Engine
 from dragoman.errors import DragomanError
-from dragoman.evaluation import ComparedScore, paired_bootstrap
+from dragoman.evaluation import paired_bootstrap
 from dragoman.text.terms.symbols import Symbols
 from dragoman.text.tokens.tokenizer import Tokenizer
 from dragoman.workflows.evaluate.evaluate import translate_all
@@ -39,7 +39,6 @@ class FineTuningReport:
     """The scores of a base model and of the model that was fine-tuned from it."""
 
     base: str
-    """The name of the base model."""
     scores: tuple[ChangedScore, ...]
 
 
@@ -93,15 +92,10 @@ def _rows(
     on: str, before: Sequence[str], text: HeldOutText, after: Sequence[str], listener: Listeners
 ) -> list[ChangedScore]:
     tested = paired_bootstrap(before, after, text.references)
-    rows = [ChangedScore(on, old.name, old.value, new.value, _p_value(new)) for old, new in tested]
+    rows = [ChangedScore(on, old.name, old.value, new.value, new.p_bootstrap or 0.0) for old, new in tested]
     changes = (f"{row.metric} {row.before:.1f} → {row.after:.1f} (p = {row.p_value:.3f})" for row in rows)
     listener.notice(f"  {on}, before → after: {', '.join(changes)}")
     return rows
-
-
-def _p_value(score: ComparedScore) -> float:
-    assert score.p_bootstrap is not None  # the second of two systems has it
-    return score.p_bootstrap
 
 
 def section(report: FineTuningReport) -> str:

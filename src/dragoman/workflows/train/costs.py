@@ -10,7 +10,7 @@ import torch
 
 from dragoman.config import RunConfig
 from dragoman.config.sizes import chosen_model, chosen_train, is_chosen, preset_for
-from dragoman.data.batches.workload import SAMPLE, Workload, workload_of
+from dragoman.data.batches.batching import SAMPLE, Workload, workload_of
 from dragoman.data.corpus.directions import directions, sample_directions
 from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import ResourceError

@@ -12,7 +12,7 @@ import torch
 from dragoman.config import AnyModel, RunConfig
 from dragoman.config.file import changed_keys
 from dragoman.config.sizes import chosen_model, chosen_train
-from dragoman.data.batches.workload import Workload
+from dragoman.data.batches.batching import Workload
 from dragoman.data.corpus.directions import directions, sample_directions
 from dragoman.data.corpus.report import CorpusReport
 from dragoman.errors import ConfigError, DataError
@@ -75,10 +75,13 @@ def estimate_presets(
     valid_tokens = held_out * workload.tokens_per_pair
     lines = min(config.train.translate_lines, held_out)
     trials = _trials(config, shapes, workload, vocab, device)
-    return [
-        PresetEstimate(name, name == named, _estimate(config, *trials[name], workload, valid_tokens, lines, device))
-        for name in shapes
-    ]
+    found = []
+    for name in shapes:
+        parameters, trial, extrapolated = trials[name]
+        estimate = estimate_of(config, parameters, trial, workload, valid_tokens, lines)
+        estimate = replace(estimate, extrapolated=extrapolated, memory_available=memory_of(device))
+        found.append(PresetEstimate(name, name == named, estimate))
+    return found
 
 
 def _tokenizer(config: RunConfig, pairs: float) -> tuple[Tokenizer, int]:
@@ -156,17 +159,3 @@ def _flops(shape: AnyModel, workload: Workload, vocab: int) -> float:
 def _parameters(shape: AnyModel, vocab: int) -> int:
     with without_values():
         return build_network(shape, vocab, vocab).parameter_count
-
-
-def _estimate(
-    config: RunConfig,
-    parameters: int,
-    trial: StepTrial,
-    computed: bool,
-    workload: Workload,
-    valid_tokens: float,
-    lines: int,
-    device: torch.device,
-) -> Estimate:
-    estimate = estimate_of(config, parameters, trial, workload, valid_tokens, lines)
-    return replace(estimate, extrapolated=computed, memory_available=memory_of(device))

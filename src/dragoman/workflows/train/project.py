@@ -160,7 +160,6 @@ def _pairs_of(base: Bundle, languages: tuple[str, str]) -> str:
 
 
 def _refuse_existing(path: Path) -> None:
-    """Raise ConfigError if there is a configuration."""
     if path.exists():
         raise ConfigError(f"{path}: already exists; edit it, or choose another name")
 

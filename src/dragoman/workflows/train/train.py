@@ -43,7 +43,6 @@ from dragoman.workflows.train.costs import estimate_run, refuse_beyond_memory, t
 from dragoman.workflows.train.finetune import apply_base_model
 from dragoman.workflows.train.language_model import write_language_model
 from dragoman.workflows.train.model_card import model_card
-from dragoman.workflows.train.restoring import recorded_log, restore_run
 from dragoman.workflows.train.run_folder import (
     DATA_NOTE,
     check_resumable,
@@ -51,7 +50,9 @@ from dragoman.workflows.train.run_folder import (
     lock_run,
     output_of,
     record_inputs,
+    recorded_log,
     recorded_origin,
+    restore_run,
     with_original_choices,
 )
 from dragoman.workflows.train.run_tokenizer import save_tokenizer

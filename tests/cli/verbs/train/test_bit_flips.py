@@ -28,8 +28,7 @@ from dragoman.training.update.distributed import ProcessGroup
 from dragoman.training.update.optimizer import state_tensors
 from dragoman.workflows.data.check import check_with_progress
 from dragoman.workflows.listener import Listeners
-from dragoman.workflows.train.restoring import recorded_log, restore_run
-from dragoman.workflows.train.run_folder import check_resumable, record_inputs
+from dragoman.workflows.train.run_folder import check_resumable, record_inputs, recorded_log, restore_run
 from dragoman.workflows.train.trainer import Run, build_trainer
 from suites import cases
 
@@ -68,7 +67,7 @@ def state_of(project: Path, reports: list[CorpusReport]) -> tuple[int, str, list
         digest.update(name.encode() + tensor.numpy().tobytes())
     for name, tensor in trainer.model.state_dict().items():
         digest.update(name.encode() + tensor.numpy().tobytes())
-    values = [asdict(trainer.position), trainer.tracker.state_dict(), trainer.validated, trainer.target_tokens]
+    values = [asdict(trainer.position), asdict(trainer.tracker), trainer.validated, trainer.target_tokens]
     values += [trainer.gradient.precision, trainer.accumulate, trainer.stream.batch_tokens, tokenizer.sha256]
     digest.update(json.dumps(values, sort_keys=True, default=str).encode())
     return step, digest.hexdigest(), listener.texts + ([f"{log.path}: {log.fault}"] if log.fault else [])

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from dragoman.bundle import open_bundle
 from dragoman.data.corpus.corpus import read_lines
 from dragoman.translator import Translator
-from dragoman.workflows.train import distilled_text
+from dragoman.workflows.train import distil
 from suites import cases
 
 DISTILLED = "runs/toy/distilled.tsv"
@@ -23,7 +23,7 @@ WEIGHTS = "runs/toy/model/model.safetensors"
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three hundred sentences in several windows."""
-    monkeypatch.setattr(distilled_text, "WINDOW", 64)
+    monkeypatch.setattr(distil, "WINDOW", 64)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(
     complaint = dragoman("distill", model, other / "run.toml").refused(130)
     assert complaint == f"{other}/{DISTILLED}: interrupted; the translations are kept, continue with --resume"
     monkeypatch.undo()
-    monkeypatch.setattr(distilled_text, "WINDOW", 64)
+    monkeypatch.setattr(distil, "WINDOW", 64)
     content = (other / DISTILLED).read_bytes()
     assert content.count(b"\n") == 3 * 64
     (other / DISTILLED).write_bytes(content[: len(content) - torn])

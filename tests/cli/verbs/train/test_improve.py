@@ -14,8 +14,8 @@ from dragoman.bundle import open_bundle
 from dragoman.system.files import locked
 from dragoman.workflows.improve.check import ChangedMetric
 from dragoman.workflows.improve.corrections import Correction, read_corrections
+from dragoman.workflows.improve.improve import next_version
 from dragoman.workflows.improve.run import HOLD_OUT_FROM, PART, hold_out
-from dragoman.workflows.models.versions import next_version
 
 FEW = [
     "train.max_steps=2",

@@ -4,11 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
-from dragoman.config.sections.architectures.bytenet import ByteNetConfig
-from dragoman.config.sections.architectures.convs2s import ConvS2SConfig
 from dragoman.config.sections.architectures.language_model import LANGUAGE_MODEL, LanguageModelConfig
 from dragoman.config.sections.architectures.moe import MoeConfig
-from dragoman.config.sections.architectures.rnn import RnnConfig
+from dragoman.config.sections.architectures.others import ByteNetConfig, ConvS2SConfig, RnnConfig
 from dragoman.config.sections.model import ModelConfig
 
 AnyModel = ModelConfig | RnnConfig | ConvS2SConfig | ByteNetConfig | MoeConfig | LanguageModelConfig

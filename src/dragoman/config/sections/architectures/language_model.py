@@ -1,10 +1,10 @@
 """[model] architecture = "language-model": P(y) of the sentences of one language, without a source."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from dragoman.config.sections.base import Fraction, Positive, Section
+from dragoman.config.sections.base import Fraction, LayerCount, Positive, Section
 
 LANGUAGE_MODEL = "language-model"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ class LanguageModelConfig(Section):
     """The kind of its layers: masked self-attention and a feed-forward network, or a recurrence over the pieces."""
     preset: Literal["tiny", "small", "base", "big"] = "small"
     """Values of the keys that are not set."""
-    layers: Annotated[int, Field(gt=0, le=1000)]
+    layers: LayerCount
     """Number of layers."""
     d_model: Positive
     """Width of the embeddings and of the layers."""
@@ -64,5 +64,4 @@ class LanguageModelConfig(Section):
 
     @property
     def decoder_layers(self) -> int:
-        """Its layers."""
         return self.layers

@@ -56,15 +56,17 @@ Column = tuple[str, Callable[[ComparedRun], str]]
 
 
 def _table(columns: Sequence[Column], runs: Sequence[ComparedRun]) -> str:
-    head = "".join(f'<th scope="col">{_both(label)}</th>' for label, _ in columns)
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(one.name)}</th>'
-        + "".join(f"<td>{cell(one)}</td>" for _, cell in columns)
-        + "</tr>"
-        for one in runs
+    rows = [(html.escape(run.name), [cell(run) for _, cell in columns]) for run in runs]
+    return _wide_table([_both("system"), *(_both(label) for label, _ in columns)], rows)
+
+
+def _wide_table(head: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """A table of HTML: its head, and the name and the cells of each row."""
+    columns = "".join(f'<th scope="col">{label}</th>' for label in head)
+    body = "".join(
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>' for name, cells in rows
     )
-    label = _both("system")
-    return _wide(f'<table><thead><tr><th scope="col">{label}</th>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    return _wide(f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>")
 
 
 def _wide(body: str, label: str = "table") -> str:
@@ -112,41 +114,27 @@ def _charts(runs: Sequence[ComparedRun]) -> str:
         ("by_minutes", lambda point: float(point.seconds) / 60),
         ("by_steps", lambda point: float(point.step)),
     ]
-    found = []
-    for label, x in kinds:
-        series: list[Points] = [[(x(point), point.loss) for point in one.curve] for one in runs]
-        found.append(_figure(label, series, "loss"))
-    return "".join(found)
+    return "".join(
+        _figure(label, [[(x(point), point.loss) for point in run.curve] for run in runs], "loss") for label, x in kinds
+    )
 
 
 def _lengths(runs: Sequence[ComparedRun]) -> str:
     series: list[Points] = [[(_middle(part.low, part.high), part.bleu) for part in one.by_length] for one in runs]
-    head = "".join(f'<th scope="col">{_range(part.low, part.high)}</th>' for part in runs[0].by_length)
-    counts = "".join(f"<td>{part.sentences:,}</td>" for part in runs[0].by_length)
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(one.name)}</th>'
-        + "".join(f"<td>{part.bleu:.1f}</td>" for part in one.by_length)
-        + "</tr>"
-        for one in runs
-    )
-    table = (
-        f'<table><thead><tr><th scope="col">{_both("words")}</th>{head}</tr></thead>'
-        f'<tbody><tr><th scope="row">{_both("sentences")}</th>{counts}</tr>{rows}</tbody></table>'
-    )
-    return _wide(table) + _figure("words", series, "bleu")
+    head = [_both("words"), *(_range(part.low, part.high) for part in runs[0].by_length)]
+    rows = [(_both("sentences"), [f"{part.sentences:,}" for part in runs[0].by_length])]
+    rows += [(html.escape(run.name), [f"{part.bleu:.1f}" for part in run.by_length]) for run in runs]
+    return _wide_table(head, rows) + _figure("words", series, "bleu")
 
 
 def _chains(runs: Sequence[ComparedRun]) -> str:
-    head = "".join(f'<th scope="col">n = {chain.n}</th>' for chain in runs[0].chains)
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(one.name)}</th>'
-        + "".join(f"<td>{chain.forward:,} <small>({chain.encoder:,})</small></td>" for chain in one.chains)
-        + "</tr>"
-        for one in runs
-    )
-    table = f'<table><thead><tr><th scope="col">{_both("system")}</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
-    series: list[Points] = [[(chain.n, chain.forward) for chain in one.chains] for one in runs]
-    return _wide(table) + _figure("n", series, "chain", log=True)
+    head = [_both("system"), *(f"n = {chain.n}" for chain in runs[0].chains)]
+    rows = [
+        (html.escape(run.name), [f"{chain.forward:,} <small>({chain.encoder:,})</small>" for chain in run.chains])
+        for run in runs
+    ]
+    series: list[Points] = [[(chain.n, chain.forward) for chain in run.chains] for run in runs]
+    return _wide_table(head, rows) + _figure("n", series, "chain", log=True)
 
 
 def _figure(x: str, series: Sequence[Points], y: str, log: bool = False) -> str:

@@ -5,13 +5,13 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from dragoman.system.files import write_text_atomically
 from dragoman.system.pages import in_languages, labels, static
+from dragoman.workflows.data.check_page import __package__ as check_page
 from dragoman.workflows.data.check_page import framed, kind_name
 from dragoman.workflows.data.check_page import texts as check_texts
-from dragoman.workflows.improve.check import LEARNED, TEST, ChangedMetric, ChangedText
+from dragoman.workflows.improve.check import LEARNED, TEST, ChangedMetric, ChangedText, ImproveResult
 from dragoman.workflows.improve.corrections import Fault
 
 LANGUAGES = ("ko", "en")
@@ -19,35 +19,20 @@ LANGUAGES = ("ko", "en")
 SHOWN = 500
 
 
-class Improved(Protocol):
-    """What is shown of an improvement."""
-
-    @property
-    def corrections(self) -> int:
-        """Learned from."""
-
-    @property
-    def left_out(self) -> tuple[Fault, ...]:
-        """Not learned from."""
-
-    @property
-    def texts(self) -> tuple[ChangedText, ...]:
-        """Before and after."""
-
-
 def texts(language: str) -> dict[str, str]:
     """The labels of the page in this language."""
     return labels(__package__, language)
 
 
-def write_page(path: Path, name: str, base: str, result: Improved) -> None:
+def write_page(path: Path, name: str, base: str, result: ImproveResult) -> None:
     """Write the page about the version `name` and the version `base` before it. Raises DragomanError."""
     body = f"<p>{_label('base')}: {html.escape(base)}</p>" + "\n".join(map(_text, result.texts))
     body += f"<p><small>{_label('note')}</small></p>" + _left_out(result.left_out)
-    write_text_atomically(path, framed(name, _label("title"), static(__package__, "style.css"), body))
+    style = static(check_page, "style.css") + static(__package__, "style.css")
+    write_text_atomically(path, framed(name, _label("title"), style, body))
 
 
-def card_section(base: str, result: Improved) -> str:
+def card_section(base: str, result: ImproveResult) -> str:
     """The improvement as Markdown, for the model card; without any text."""
     rows = "".join(
         f"| {text.on.replace('_', ' ')} {text.pair} | {len(text.sources):,} | {one.metric} | {one.before:.1f} | "
