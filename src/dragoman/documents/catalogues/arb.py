@@ -8,12 +8,11 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.catalogues.json import encoder
 from dragoman.documents.catalogues.json_text import JsonString, Scanner
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import UNFIT, Message
 from dragoman.documents.core.splice import Splice, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -42,9 +41,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     return document_of(path, Values(decoded, values, encoder(decoded), locales), notices)
 
 
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The ARB file with the translations in place of its messages."""
-    write_values(document, translations, file)
+write = write_values
 
 
 def _resources(texts: Sequence[JsonString]) -> Iterator[JsonString]:

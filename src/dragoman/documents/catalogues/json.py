@@ -13,11 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.catalogues.json_text import JsonString, Keys, Scanner
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import ENTITY, UNFIT, Message, plain
 from dragoman.documents.core.splice import Decoded, Splice, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -35,9 +34,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     return document(path, decoded, scanner, _chosen(scanner.texts, options), options)
 
 
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The JSON file with the translations in place of its strings."""
-    write_values(document, translations, file)
+write = write_values
 
 
 def document(

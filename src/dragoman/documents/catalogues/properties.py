@@ -81,7 +81,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     """The .properties file with the translations in place of its values."""
     sources = (inline for value in document.skeleton.values for _, inline in units_of(value.message))
     marked = (new and with_mark(source, new) for source, new in zip(sources, translations, strict=True))
-    write_values(document, marked, file)
+    write_values(document, marked, options, file)
 
 
 @dataclass(frozen=True, slots=True)

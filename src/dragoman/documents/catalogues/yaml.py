@@ -11,11 +11,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from dragoman.documents.catalogues.json import name_of
 from dragoman.documents.catalogues.yaml_events import Scalar, scalars
-from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import ENTITY, UNFIT, plain
 from dragoman.documents.core.splice import Splice, decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
@@ -59,9 +58,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     return document_of(path, Values(decoded, values, _encoder(decoded.text, by_begin), splices), notices)
 
 
-def write(document: Document, translations: Translations, options: DocumentOptions, file: IO[bytes]) -> None:
-    """The YAML file with the translations in place of its strings."""
-    write_values(document, translations, file)
+write = write_values
 
 
 def _is_text(scalar: Scalar) -> bool:

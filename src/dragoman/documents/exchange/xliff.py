@@ -13,14 +13,12 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.labels import with_mark, without_mark
 from dragoman.documents.core.limits import length_limit
-from dragoman.documents.core.rewrite import written
 from dragoman.documents.core.spans import UnitSpan
 from dragoman.documents.core.splice import Decoded, Splice, indent_before, spliced
 from dragoman.documents.exchange.xliff_codes import VERSIONS, XliffVersion, allowed_length, begins_before_ends, role
 from dragoman.documents.exchange.xliff_similar import UnitMatches, alternatives, candidates, segment_id
 from dragoman.documents.xml.elements import Element, plain_text, read_elements, tag_name, with_attribute
-from dragoman.documents.xml.spans import applied, source_of, translated_piece, xml_pieces
-from dragoman.documents.xml.text import escape, writable
+from dragoman.documents.xml.spans import applied, source_of, translated_piece, written_xml, xml_pieces
 from dragoman.errors import DataError
 from dragoman.memory import MemoryMatch
 from dragoman.text.words.inline import InlineText
@@ -216,8 +214,7 @@ def _entry_splices(
         for piece, translation in zip(part.pieces, translations, strict=True):
             if translation is not None:
                 ordered = begins_before_ends(piece, with_mark(piece.inline, translation), source_of(text))
-                new = written(piece, ordered, lambda part: escape(writable(part), encoding), source_of(text))
-                inside.append(Splice(piece.begin, piece.end, new))
+                inside.append(Splice(piece.begin, piece.end, written_xml(decoded, piece, ordered)))
     body = applied(text, entry.source.opened, entry.source.closing, inside)
     state = version.marked if options.mark else version.translated
     holder, target = entry.holder, entry.target

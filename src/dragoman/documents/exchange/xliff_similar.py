@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dragoman.documents.core.splice import Decoded, Splice, indent_before
 from dragoman.documents.xml.elements import Element, tag_name
-from dragoman.documents.xml.text import escape, writable
+from dragoman.documents.xml.text import escape
 from dragoman.memory import MemoryMatch
 
 MODULE = "urn:oasis:names:tc:xliff:matches:2.0"
@@ -78,4 +78,4 @@ def _pair(match: MemoryMatch, decoded: Decoded, prefix: str) -> str:
 
 
 def _escaped(text: str, decoded: Decoded) -> str:
-    return escape(writable(text), decoded.encoding, quote='"')
+    return escape(text, decoded.encoding, quote='"')

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
-from dragoman.documents.core.rewrite import check_pieces, splices, written
-from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import decode, spliced
+from dragoman.documents.core.document import Document, DocumentOptions, Translations
+from dragoman.documents.core.rewrite import check_pieces, located, splices, written
+from dragoman.documents.core.spans import UnitSpan
+from dragoman.documents.core.splice import decode, read_again, spliced
 from dragoman.documents.markup.latex_spans import Spans
 from dragoman.errors import DataError
 from dragoman.text.words.inline import InlineText
@@ -30,9 +30,7 @@ def read(path: Path, options: DocumentOptions) -> Document:
     """The prose of a LaTeX file. Raises DataError for a file that is nested too deeply."""
     decoded = decode(path, path.read_bytes())
     listed = _pieces(path, decoded.text)
-    lines = LineNumbers.of(decoded.text)
-    units = [Unit(piece.inline, f"line {lines.at(piece.begin)}", piece.where) for piece in listed]
-    return Document(path, units, (decoded, listed))
+    return Document(path, located(decoded.text, listed), (decoded, listed))
 
 
 def _pieces(path: Path, content: str) -> list[UnitSpan]:
@@ -48,9 +46,8 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     texts = list(translations)
     changes = splices(decoded.text, listed, texts, _written)
     if changes:
-        again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
-        expected = [(piece, new or piece.inline) for piece, new in zip(listed, texts, strict=True)]
-        check_pieces(document.path, expected, _pieces(document.path, again))
+        again = _pieces(document.path, read_again(document.path, decoded, changes))
+        check_pieces(document.path, listed, texts, again)
     file.writelines(spliced(decoded, changes))
 
 

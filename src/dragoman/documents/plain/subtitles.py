@@ -11,7 +11,7 @@ from typing import IO
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.rewrite import check_letters, written
 from dragoman.documents.core.spans import LineNumbers, UnitSpan
-from dragoman.documents.core.splice import Splice, decode, spliced
+from dragoman.documents.core.splice import Splice, decode, read_again, spliced
 from dragoman.documents.plain.cue_lines import ReadingLimits, divided, limits_of, width, wrapped
 from dragoman.documents.plain.cues import Cue, cues, sentences
 from dragoman.errors import DataError
@@ -91,8 +91,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             if not _is_long(cue, source_limits):
                 hard = _hard(part, cue, limits, source_limits)
                 document.remarks.extend(f"line {lines.at(piece.begin)}: {remark}" for remark in hard)
-    again = decode(document.path, b"".join(spliced(decoded, changes)), decoded.encoding).text
-    listed = cues(again, webvtt=webvtt)
+    listed = cues(read_again(document.path, decoded, changes), webvtt=webvtt)
     check_letters(document.path, expected, [piece.inline.text for cue in listed for piece in cue.pieces])
     file.writelines(spliced(decoded, changes))
 
