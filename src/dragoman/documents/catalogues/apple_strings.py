@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.documents.core.document import Document, DocumentOptions
-from dragoman.documents.core.escapes import unescape
-from dragoman.documents.core.passage import ENTITY, UNFIT, passage
+from dragoman.documents.core.passage import ENTITY, UNFIT, passage, unescape
 from dragoman.documents.core.splice import decode
 from dragoman.documents.core.values import Value, Values, document_of, write_values
 from dragoman.errors import DataError

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from dragoman.documents.catalogues import icu_messages
-from dragoman.documents.catalogues.json import encoder
-from dragoman.documents.catalogues.json_text import JsonString, Scanner
+from dragoman.documents.catalogues.json import JsonString, Scanner, encoder
 from dragoman.documents.core.document import Document, DocumentOptions
 from dragoman.documents.core.passage import UNFIT, Message
 from dragoman.documents.core.splice import Splice, decode

@@ -15,9 +15,8 @@ from typing import IO
 import polib
 
 from dragoman.documents.catalogues.po_formats import directives, is_kept, numbered, patterns, unnumbered
-from dragoman.documents.catalogues.po_header import PoHeader, header_of, header_splices
+from dragoman.documents.catalogues.po_header import Plurals, PoHeader, header_of, header_splices
 from dragoman.documents.catalogues.po_lines import Layout, PoMessage, layout, messages
-from dragoman.documents.catalogues.po_plurals import Plurals
 from dragoman.documents.core.document import Document, DocumentOptions, Translations, Unit
 from dragoman.documents.core.limits import length_limit
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced

@@ -15,9 +15,8 @@ from typing import IO
 
 from dragoman.documents.catalogues import icu_messages
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.core.escapes import Escaped, unescape
 from dragoman.documents.core.labels import with_mark, without_mark
-from dragoman.documents.core.passage import ENTITY, UNFIT, Message, passage, units_of
+from dragoman.documents.core.passage import ENTITY, UNFIT, Escaped, Message, passage, unescape, units_of
 from dragoman.documents.core.splice import decode, likely_encoding
 from dragoman.documents.core.values import Value, Values, document_of, write_values
 from dragoman.errors import DataError

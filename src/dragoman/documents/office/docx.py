@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dragoman.documents.core.document import Document, DocumentOptions, Translations
-from dragoman.documents.office.docx_runs import tokens_of
-from dragoman.documents.office.docx_write import build
+from dragoman.documents.office.docx_runs import build, tokens_of
 from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, slots_in, title_parts
 from dragoman.documents.office.paragraphs import slot

@@ -19,11 +19,20 @@ from torch import Tensor
 from dragoman.errors import ConfigError, ModelError, counted
 from dragoman.importing.files.foreign import Foreign, foreign_config
 from dragoman.importing.files.languages import choose, tags_of
-from dragoman.importing.files.npz_files import OTHER, SETTINGS, Files, find_files, model_keys
+from dragoman.importing.files.npz_files import (
+    OTHER,
+    SETTINGS,
+    Files,
+    Settings,
+    find_files,
+    model_keys,
+    parse_settings,
+    parse_vocabulary,
+    read_yaml,
+)
 from dragoman.importing.files.origin import origin_of_folder
 from dragoman.importing.files.pieces import Renumbered, SpecialIds, read_model, renumber, tokenizer_keys
 from dragoman.importing.files.settings import model_config
-from dragoman.importing.files.yaml import Settings, parse_settings, parse_vocabulary, read_yaml
 from dragoman.importing.marian.layers import interleaving, make_unlikely, our_weights
 from dragoman.text.tokens.model_file import model_pieces
 from dragoman.text.tokens.tokenizer import BOS, Tokenizer
