@@ -7,13 +7,12 @@ from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.office.ooxml import RunStyle, is_east_asian, language_tag, style_key
+from dragoman.documents.office.ooxml import XML_SPACE, RunStyle, is_east_asian, language_tag, style_key
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words, build
 from dragoman.documents.xml.text import writable
 from dragoman.text.words.script import is_right_to_left
 
-XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 # Run properties that no reader sees, or that hold for one language.
 IGNORED = frozenset({"lang", "noProof", "rPrChange", "ins", "del", "bCs", "iCs", "szCs", "webHidden", "snapToGrid"})
 PROPERTIES = {"pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "dirPr", "bdoPr", "rPr"}
@@ -102,9 +101,10 @@ def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
     out = list[Token | _Mark]()
     for token in tokens:
         out.append(token)
-        begin = _last_begin(out) if isinstance(token, _Mark) and token.kind == "end" else None
-        if begin is not None:
-            out[begin:] = _field(out[begin:])
+        if isinstance(token, _Mark) and token.kind == "end":
+            begins = [at for at, mark in enumerate(out) if isinstance(mark, _Mark) and mark.kind == "begin"]
+            if begins:
+                out[begins[-1] :] = _field(out[begins[-1] :])
     # A field that ends in a later paragraph: up to its separator nothing is text of the document.
     inside, rest = False, list[Token]()
     for token in out:
@@ -114,11 +114,6 @@ def _with_fields(tokens: list[Token | _Mark]) -> list[Token]:
         else:
             rest.append(Alone(token.elements, "field") if inside and isinstance(token, Words) else token)
     return rest
-
-
-def _last_begin(tokens: list[Token | _Mark]) -> int | None:
-    marks = [(index, token.kind) for index, token in enumerate(tokens) if isinstance(token, _Mark)]
-    return next((index for index, kind in reversed(marks) if kind == "begin"), None)
 
 
 def _field(tokens: list[Token | _Mark]) -> list[Token]:
@@ -148,23 +143,14 @@ def _elements(tokens: list[Token | _Mark]) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def build(paragraph: Any, tokens: list[Token], language: str) -> None:
+def write_paragraph(paragraph: Any, tokens: list[Token], language: str) -> None:
     """Write the content of a paragraph. Elements of a run get a run of their own with its properties."""
-    _clear(paragraph)
+
+    def add_text(parent: Any, token: Words) -> None:
+        parent.append(_text_run(paragraph, token, language))
+
     _set_direction(paragraph, language)
-    stack = [paragraph]
-    for token in tokens:
-        if isinstance(token, Words):
-            stack[-1].append(_text_run(paragraph, token, language))
-            continue
-        if isinstance(token, Close):
-            stack.pop()
-        for element in token.elements:
-            stack[-1].append(_in_run(element))
-        if isinstance(token, Open):
-            if token.into is not None:
-                _clear(token.into)
-            stack.append(stack[-1] if token.into is None else token.into)
+    build(paragraph, tokens, _clear, add_text, _in_run)
 
 
 # What follows `w:bidi` in paragraph properties, and `w:rtl` in those of a run.
@@ -205,7 +191,6 @@ def _in_run(element: Any) -> Any:
     """An element as a paragraph can hold it."""
     run = element.getparent()
     if run is None or local(run) != "r":
-        element.tail = None
         return element
     new = etree.Element(run.tag)
     new.extend(deepcopy(properties) for properties in run.iterchildren("{*}rPr"))

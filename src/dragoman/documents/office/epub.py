@@ -16,7 +16,7 @@ from dragoman.documents.core.rewrite import located
 from dragoman.documents.core.splice import Decoded, spliced
 from dragoman.documents.markup.html import page_splices
 from dragoman.documents.markup.html_spans import html_pieces
-from dragoman.documents.office.parts import local, present, put_all, text_slot
+from dragoman.documents.office.parts import local, put_all, text_slot
 from dragoman.documents.office.tokens import Slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 from dragoman.documents.xml.text import decode_xml, escape
@@ -106,10 +106,10 @@ def _unit(slot: Slot) -> Unit:
 
 def _titles(root: Any) -> list[Slot]:
     titles = root.iterfind("{*}metadata//{http://purl.org/dc/elements/1.1/}title")
-    return list(present(text_slot(element, "title of the book") for element in titles))
+    return [slot for element in titles for slot in text_slot(element, "title of the book")]
 
 
 def _labels(root: Any, name: str) -> Iterator[Slot]:
     for element in root.iter("{*}text"):
         if local(element.getparent()) in ("navLabel", "docTitle"):
-            yield from present([text_slot(element, name, context="contents")])
+            yield from text_slot(element, name, context="contents")

@@ -1,7 +1,7 @@
 """A paragraph of OpenDocument (`text:p`, `text:h`) ↔ `documents.office.tokens`. Spans of one look are one style."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,52 +9,8 @@ from lxml import etree
 
 from dragoman.documents.office.ooxml import RunStyle
 from dragoman.documents.office.parts import local
-from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words
+from dragoman.documents.office.tokens import Alone, Break, Close, Copied, Open, Token, Words, build
 from dragoman.documents.xml.text import writable
-
-
-def append_text(parent: Any, text: str) -> None:
-    """Add text at the end of an element."""
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + writable(text)
-    else:
-        parent.text = (parent.text or "") + writable(text)
-
-
-def append(parent: Any, element: Any) -> None:
-    """Move an element, without the text after it, to the end of another."""
-    element.tail = None
-    parent.append(element)
-
-
-def clear(element: Any) -> None:
-    """Take all content out of an element, not its attributes. What was inside stays whole."""
-    element.text = None
-    for child in list(element):
-        element.remove(child)
-
-
-def build(
-    parent: Any,
-    tokens: list[Token],
-    add_text: Callable[[Any, Words], None] = lambda parent, token: append_text(parent, token.text),
-    wrapped: Callable[[Any], Any] = lambda element: element,
-) -> None:
-    """Write tokens into an element that is empty. `wrapped` gives an element what it had around it."""
-    stack = [parent]
-    for token in tokens:
-        if isinstance(token, Words):
-            add_text(stack[-1], token)
-            continue
-        if isinstance(token, Close):
-            stack.pop()
-        for element in token.elements:
-            append(stack[-1], wrapped(element))
-        if isinstance(token, Open):
-            if token.into is not None:
-                clear(token.into)
-            stack.append(stack[-1] if token.into is None else token.into)
-
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
@@ -149,11 +105,11 @@ def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
             parent = etree.SubElement(parent, span.tag, dict(span.items()))
         for piece in re.findall(" +|[^ ]+", token.text):
             if piece[0] != " ":
-                append_text(parent, piece)
+                _append_text(parent, piece)
             else:
                 more = len(piece) - (last != " ")
                 if last != " ":
-                    append_text(parent, " ")
+                    _append_text(parent, " ")
                 if more:
                     etree.SubElement(parent, f"{TEXT}s", {f"{TEXT}c": str(more)})
             last = piece[-1]
@@ -163,16 +119,24 @@ def write_paragraph(paragraph: Any, tokens: list[Token]) -> None:
         last = "x"
         outer, span = element, element.getparent()
         while span is not None and span.tag == f"{TEXT}span":
-            new = _copy_of(span)
+            new = etree.Element(span.tag, dict(span.items()))
             outer.tail = None
             new.append(outer)
             outer, span = new, span.getparent()
         return outer
 
-    clear(paragraph)
-    build(paragraph, tokens, add, wrapped)
+    build(paragraph, tokens, _clear, add, wrapped)
 
 
-def _copy_of(span: Any) -> Any:
-    """An empty element with the same attributes."""
-    return etree.Element(span.tag, dict(span.items()))
+def _append_text(parent: Any, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + writable(text)
+    else:
+        parent.text = (parent.text or "") + writable(text)
+
+
+def _clear(element: Any) -> None:
+    """Take all content out of an element, not its attributes. What was inside stays whole."""
+    element.text = None
+    for child in list(element):
+        element.remove(child)

@@ -5,8 +5,9 @@
 - what begins or ends a paragraph and is no text stays there and is no code.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,14 +28,12 @@ class Paragraph:
     style: Hashable
 
 
-def slot(
-    tokens: Sequence[Token], location: str, build: Callable[[list[Token]], None], context: str = ""
-) -> Slot | None:
-    """The slot of a paragraph that `build` writes; None if it has no text."""
+def slot(tokens: Sequence[Token], location: str, write: Callable[[list[Token]], None]) -> list[Slot]:
+    """The slot of a paragraph that `write` writes; none if it has no text."""
     paragraph = analyse(tokens)
     if paragraph is None:
-        return None
-    return Slot(paragraph.source, location, lambda inline: build(translated(paragraph, inline)), context)
+        return []
+    return [Slot(paragraph.source, location, lambda inline: write(translated(paragraph, inline)))]
 
 
 def analyse(tokens: Sequence[Token]) -> Paragraph | None:
@@ -134,21 +133,12 @@ def _kept_spans(paragraph: Paragraph, inline: InlineText) -> dict[str, tuple[int
             else:
                 lost[code.name] = token.text, code.position
     for name, (wanted, position) in lost.items():
-        places = [at for at in _occurrences(text, wanted) if not _overlaps(at, at + len(wanted), taken.values())]
+        occurrences = (match.start() for match in re.finditer(f"(?={re.escape(wanted)})", text))
+        size, spans = len(wanted), taken.values()
+        places = [at for at in occurrences if all(at + size <= begin or end <= at for begin, end in spans)]
         at = min(places, key=lambda at: abs(at - position), default=position)
-        taken[name] = at, at + len(wanted) if places else at
+        taken[name] = at, at + size if places else at
     return taken
-
-
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
-
-
-def _overlaps(begin: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(begin < other_end and other_begin < end for other_begin, other_end in spans)
 
 
 def _merged(tokens: list[Token]) -> list[Token]:

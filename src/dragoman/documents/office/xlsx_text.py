@@ -3,25 +3,25 @@
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from lxml import etree
 
-from dragoman.documents.office.ooxml import RunStyle, style_key
+from dragoman.documents.office.ooxml import XML_SPACE, RunStyle, style_key
 from dragoman.documents.office.paragraphs import slot
 from dragoman.documents.office.parts import local
 from dragoman.documents.office.tokens import Alone, Break, Copied, Slot, Token, Words
 from dragoman.documents.xml.text import writable
 
-XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _IGNORED = frozenset({"charset", "family", "scheme"})
 # How Excel writes what XML has not got; `_x005F_` is the underscore before such a code.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-def string_slot(item: Any, location: str) -> Slot | None:
+def string_slot(item: Any, location: str) -> list[Slot]:
     """The slot of a string that is plain or has runs of several styles."""
-    return slot(tokens_of(item), location, lambda tokens: _build(item, tokens))
+    return slot(tokens_of(item), location, partial(_write, item))
 
 
 def tokens_of(item: Any) -> list[Token]:
@@ -46,7 +46,7 @@ def _lines(text: str | None, style: RunStyle) -> Iterator[Token]:
             yield Words(line, style)
 
 
-def _build(item: Any, tokens: list[Token]) -> None:
+def _write(item: Any, tokens: list[Token]) -> None:
     runs = list[tuple[str, Any]]()
     for token in tokens:
         text = token.text if isinstance(token, Words) else "\n" if isinstance(token, Break) else ""
@@ -76,19 +76,16 @@ _SECTION = re.compile(r"(&[LCR])")
 _CODES = re.compile(r'(&[PNDTGFAZ](?:[+-]\d+)?)|(&"[^"]*"|&K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|&\d+|&[BIUSEXYOH])|(&&)')
 
 
-def header_slots(element: Any, location: str) -> Iterator[Slot | None]:
+def header_slots(element: Any, location: str) -> Iterator[Slot]:
     """The slots of a header or footer of a sheet, one for each of its sections."""
     pieces = _SECTION.split(element.text or "")
 
-    def make(index: int) -> Slot | None:
-        def build(tokens: list[Token]) -> None:
-            pieces[index] = _header(tokens)
-            element.text = "".join(pieces)
-
-        return slot(list(_header_tokens(pieces[index])), location, build)
+    def write(index: int, tokens: list[Token]) -> None:
+        pieces[index] = _header(tokens)
+        element.text = "".join(pieces)
 
     for index in range(0, len(pieces), 2):
-        yield make(index)
+        yield from slot(list(_header_tokens(pieces[index])), location, partial(write, index))
 
 
 def _header_tokens(text: str) -> Iterator[Token]:
