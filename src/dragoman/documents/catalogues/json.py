@@ -167,29 +167,34 @@ def read(path: Path, options: DocumentOptions) -> Document:
     """The strings of a JSON file. Raises DataError with the line for what is not JSON."""
     decoded = decode(path, path.read_bytes())
     scanner = Scanner(path, decoded.text)
-    return document(path, decoded, scanner, _chosen(scanner.texts, options), options)
+    chosen = list(_chosen(scanner.texts, options))
+    icu = any(icu_messages.is_complex(text.text) for text, _ in chosen)
+    return strings_document(decoded, scanner, chosen, partial(_message, icu=icu), icu, language(scanner.texts, options))
 
 
 write = write_values
 
 
-def document(
-    path: Path, decoded: Decoded, scanner: Scanner, chosen: Iterable[tuple[JsonString, str]], options: DocumentOptions
+def strings_document(
+    decoded: Decoded,
+    scanner: Scanner,
+    chosen: Iterable[tuple[JsonString, str]],
+    parse: Callable[[str], Message],
+    icu: bool,
+    otherwise: Sequence[Splice],
 ) -> Document:
-    """The document of the strings `chosen`, each with its context."""
-    chosen = list(chosen)
-    icu = any(icu_messages.is_complex(text.text) for text, _ in chosen)
+    """The document of the strings `chosen`, each with its context; ICU messages are parsed again when written."""
     notices = [f"line {line}: the key {key!r} is there twice; both are kept" for line, key in scanner.repeated]
     values = []
     for text, context in chosen:
         try:
-            message = _message(text.text, icu)
+            message = parse(text.text)
         except ValueError as error:
             notices.append(f"line {scanner.line(text.begin)}, {name_of(text.keys)}: {error}; left unchanged")
         else:
-            read_again = partial(_message, icu=True) if icu else None
+            read_again = parse if icu else None
             values.append(Value(text.begin, text.end, name_of(text.keys), message, context, read_again=read_again))
-    return document_of(path, Values(decoded, values, encoder(decoded), language(scanner.texts, options)), notices)
+    return document_of(scanner.path, Values(decoded, values, _encoder(decoded), otherwise), notices)
 
 
 def _message(text: str, icu: bool) -> Message:
@@ -245,7 +250,7 @@ def _chosen(texts: Sequence[JsonString], options: DocumentOptions) -> Iterator[t
             yield text, siblings.get("description", "") if message else ""
 
 
-def encoder(decoded: Decoded) -> Callable[[Value, str], str]:
+def _encoder(decoded: Decoded) -> Callable[[Value, str], str]:
     """How the file writes strings: with `\\u` escapes if it has nothing but ASCII, with `\\/` if it has that."""
     ascii_only = decoded.text.isascii() and re.search(r"\\u(?!00[01])", decoded.text) is not None
     slashes = "\\/" in decoded.text

@@ -58,16 +58,12 @@ class Passage:
 Message = tuple[str | Passage, ...]
 
 
-def _same(text: str) -> str:
-    return text
-
-
 def passage(
     pieces: Sequence[str | Verbatim],
     place: str = "",
     *,
-    read: Callable[[str], str] = _same,
-    escape: Callable[[str], str] = _same,
+    read: Callable[[str], str] = str,
+    escape: Callable[[str], str] = str,
 ) -> Passage:
     """The passage of these pieces. `read` gives the text of what the document writes, `escape` the other direction."""
     shown = [piece.shown for piece in pieces if isinstance(piece, Verbatim)]
@@ -78,7 +74,7 @@ def passage(
     return Passage(place, tuple(pieces), inline if inline.text.strip() else None, ends, escape)
 
 
-def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = _same) -> Passage:
+def plain(text: str, keep: re.Pattern[str], place: str = "", escape: Callable[[str], str] = str) -> Passage:
     """The passage of a text without escapes. What the pattern `keep` finds is kept."""
     pieces: list[str | Verbatim] = []
     at = 0

@@ -172,16 +172,17 @@ def write(document: Document, translations: Translations, options: DocumentOptio
     remaining = iter(zip(document.units, translations, strict=True))
     changes: list[Splice] = []
     without_words: list[_TransUnit] = []
-    similar: dict[int, UnitMatches] = {}
+    similar: dict[int, _UnitMatches] = {}
     for entry in skeleton.entries:
         segments = [[next(remaining) for _ in part.pieces] for part in entry.parts]
         if any(text is not None and text != unit.existing for part in segments for unit, text in part):
             texts = [[text for _, text in part] for part in segments]
-            matches = _similar(entry, options)
+            sources = (piece.inline.text for part in entry.parts for piece in part.pieces)
+            matches = [match for source in sources for match in options.similar(source)]
             changes += _entry_splices(decoded, version, entry, texts, options, matches)
             if matches and version.state_of_segment:
-                unit = similar.setdefault(entry.owner.begin, UnitMatches(entry.owner))
-                unit.by_segment.append((segment_id(entry.owner, entry.holder), matches))
+                unit = similar.setdefault(entry.owner.begin, _UnitMatches(entry.owner))
+                unit.by_segment.append((_segment_id(entry.owner, entry.holder), matches))
         elif not any(segments) and not (entry.target and plain_text(decoded.text, entry.target).strip()):
             without_words.append(entry)
     rest = next(remaining, None)
@@ -191,7 +192,7 @@ def write(document: Document, translations: Translations, options: DocumentOptio
             if plain_text(decoded.text, entry.source).strip() or entry.source.children:
                 changes += _entry_splices(decoded, version, entry, [[] for _ in entry.parts], options)
         changes += _language_splices(decoded, skeleton.root, version, options.target)
-    changes += [candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
+    changes += [_candidates(decoded, unit, skeleton.root.space) for unit in similar.values()]
     file.writelines(spliced(decoded, sorted(changes, key=lambda splice: splice.begin)))
 
 
@@ -221,25 +222,20 @@ def _entry_splices(
     if version.state_of_segment:
         tag = with_attribute(text[holder.begin : holder.opened], "state", state, encoding)
         if matches and "id" not in holder.attributes:
-            tag = with_attribute(tag, "id", segment_id(entry.owner, holder), encoding)
+            tag = with_attribute(tag, "id", _segment_id(entry.owner, holder), encoding)
         yield Splice(holder.begin, holder.opened, tag)
     elif holder.attributes.get("approved") == "yes":
         tag = with_attribute(text[holder.begin : holder.opened], "approved", "no", encoding)
         yield Splice(holder.begin, holder.opened, tag)
     state = "" if version.state_of_segment else state
-    for splice in _target_splices(decoded, entry.source, target, body, state, options):
-        similar = "" if version.state_of_segment else alternatives(decoded, entry.source, matches)
-        yield replace(splice, written=splice.written + similar)
+    splice = _target_splice(decoded, entry.source, target, body, state, options)
+    similar = "" if version.state_of_segment else _alternatives(decoded, entry.source, matches)
+    yield replace(splice, written=splice.written + similar)
 
 
-def _similar(entry: _TransUnit, options: DocumentOptions) -> list[MemoryMatch]:
-    """Translations of sources that are similar to those of an entry."""
-    return [match for part in entry.parts for piece in part.pieces for match in options.similar(piece.inline.text)]
-
-
-def _target_splices(
+def _target_splice(
     decoded: Decoded, source: Element, target: Element | None, body: str, state: str, options: DocumentOptions
-) -> Iterator[Splice]:
+) -> Splice:
     text, encoding = decoded.text, decoded.encoding
     if target is not None:
         tag = text[target.begin : target.opened]
@@ -249,8 +245,7 @@ def _target_splices(
             tag = with_attribute(tag, "state", state, encoding)
         if not same_language(target.attributes.get("xml:lang", options.target), options.target):
             tag = with_attribute(tag, "xml:lang", options.target, encoding)
-        yield Splice(target.begin, target.end, f"{tag}{body}</{name}>")
-        return
+        return Splice(target.begin, target.end, f"{tag}{body}</{name}>")
     prefix = tag_name(text[source.begin : source.opened]).removesuffix(source.name)
     tag = f"<{prefix}target>"
     if "xml:lang" in source.attributes:
@@ -260,7 +255,7 @@ def _target_splices(
     if state:
         tag = with_attribute(tag, "state", state, encoding)
     indent = indent_before(text, source.begin)
-    yield Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
+    return Splice(source.end, source.end, f"{indent}{tag}{body}</{prefix}target>")
 
 
 def _language_splices(decoded: Decoded, root: Element, version: XliffVersion, target: str) -> Iterator[Splice]:
@@ -276,14 +271,14 @@ MODULE = "urn:oasis:names:tc:xliff:matches:2.0"
 
 
 @dataclass(slots=True)
-class UnitMatches:
+class _UnitMatches:
     """The matches of a `<unit>`, by the ids of its segments."""
 
     unit: Element
     by_segment: list[tuple[str, Sequence[MemoryMatch]]] = field(default_factory=list)
 
 
-def alternatives(decoded: Decoded, source: Element, matches: Sequence[MemoryMatch]) -> str:
+def _alternatives(decoded: Decoded, source: Element, matches: Sequence[MemoryMatch]) -> str:
     """`<alt-trans>` of 1.2 for each match, to be written after the target of this source."""
     text = decoded.text
     indent = indent_before(text, source.begin)
@@ -295,7 +290,7 @@ def alternatives(decoded: Decoded, source: Element, matches: Sequence[MemoryMatc
     )
 
 
-def segment_id(unit: Element, segment: Element) -> str:
+def _segment_id(unit: Element, segment: Element) -> str:
     """The id of a segment: its own, or a free one, by its number in the unit."""
     if identity := segment.attributes.get("id"):
         return identity
@@ -306,7 +301,7 @@ def segment_id(unit: Element, segment: Element) -> str:
     return name
 
 
-def candidates(decoded: Decoded, unit_matches: UnitMatches, space: str) -> Splice:
+def _candidates(decoded: Decoded, unit_matches: _UnitMatches, space: str) -> Splice:
     """The `<mtc:match>` elements of a unit, in the `<mtc:matches>` that it has or in a new one, which comes first.
 
     `space` is the namespace of the document, in which the texts of a match are.

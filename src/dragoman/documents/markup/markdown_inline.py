@@ -142,11 +142,12 @@ def _delimiters(taken: Taken) -> Iterator[Item]:
 
 def _tag(text: str, begin: int, end: int) -> Item:
     match = _TAG.match(text)
-    if match is None or match[2].lower() in _VOID or text.endswith("/>"):
-        return Item("break", begin, end, "\n") if match and match[2].lower() == "br" else Item("alone", begin, end)
-    if match[2].lower() == "br":
+    name = match[2].lower() if match else ""
+    if name == "br":
         return Item("break", begin, end, "\n")
-    return Item("close" if match[1] else "open", begin, end, match[2].lower())
+    if match is None or name in _VOID or text.endswith("/>"):
+        return Item("alone", begin, end)
+    return Item("close" if match[1] else "open", begin, end, name)
 
 
 def _inner(content: str, taken: Taken) -> Iterator[UnitSpan]:

@@ -85,10 +85,8 @@ def write_package(package: Package, changed: Mapping[str, bytes], file: IO[bytes
             with written.open(info, "w") as out:
                 for block in [changed[name]] if name in changed else package.blocks(name):
                     out.write(block)
-            info.external_attr, info.internal_attr = (
-                part.external_attr,
-                part.internal_attr,
-            )  # for the directory at the end
+            # For the directory at the end.
+            info.external_attr, info.internal_attr = part.external_attr, part.internal_attr
 
 
 def _checked(path: Path, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:

@@ -24,6 +24,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_CLOCK}[ \t]*-->[ \t]*{_CLOCK}")
 _TAG = re.compile(r"</?([A-Za-z]+)[^>\r\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}\r\n]{0,100}\}|&#?\w{1,12};")
+_VOICE = re.compile(r"<v[^>]*>")
 _SPEAKER = re.compile(r"[-–—]|>>|♪|#|\[|\(|[A-Z][A-Z .']+:")
 # Cues of one sentence follow each other within this time, and are at most this number.
 _GAP, _MOST = 1000, 6
@@ -43,7 +44,7 @@ class Cue:
 def cues(content: str, *, webvtt: bool) -> list[Cue]:
     """The cues of a file, in its order."""
     lines = _lines(content)
-    times = [(index, match) for index, match in _timing(content, lines, webvtt)]
+    times = list(_timing(content, lines, webvtt))
     listed = []
     for number, (index, match) in enumerate(times):
         stop = times[number + 1][0] if number + 1 < len(times) else len(lines)
@@ -151,12 +152,8 @@ def _continues(first: Cue, second: Cue) -> bool:
         and not ends_sentence(first.pieces[0].inline.text)
         and not first.pieces[0].inline.text.endswith((")", "]", "♪", ":", '"'))
         and not _SPEAKER.match(second.pieces[0].inline.text)
-        and _voice(first) == _voice(second)
+        and _VOICE.findall(first.text) == _VOICE.findall(second.text)
     )
-
-
-def _voice(cue: Cue) -> list[str]:
-    return re.findall(r"<v[^>]*>", cue.text)
 
 
 _WEBVTT = re.compile(r"WEBVTT(?=[ \t\r\n]|$)")
@@ -175,17 +172,12 @@ def read(path: Path, options: DocumentOptions) -> Document:
     if not listed and not webvtt:
         raise DataError(f"{path}: no times (00:00:01,000 --> 00:00:02,000) with text; is it another format?")
     groups = sentences(listed)
-    lines, limits = LineNumbers.of(decoded.text), limits_of(options.target)
-    units = [
-        Unit(
-            _joined(group),
-            f"line {lines.at(group[0][1].begin)}",
-            max_length=None
-            if any(_is_long(cue, limits_of(options.source)) for cue, _ in group)
-            else _most(group, limits),
-        )
-        for group in groups
-    ]
+    lines, limits, source_limits = LineNumbers.of(decoded.text), limits_of(options.target), limits_of(options.source)
+    units = []
+    for group in groups:
+        is_long = any(_is_long(cue, source_limits) for cue, _ in group)
+        most = None if is_long else sum(max(2, cue.lines) * limits.line for cue, _ in group)
+        units.append(Unit(_joined(group), f"line {lines.at(group[0][1].begin)}", max_length=most))
     return Document(path, units, (decoded, webvtt, groups))
 
 
@@ -193,10 +185,6 @@ def _joined(group: list[tuple[Cue, UnitSpan]]) -> InlineText:
     if len(group) == 1:
         return group[0][1].inline
     return InlineText(" ".join(piece.inline.text for _, piece in group))
-
-
-def _most(group: list[tuple[Cue, UnitSpan]], limits: ReadingLimits) -> int:
-    return sum(max(2, cue.lines) * limits.line for cue, _ in group)
 
 
 def _is_long(cue: Cue, limits: ReadingLimits) -> bool:

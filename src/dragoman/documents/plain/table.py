@@ -75,16 +75,13 @@ write = write_values
 def _value(cell: Cell, into: Cell | None, names: Mapping[int, str]) -> Value:
     """The value of a cell, which is written to the cell `into` if there is one."""
     where = f"line {cell.line}, {names.get(cell.column) or f'column {cell.column}'}"
-    text = cell.text[1:] if _is_escaped(cell.text) else cell.text
+    is_escaped = cell.text.startswith("'") and cell.text[1:].startswith(_FORMULA)
+    text = cell.text[1:] if is_escaped else cell.text
     message = (plain(text, _ENTITY),)
     if into is None:
         return Value(cell.begin, cell.end, where, message)
     existing = plain(into.text, _ENTITY).inline
     return Value(cell.begin, cell.end, where, message, existing=existing, target=(into.begin, into.end))
-
-
-def _is_escaped(text: str) -> bool:
-    return text.startswith("'") and text[1:].startswith(_FORMULA)
 
 
 def _field(delimiter: str) -> re.Pattern[str]:
