@@ -42,23 +42,12 @@ class Foreign:
     """What the user is to know, one line each: what was mapped, left out or assumed."""
 
 
-def foreign_config(
-    path: Path,
-    pair: tuple[str, str],
-    *,
-    model: Mapping[str, Any],
-    tokenizer: Mapping[str, Any],
-    decode: Mapping[str, Any] | None = None,
-    project: Mapping[str, Any] | None = None,
-) -> RunConfig:
-    """The configuration of a model that was read from `path` and that has no text. Raises ConfigError."""
-    tree = {
-        "project": {"name": name_of(path), "source": pair[0], "target": pair[1], **(project or {})},
-        "data": {"max_length": LONGEST_SOURCE},
-        "model": {**model},
-        "tokenizer": {**tokenizer},
-        "decode": {**(decode or {})},
-    }
+def foreign_config(path: Path, project: Mapping[str, Any], **sections: Mapping[str, Any]) -> RunConfig:
+    """The configuration of a model that was read from `path` and that has no text. Raises ConfigError.
+
+    `project` has the languages; `sections` are [model], [tokenizer] and [decode].
+    """
+    tree = {"project": {"name": name_of(path), **project}, "data": {"max_length": LONGEST_SOURCE}, **sections}
     return build_config(tree, str(path), Path())
 
 

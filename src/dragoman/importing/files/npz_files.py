@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import ModelError
+from dragoman.importing.files.settings import read_text
 
-LARGEST_FILE = 64 << 20
 _KEY = re.compile(r"([\w-]+):(?:\s+(.*))?")
 _ITEM = re.compile(r"\s*-\s+(.*)")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
@@ -19,18 +19,6 @@ _LETTERS = {"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f
 _LETTERS |= {"N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
 
 Settings = dict[str, str | list[str]]
-
-
-def read_yaml(path: Path) -> str:
-    """The text of a file. Raises ModelError."""
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ModelError(f"{path}: {path.stat().st_size:,} bytes, more than any vocabulary has; fetch it again")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ModelError(f"{path}: {error.strerror}; it belongs to the model, fetch it too") from None
-    except UnicodeDecodeError:
-        raise ModelError(f"{path}: not UTF-8; fetch the file again") from None
 
 
 def parse_settings(text: str) -> Settings:
@@ -131,7 +119,7 @@ def find_files(path: Path) -> Files:
     """The files that decoder.yml names, or that are alone in the folder. Raises ModelError."""
     folder = path if path.is_dir() else path.parent
     names = sorted(entry.name for entry in folder.iterdir())
-    listed = parse_settings(read_yaml(folder / "decoder.yml")) if "decoder.yml" in names else {}
+    listed = parse_settings(read_text(folder / "decoder.yml")) if "decoder.yml" in names else {}
     network = path if path.is_file() else _only(folder, _listed(listed, "models"), names, ".npz")
     if bpe := [name for name in names if name.endswith(".bpe")]:
         raise ModelError(
