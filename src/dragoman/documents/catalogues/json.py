@@ -68,10 +68,10 @@ class Scanner:
         """The line of a character, counted from 1."""
         return self.text.count("\n", 0, at) + 1
 
-    def _refuse(self, expected: str, at: int | None = None) -> DataError:
-        at = self.at if at is None else at
-        here = repr(self.text[at : at + 12].split("\n")[0]) if at < len(self.text) else "the end of the file"
-        return DataError(f"{self.path}:{self.line(at)}: expected {expected}, found {here}; {_HINT}")
+    def _refuse(self, expected: str) -> DataError:
+        ahead = self.text[self.at : self.at + 12].split("\n")[0]
+        here = repr(ahead) if self.at < len(self.text) else "the end of the file"
+        return DataError(f"{self.path}:{self.line(self.at)}: expected {expected}, found {here}; {_HINT}")
 
     def _skip(self) -> str:
         match = _SPACE.match(self.text, self.at)

@@ -46,11 +46,9 @@ class _MessageForms:
 
     @property
     def text(self) -> str:
-        """What is translated."""
         return self.accelerator.text if self.accelerator else self.source.strip()
 
     def existing(self, form: int | None) -> str:
-        """The translation that a form has."""
         return self.entry.msgstr if form is None else self.entry.msgstr_plural.get(form, "")
 
 
@@ -124,7 +122,6 @@ def _duplicates(current: list[tuple[PoMessage, polib.POEntry]]) -> Iterator[str]
 
 
 def _slots(message: PoMessage, entry: polib.POEntry, rule: Plurals, update: bool) -> list[_MessageForms]:
-    """The units of a message."""
     forms: list[tuple[str, tuple[int | None, ...]]]
     if not entry.msgid_plural:
         forms = [(entry.msgid, (None,))]

@@ -63,7 +63,6 @@ class LineNumbers:
 
     @classmethod
     def of(cls, content: str) -> "LineNumbers":
-        """The lines of a text."""
         return cls([match.start() for match in re.finditer("\n", content)])
 
     def at(self, position: int) -> int:

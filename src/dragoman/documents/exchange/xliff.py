@@ -145,7 +145,6 @@ def _is_unfinished(version: XliffVersion, entry: _TransUnit) -> bool:
 
 
 def _is_complete(text: str, version: XliffVersion, entry: _TransUnit) -> bool:
-    """Whether an entry has its whole translation."""
     has_text = entry.target is not None and bool(plain_text(text, entry.target).strip())
     return has_text and not _is_unfinished(version, entry) and all(part.target for part in entry.parts)
 

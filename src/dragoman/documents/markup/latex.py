@@ -40,7 +40,6 @@ _OPAQUE = frozenset(
 )
 _SPECIALS = {"~": "\xa0", "``": "“", "''": "”", "---": "—", "--": "–"}
 _PARAGRAPH = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)+")
-_BORDER = Item("break", 0, 0)
 
 
 class Spans:

@@ -19,8 +19,7 @@ from dragoman.documents.core.spans import Item, LineNumbers, UnitSpan, has_words
 from dragoman.documents.core.splice import Decoded, Splice, decode, spliced
 from dragoman.documents.markup.html import escaped, written_html
 from dragoman.documents.markup.html_spans import html_pieces
-from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, parser
-from dragoman.documents.markup.markdown_inline import items_of
+from dragoman.documents.markup.markdown_blocks import Blocks, MarkdownBlock, items_of, parser
 from dragoman.text.words.inline import Code, InlineText
 
 _ESCAPES = re.compile(
@@ -47,7 +46,6 @@ class _Parsed:
     lost: list[str]
 
     def kind(self, index: int) -> str:
-        """The kind of the block of a piece."""
         return self.kinds[self.blocks[index]] if self.blocks[index] >= 0 else "front matter"
 
 

@@ -73,7 +73,7 @@ def _story(where: str, options: DocumentOptions) -> Callable[[Any], Iterator[Slo
             return slot(tokens_of(paragraph), location, partial(write_paragraph, paragraph, language=options.target))
 
         prefix = root.tag[1 : root.tag.index("}")]
-        yield from slots_in(root, make, "p", prefix)
+        yield from slots_in(root, make, prefix)
 
     return slots
 

@@ -36,7 +36,7 @@ def drawing_slots(
             return slot(tokens_of(paragraph), location, partial(write_paragraph, paragraph, language=language))
 
         for namespace in MAIN:
-            yield from slots_in(root, make, "p", namespace)
+            yield from slots_in(root, make, namespace)
 
     return slots
 

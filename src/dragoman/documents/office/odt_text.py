@@ -67,7 +67,6 @@ def _tokens(element: Any, style: RunStyle, looks: Looks) -> Iterator[Token]:
 
 
 def _inner(style: RunStyle, span: Any, looks: Looks) -> RunStyle:
-    """The style inside of a span."""
     name = span.get(f"{TEXT}style-name", "")
     look = looks.get(name, (name,))
     return RunStyle((*style.key, look), (*style.properties, span)) if look else style

@@ -67,9 +67,9 @@ def notices_of(types: dict[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def slots_in(root: Any, make: Callable[[Any], list[Slot]], name: str, namespace: str) -> list[Slot]:
-    """The slots of the elements of one name: what Office writes twice, for new and for old readers, is one slot."""
-    here = [(element, slot) for element in root.iter(f"{{{namespace}}}{name}") for slot in make(element)]
+def slots_in(root: Any, make: Callable[[Any], list[Slot]], namespace: str) -> list[Slot]:
+    """The slots of the paragraphs (`p`): what Office writes twice, for new and for old readers, is one slot."""
+    here = [(element, slot) for element in root.iter(f"{{{namespace}}}p") for slot in make(element)]
     fallbacks = {id(element): _alternatives(element) for element, _ in here}
     plain = [slot for element, slot in here if not fallbacks[id(element)]]
     if len(plain) == len(here):

@@ -15,20 +15,21 @@ from dragoman.documents.office.drawingml import chart_slots, drawing_slots
 from dragoman.documents.office.ooxml import notices_of, part_types, title_parts
 from dragoman.documents.office.parts import Part, changed_parts, local, text_slot, units_of
 from dragoman.documents.office.tokens import Slot
-from dragoman.documents.office.xlsx_tables import (
+from dragoman.documents.office.xlsx_text import (
     HeaderCell,
+    header_slots,
     headers,
     names_in_formulas,
     related,
     rename_columns,
     shown_text,
+    string_slot,
 )
-from dragoman.documents.office.xlsx_text import header_slots, string_slot
 from dragoman.documents.office.zip import Package, check_whole, open_package, write_package
 
 NAME = "an Excel workbook (.xlsx)"
 _MAIN = r"(ms-excel|spreadsheetml)\.(sheet|template)(\.macroEnabled)?\.main\+xml"
-_SHEET, _STRINGS = "spreadsheetml.worksheet+xml", "spreadsheetml.sharedStrings+xml"
+_STRINGS = "spreadsheetml.sharedStrings+xml"
 _MESSAGES = ("promptTitle", "prompt", "errorTitle", "error")
 # A cell that shows a shared string, and a formula with a text in it.
 _USE = re.compile(rb'<(?:\w+:)?c r="([A-Z]+\d+)"[^>]*\bt="s"[^>]*><(?:\w+:)?v>(\d+)<')

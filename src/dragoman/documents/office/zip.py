@@ -43,7 +43,6 @@ class Package:
         return b"".join(self.blocks(name))
 
     def xml(self, name: str) -> Xml:
-        """The tree of a part. Raises DataError."""
         return parse_xml(f"{self.path}: {name}", self.read(name))
 
     def blocks(self, name: str) -> Iterator[bytes]:

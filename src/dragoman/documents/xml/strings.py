@@ -31,7 +31,6 @@ class XmlStrings:
     texts: Callable[[str, int, int], Iterator[Item]] | None = None
 
     def pieces(self, text: str, element: Element, *, words: bool = True) -> list[UnitSpan]:
-        """The units of a string."""
         return xml_pieces(text, element, self.role, lines=self.lines, words=words, texts=self.texts)
 
     def letters(self, decoded: Decoded, root: Element) -> Counter[str]:

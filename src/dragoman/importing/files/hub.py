@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import ConfigError, DragomanError, ModelError, counted
-from dragoman.importing.files.origin import Origin
+from dragoman.importing.files.foreign import Origin
 
 PREFIX = "hf:"
 NAME = re.compile(r"(?P<name>(?:[\w.-]+/)?[\w.-]+)(?:@(?P<revision>[\w./-]+))?")

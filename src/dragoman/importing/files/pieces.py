@@ -90,17 +90,14 @@ class NumberedSides:
 
     @property
     def shared(self) -> bool:
-        """Whether an id is the same piece on both sides."""
         return self.source is self.target
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer of both sides."""
         return Tokenizer(self.source.models[0], self.target.models[-1])
 
     @property
     def keys(self) -> dict[str, Any]:
-        """The keys of [tokenizer]."""
         source, joint = self.tokenizer.source, self.tokenizer.joint
         sizes = {"vocab_size": len(source), "joint": joint, "shared": self.shared and not joint}
         return {**sizes, **tokenizer_keys(source.serialized)}

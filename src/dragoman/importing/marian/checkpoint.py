@@ -41,12 +41,10 @@ class Tensors(MutableMapping[str, Tensor]):
 
     @property
     def pickled(self) -> bool:
-        """Whether the file is a pickle."""
         return self.path.suffix != ".safetensors"
 
     @property
     def notes(self) -> list[str]:
-        """What the user is to know of the file."""
         return [f"{self.path.name}: a pickle, read without executing anything in it"] if self.pickled else []
 
     def __getitem__(self, name: str) -> Tensor:

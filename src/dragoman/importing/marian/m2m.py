@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import ConfigError, ModelError, counted
-from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
 from dragoman.importing.files.languages import choose, listed, tags_of
 from dragoman.importing.files.npz_files import marian_base
-from dragoman.importing.files.origin import origin_of_folder
 from dragoman.importing.files.pieces import NumberedSides, Renumbered, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import dropout_notes, model_config, number, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of

@@ -14,9 +14,8 @@ from typing import Any
 import torch
 
 from dragoman.errors import ModelError
-from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
 from dragoman.importing.files.languages import languages
-from dragoman.importing.files.origin import origin_of_folder
 from dragoman.importing.files.pieces import NumberedSides, SpecialIds, read_model, read_vocabulary, renumber
 from dragoman.importing.files.settings import REMEDY, dropout_notes, model_config, read_settings, require, shape_keys
 from dragoman.importing.marian.checkpoint import Tensors, open_tensors, take_one_of

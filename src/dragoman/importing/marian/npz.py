@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.foreign import Foreign, foreign_config, origin_of_folder
 from dragoman.importing.files.languages import choose, listed, tags_of
 from dragoman.importing.files.npz_files import (
     OTHER,
@@ -29,7 +29,6 @@ from dragoman.importing.files.npz_files import (
     parse_settings,
     parse_vocabulary,
 )
-from dragoman.importing.files.origin import origin_of_folder
 from dragoman.importing.files.pieces import NumberedSides, Renumbered, SpecialIds, read_model, renumber
 from dragoman.importing.files.settings import model_config, read_text
 from dragoman.importing.marian.layers import interleaving, make_unlikely, our_weights

@@ -12,8 +12,7 @@ from typing import Any
 
 from dragoman.config.sections.project import parse_pair
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.foreign import Foreign, name_of
-from dragoman.importing.files.origin import LICENSES, README, Origin, origin_of_folder
+from dragoman.importing.files.foreign import LICENSES, README, Foreign, Origin, name_of, origin_of_folder
 from dragoman.importing.files.settings import read_settings
 from dragoman.importing.opennmt.ctranslate2 import CHANGES, foreign_of
 from dragoman.importing.opennmt.folder import LARGEST_CONFIG, read_ct2_folder

@@ -13,9 +13,8 @@ from typing import Any
 
 from dragoman.config import ModelConfig
 from dragoman.errors import ConfigError, ModelError
-from dragoman.importing.files.foreign import Foreign, foreign_config
+from dragoman.importing.files.foreign import Foreign, Origin, foreign_config, origin_of_folder
 from dragoman.importing.files.model_bin import ModelBin
-from dragoman.importing.files.origin import Origin, origin_of_folder
 from dragoman.importing.opennmt.folder import CT2Folder, read_ct2_folder
 from dragoman.importing.opennmt.rows import TARGET_TABLES, Renumbering, quantization, source_table, write_engine_folder
 from dragoman.importing.opennmt.tokenizer import FolderTokenizer, language_pair, read_tokenizer
@@ -152,7 +151,6 @@ def _layers(model: ModelBin, stack: str) -> int:
 
 
 def _tie(folder: CT2Folder) -> str:
-    """Which of the tables share a matrix."""
     model = folder.model
     tables = [model.aliases.get(name, name) for name in (source_table(model), *TARGET_TABLES)]
     if tables[1] != tables[2]:

@@ -40,7 +40,6 @@ class CT2Folder:
 
     @property
     def shared(self) -> bool:
-        """Whether both sides have one vocabulary."""
         return self.source is self.target
 
 

@@ -16,10 +16,9 @@ from dragoman.errors import ConfigError, DataError, DragomanError, ModelError, Q
 from dragoman.evaluation import Score, bleu, chrf
 from dragoman.exporting.golden import COUNT, golden_sentences, golden_text
 from dragoman.exporting.golden import FILE as GOLDEN
-from dragoman.importing.files.foreign import Foreign, name_of
+from dragoman.importing.files.foreign import UNKNOWN, Foreign, Origin, name_of
 from dragoman.importing.files.hub import Hub, Repository, origin_on_hub, parse_name
 from dragoman.importing.files.kinds import WITHOUT_WEIGHTS, check_files, kind_of, reader_of
-from dragoman.importing.files.origin import UNKNOWN, Origin
 from dragoman.importing.trial import ImportTrial, check_pieces, try_pairs
 from dragoman.system.files import atomic_folder, folder_next_to, refuse_unwritable_folder
 from dragoman.system.parsing import parse_json
